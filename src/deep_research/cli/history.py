@@ -1,0 +1,131 @@
+"""Commands that read or change the history of runs, without the machinery that drives them."""
+
+import asyncio
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar, get_args
+
+import typer
+
+from deep_research.errors import UsageError
+from deep_research.events import RunStatus
+from deep_research.pipeline.asking import cancel_run as cancel
+from deep_research.pipeline.checkpoints import forget
+from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.journal import spent_so_far
+from deep_research.pipeline.record import workflow_state
+from deep_research.settings import Settings, load_settings
+from deep_research.store.lease import current_owner
+from deep_research.store.port import RunRow, Store
+from deep_research.value import canonical_json
+from deep_research.wiring import open_store
+
+SCHEMA_VERSION = 1
+_QUESTION_WIDTH = 60
+Result = TypeVar("Result")
+
+
+def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
+    """Print the newest runs."""
+    if status is not None and status not in get_args(RunStatus):
+        raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
+    wanted: RunStatus | None = status  # type: ignore[assignment]  # checked above
+    rows = _with_store(lambda store, _: store.list_runs(limit=limit, status=wanted))
+    if as_json:
+        print(canonical_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]}))
+        return
+    if not rows:
+        typer.echo("There are no runs yet.", err=True)
+    for row in rows:
+        question = " ".join(row.request.question.split())
+        shown = question if len(question) <= _QUESTION_WIDTH else question[: _QUESTION_WIDTH - 1] + "…"
+        print(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}")
+
+
+def print_run(run: str, *, as_json: bool) -> None:
+    """Print where a run stands."""
+
+    async def look(store: Store, _: Settings) -> dict[str, object]:
+        row = await store.get_run(run)
+        events, calls = await store.read_events(row.id), await store.list_calls(row.id)
+        return {
+            **_summary(row),
+            "pending": row.pending,
+            "error": row.error,
+            "active_s": round(row.active_s, 1),
+            "spent": spent_so_far(calls).to_json(),
+            "calls": dict(sorted(Counter(f"{call.kind} {call.state}" for call in calls).items())),
+            "events": len(events),
+            "workflow": dict(workflow_state(events)),
+        }
+
+    shown = _with_store(look)
+    if as_json:
+        print(canonical_json({"schema_version": SCHEMA_VERSION, "run": shown}))
+        return
+    for name, value in shown.items():
+        if value not in (None, "", {}):
+            print(f"{name:<12} {value if isinstance(value, str | int | float) else canonical_json(value)}")
+
+
+def cancel_run(run: str) -> None:
+    """Cancel a run, or ask its owner to stop."""
+
+    async def ask(store: Store, settings: Settings) -> RunRow:
+        row = await store.get_run(run)
+        return await cancel(store, row, clock=SystemClock(), lease_s=settings.lease_s)
+
+    row = _with_store(ask)
+    if row.status == "cancelled":
+        typer.echo(f"Run {row.id} was cancelled; everything finished so far is kept.", err=True)
+    elif row.cancel_requested:
+        typer.echo(f"Run {row.id} was asked to stop; its process does so within seconds.", err=True)
+    else:
+        typer.echo(f"Run {row.id} is {row.status}; there is nothing to cancel.", err=True)
+
+
+def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
+    """Delete a run and, unless told otherwise, its folder."""
+    row = _with_store(lambda store, _: store.get_run(run))
+    if not is_confirmed:
+        if not sys.stdin.isatty():
+            raise UsageError(f"Deleting run {row.id} cannot be undone: say --yes.")
+        typer.confirm(f"Delete run {row.id} and {row.folder}?", abort=True, err=True)
+
+    async def remove(store: Store, settings: Settings) -> None:
+        await store.delete_run(row.id, current_owner())
+        await forget(settings.checkpoints_path, row.id)
+
+    _with_store(remove)
+    if not keep_files:
+        shutil.rmtree(Path(row.folder), ignore_errors=True)
+    typer.echo(f"Run {row.id} was deleted.", err=True)
+
+
+def _summary(row: RunRow) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "status": row.status,
+        "question": row.request.question,
+        "created_at": row.created_at.isoformat(),
+        "folder": row.folder,
+        "wiring": row.wiring,
+        "attempt": row.attempt,
+        "epoch": row.epoch,
+    }
+
+
+def _with_store(work: Callable[[Store, Settings], Awaitable[Result]]) -> Result:
+    settings = load_settings()
+
+    async def run() -> Result:
+        store = open_store(settings)
+        try:
+            return await work(store, settings)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())

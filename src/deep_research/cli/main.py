@@ -1,0 +1,191 @@
+"""The commands and their options. What they do is imported when they run, so that `--help` stays quick."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+# SPEC I7: typer's own code for bad usage is 2, ours is 64.
+EXIT_USAGE = 64
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="deep-research",
+    help="Deep research you can check: every claim can be held against a stored passage.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, delete.", no_args_is_help=True)
+app.add_typer(runs, name="runs")
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or its first characters.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Events = Annotated[
+    str | None,
+    typer.Option(
+        "--events", metavar="FILE", help="Write events as NDJSON; - writes them to stdout instead of the report."
+    ),
+]
+
+
+@app.command()
+def ask(
+    question: Annotated[str | None, typer.Argument(help="The question to research.")] = None,
+    query: Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
+    max_iterations: Annotated[int | None, typer.Option(help="Most rounds for a section (1-10).")] = None,
+    language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
+    clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
+    confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
+    focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
+    budget_usd: Annotated[float | None, typer.Option(help="Most money, in US dollars.")] = None,
+    budget_tokens: Annotated[int | None, typer.Option(help="Most model tokens.")] = None,
+    budget_seconds: Annotated[float | None, typer.Option(help="Most active seconds.")] = None,
+    budget_queries: Annotated[int | None, typer.Option(help="Most search queries.")] = None,
+    budget_pages: Annotated[int | None, typer.Option(help="Most pages.")] = None,
+    wiring: Annotated[
+        str | None, typer.Option(metavar="MODULE:FUNCTION", help="What builds the parts of the run.")
+    ] = None,
+    deep_research: Annotated[bool, typer.Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - SPEC R8
+    as_json: Json = False,
+    events: Events = None,
+) -> None:
+    """Research a question and print its report."""
+    from deep_research.cli.research import ask_question
+
+    flags = {
+        "max_iterations": max_iterations,
+        "language": language,
+        "clarify": clarify,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+        "budget_seconds": budget_seconds,
+        "budget_queries": budget_queries,
+        "budget_pages": budget_pages,
+        "wiring": wiring,
+    }
+    text = query if query is not None else question
+    wishes = {"confirm_plan": confirm_plan, "focus": tuple(focus or ())}
+    raise typer.Exit(ask_question(text, flags=flags, wishes=wishes, as_json=as_json, events=events))
+
+
+@runs.command("list")
+def list_runs(
+    limit: Annotated[int, typer.Option(min=1, help="Most runs to show.")] = 20,
+    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the newest runs."""
+    from deep_research.cli.history import print_runs
+
+    print_runs(limit=limit, status=status, as_json=as_json)
+
+
+@runs.command()
+def show(run: RunId, as_json: Json = False) -> None:
+    """Show one run: where it stands, what it cost, what it lost."""
+    from deep_research.cli.history import print_run
+
+    print_run(run, as_json=as_json)
+
+
+@runs.command()
+def resume(run: RunId, as_json: Json = False, events: Events = None) -> None:
+    """Go on with a run from where it stood; nothing that was paid for is done again."""
+    from deep_research.cli.research import resume_run
+
+    raise typer.Exit(resume_run(run, as_json=as_json, events=events))
+
+
+@runs.command()
+def retry(run: RunId, as_json: Json = False, events: Events = None) -> None:
+    """Do the failed steps of a run again; what succeeded is kept."""
+    from deep_research.cli.research import resume_run
+
+    raise typer.Exit(resume_run(run, retry=True, as_json=as_json, events=events))
+
+
+@runs.command()
+def answer(
+    run: RunId,
+    text: Annotated[str, typer.Argument(help="The answer.")],
+    as_json: Json = False,
+    events: Events = None,
+) -> None:
+    """Answer the question that a run waits for, and go on with it."""
+    from deep_research.cli.research import answer_run
+
+    raise typer.Exit(answer_run(run, text, as_json=as_json, events=events))
+
+
+@runs.command()
+def cancel(run: RunId) -> None:
+    """Cancel a run; everything finished so far is kept."""
+    from deep_research.cli.history import cancel_run
+
+    cancel_run(run)
+
+
+@runs.command()
+def delete(
+    run: RunId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    keep_files: Annotated[bool, typer.Option("--keep-files", help="Leave the run folder alone.")] = False,
+) -> None:
+    """Delete a run, its journal, events and folder."""
+    from deep_research.cli.history import delete_run
+
+    delete_run(run, is_confirmed=yes, keep_files=keep_files)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(version_of("deep-research"))
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with one of the codes of SPEC I7."""
+    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        return app(_with_command(arguments), standalone_mode=False, prog_name="deep-research") or 0
+    except typer.Abort:
+        typer.echo("Interrupted.", err=True)
+        return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Exception as exc:
+        return _explained(exc)
+
+
+def _with_command(arguments: list[str]) -> list[str]:
+    """Put `ask` before a first word that is no command: a bare question is asked."""
+    commands = {"ask", "runs"}
+    if not arguments or arguments[0] in commands or arguments[0] in ("--help", "--version") or _completes(arguments[0]):
+        return arguments
+    return ["ask", *arguments]
+
+
+def _completes(argument: str) -> bool:
+    return argument in ("--install-completion", "--show-completion")
+
+
+def _explained(exc: Exception) -> int:
+    """Say in one sentence what went wrong; what is not ours and not typer's is a bug and keeps its trace."""
+    if hasattr(exc, "format_message"):
+        typer.echo(f"deep-research: {exc.format_message()}", err=True)
+        return EXIT_USAGE
+    from deep_research.errors import DeepResearchError
+
+    if not isinstance(exc, DeepResearchError):
+        raise exc
+    typer.echo(f"deep-research: {exc}", err=True)
+    return exc.exit_code

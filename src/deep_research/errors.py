@@ -1,0 +1,195 @@
+"""What can go wrong, in one tree; a class's first docstring line is what the user reads where no detail is given.
+
+DeepResearchError
+├── UsageError                 64  the caller asked for something that does not exist or does not fit
+│   ├── ConfigurationError     64
+│   ├── UnknownRun             64
+│   └── NewerStore             64
+├── InputError                 65  the question or the files cannot be used
+├── ClarificationFailed         1  strict mode without a valid answer, or a question nobody can research
+├── AnswerNeeded                2  the run waits for an answer that nobody here can give
+├── CallFailed                 70  one outside call failed; its branch goes on without it
+│   ├── NetworkError
+│   ├── ModelError
+│   ├── SourceError
+│   └── BudgetExceeded
+├── StageFailed                70  a stage said that the run must not go on
+└── StopRun                        nothing in this process may go on with this run
+    ├── RunInterrupted        130
+    ├── RunCancelled          130
+    ├── RunHeld                75
+    ├── RunTaken               75
+    ├── StoreLocked            75
+    ├── CannotWrite            73
+    └── StoreCorrupt           70
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from deep_research.request import Spend
+
+
+class ErrorCategory(StrEnum):
+    """The four kinds of failure of SPEC R2."""
+
+    NETWORK = "NETWORK"
+    LLM = "LLM"
+    BUSINESS = "BUSINESS"
+    RESOURCE_LIMIT = "RESOURCE_LIMIT"
+
+    @property
+    def is_retryable(self) -> bool:
+        """Say whether trying again may help."""
+        return self in (ErrorCategory.NETWORK, ErrorCategory.LLM)
+
+
+class DeepResearchError(Exception):
+    """Something went wrong in Deep Research."""
+
+    exit_code: ClassVar[int] = 70
+    category: ClassVar[ErrorCategory] = ErrorCategory.BUSINESS
+
+    def __str__(self) -> str:
+        detail = super().__str__()
+        return detail or (type(self).__doc__ or type(self).__name__).splitlines()[0]
+
+
+class UsageError(DeepResearchError):
+    """The command or call does not fit."""
+
+    exit_code = 64
+
+
+class ConfigurationError(UsageError):
+    """A setting is unknown or has a value that does not fit."""
+
+
+class UnknownRun(UsageError):
+    """There is no such run in this store."""
+
+
+class NewerStore(UsageError):
+    """The store was written by a newer version of Deep Research."""
+
+
+class InputError(DeepResearchError):
+    """The question or the files cannot be used."""
+
+    exit_code = 65
+
+
+class ClarificationFailed(DeepResearchError):
+    """The question stayed too unclear to research."""
+
+    exit_code = 1
+
+
+class AnswerNeeded(DeepResearchError):
+    """The run waits for an answer."""
+
+    exit_code = 2
+
+
+class CallFailed(DeepResearchError):
+    """An outside call failed."""
+
+    def __init__(self, detail: str = "", *, spend: Spend | None = None) -> None:
+        super().__init__(*([detail] if detail else []))
+        self.spend = spend or Spend()
+        self.call_key = ""
+
+
+class NetworkError(CallFailed):
+    """A service could not be reached."""
+
+    category = ErrorCategory.NETWORK
+
+
+class ModelError(CallFailed):
+    """The model did not give a usable answer."""
+
+    category = ErrorCategory.LLM
+
+
+class SourceError(CallFailed):
+    """A source gave nothing that can be used."""
+
+
+class BudgetExceeded(CallFailed):
+    """The budget does not allow this call."""
+
+    category = ErrorCategory.RESOURCE_LIMIT
+
+
+class StageFailed(DeepResearchError):
+    """A stage stopped the run."""
+
+
+class StopRun(DeepResearchError):
+    """Nothing in this process may go on with this run."""
+
+    category = ErrorCategory.RESOURCE_LIMIT
+
+
+class RunInterrupted(StopRun):
+    """The run was interrupted; everything finished so far is kept."""
+
+    exit_code = 130
+
+
+class RunCancelled(StopRun):
+    """The run was cancelled; everything finished so far is kept."""
+
+    exit_code = 130
+
+
+class RunHeld(StopRun):
+    """Another process is working on this run."""
+
+    exit_code = 75
+
+
+class RunTaken(StopRun):
+    """Another process took this run over; this one changed nothing since."""
+
+    exit_code = 75
+
+
+class StoreLocked(StopRun):
+    """The store stayed locked by another process."""
+
+    exit_code = 75
+
+
+class CannotWrite(StopRun):
+    """The store or the run folder cannot be written."""
+
+    exit_code = 73
+
+
+class StoreCorrupt(StopRun):
+    """The store holds a row that cannot be read."""
+
+
+class ErrorClassifier:
+    """Sorts any exception into one of the four categories of SPEC R2."""
+
+    @staticmethod
+    def classify(error: BaseException) -> ErrorCategory:
+        """Return the category that decides whether a step is tried again."""
+        if isinstance(error, DeepResearchError):
+            return error.category
+        if isinstance(error, MemoryError | RecursionError):
+            return ErrorCategory.RESOURCE_LIMIT
+        if isinstance(error, TimeoutError | ConnectionError):
+            return ErrorCategory.NETWORK
+        return ErrorCategory.BUSINESS
+
+
+def error_named(name: str, detail: str) -> CallFailed:
+    """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
+    kinds: dict[str, type[CallFailed]] = {
+        kind.__name__: kind for kind in (NetworkError, ModelError, SourceError, BudgetExceeded)
+    }
+    return kinds.get(name, CallFailed)(detail)

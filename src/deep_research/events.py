@@ -1,0 +1,228 @@
+"""What a run tells, in the order in which it happened; store, command line and `on_event` read the same object."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Literal, NotRequired, TypedDict, get_args
+
+from deep_research.value import JsonObject, Value
+
+EventKind = Literal[
+    "progress",
+    "message",
+    "reasoning",
+    "error",
+    "report-plan",
+    "serp-query",
+    "search-task",
+    "chart-planning",
+    "chart-result",
+    "final-report",
+    "run-status",
+    "clarification",
+    "plan-approval",
+    "source",
+    "section-coverage",
+    "budget",
+    "verdict",
+    "stream-gap",
+]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+StepStatus = Literal["started", "done", "skipped", "failed"]
+RunStatus = Literal["created", "running", "waiting", "interrupted", "failed", "cancelled", "done"]
+
+
+class Progress(TypedDict):
+    """A stage begins, ends, or is skipped with its reason."""
+
+    step: str
+    status: StepStatus
+    data: NotRequired[JsonObject]
+
+
+class Text(TypedDict):
+    """A finished piece of text, or of the model's reasoning."""
+
+    type: Literal["text"]
+    text: str
+
+
+class Failure(TypedDict):
+    """Something failed; the run may go on without it."""
+
+    message: str
+    category: NotRequired[str]
+    retry_count: NotRequired[int]
+    step: NotRequired[str]
+
+
+class ReportPlan(TypedDict):
+    """The plan: title, goal and sections with their queries."""
+
+    title: str
+    goal: str
+    sections: list[JsonObject]
+
+
+class SerpQuery(TypedDict):
+    """The queries of one round of one section."""
+
+    section: str
+    round: int
+    queries: list[JsonObject]
+
+
+class SearchTaskDone(TypedDict):
+    """One search task ended: what it found and what it learned."""
+
+    query: str
+    section: str
+    status: Literal["done", "failed"]
+    hits: int
+    learning: str
+    error: NotRequired[str]
+
+
+class ChartPlanning(TypedDict):
+    """The charts that are planned, or why there are none."""
+
+    charts: list[JsonObject]
+    reason: NotRequired[str]
+
+
+class ChartResult(TypedDict):
+    """One chart was drawn, or was not."""
+
+    title: str
+    status: Literal["done", "failed"]
+    error: NotRequired[str]
+
+
+class FinalReport(TypedDict):
+    """The report is written; its text is in the store under its content id and in the run folder."""
+
+    title: str
+    report: str
+    path: str
+
+
+class RunStatusChange(TypedDict):
+    """The run's status changed."""
+
+    status: RunStatus
+    reason: NotRequired[str]
+
+
+class Clarification(TypedDict):
+    """A question to the asker."""
+
+    question: str
+    options: list[str]
+    missing_info: str
+    round: int
+
+
+class PlanApproval(TypedDict):
+    """The plan waits for approval, or was approved."""
+
+    status: Literal["waiting", "approved", "edited"]
+    estimate_usd: NotRequired[float]
+
+
+class SourceFound(TypedDict):
+    """A document was read and stored."""
+
+    document: str
+    address: str
+    title: str
+    evidence: int
+    section: str
+
+
+class SectionCoverage(TypedDict):
+    """How well a section is covered after a round."""
+
+    section: str
+    round: int
+    coverage: float
+    score: int
+    is_sufficient: bool
+    gaps: list[str]
+    reason: str
+
+
+class BudgetState(TypedDict):
+    """A limit was reached: what it was, and what is left out because of it."""
+
+    kind: str
+    limit: float
+    spent: float
+    left_out: str
+
+
+class VerdictCount(TypedDict):
+    """The verdicts on one section's sentences."""
+
+    section: str
+    counts: dict[str, int]
+
+
+class StreamGap(TypedDict):
+    """Events before `first` can no longer be replayed."""
+
+    first: int
+
+
+EVENT_DATA: dict[EventKind, type] = {
+    "progress": Progress,
+    "message": Text,
+    "reasoning": Text,
+    "error": Failure,
+    "report-plan": ReportPlan,
+    "serp-query": SerpQuery,
+    "search-task": SearchTaskDone,
+    "chart-planning": ChartPlanning,
+    "chart-result": ChartResult,
+    "final-report": FinalReport,
+    "run-status": RunStatusChange,
+    "clarification": Clarification,
+    "plan-approval": PlanApproval,
+    "source": SourceFound,
+    "section-coverage": SectionCoverage,
+    "budget": BudgetState,
+    "verdict": VerdictCount,
+    "stream-gap": StreamGap,
+}
+EventData = (
+    Progress
+    | Text
+    | Failure
+    | ReportPlan
+    | SerpQuery
+    | SearchTaskDone
+    | ChartPlanning
+    | ChartResult
+    | FinalReport
+    | RunStatusChange
+    | Clarification
+    | PlanApproval
+    | SourceFound
+    | SectionCoverage
+    | BudgetState
+    | VerdictCount
+    | StreamGap
+)
+
+
+class RunEvent(Value):
+    """One thing a run told: `seq` counts without a gap within the run, and no `key` appears twice."""
+
+    seq: int
+    run: str
+    at: datetime
+    kind: EventKind
+    key: str
+    data: JsonObject
+
+
+OnEvent = Callable[[RunEvent], Awaitable[None] | None]

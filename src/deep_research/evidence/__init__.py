@@ -1,0 +1,1 @@
+"""What sources say: passages with offsets and content ids."""

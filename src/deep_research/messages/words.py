@@ -1,0 +1,43 @@
+"""The fixed words of one language, by key; a new word is a line in each of the `.toml` files beside this one."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `--help` reads words and must not load pydantic, which request.py needs
+    from deep_research.request import Language
+
+
+@dataclass(frozen=True)
+class Words:
+    """The fixed words of one language: `words("report.cited_share", share=80)`."""
+
+    language: "Language"
+    templates: Mapping[str, str]
+
+    def __call__(self, key: str, **values: object) -> str:
+        """Return the words of a key; an unknown key is a `KeyError`, values that do not fit it are a `TypeError`."""
+        template = self.templates[key]
+        if placeholders(template) != values.keys():
+            wanted = ", ".join(sorted(placeholders(template))) or "no values"
+            raise TypeError(f"{key} takes {wanted}, not {', '.join(sorted(values)) or 'nothing'}")
+        return template.format_map(values)
+
+
+def placeholders(template: str) -> set[str]:
+    """Return the names that a template leaves open."""
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+@cache
+def words(language: "Language") -> Words:
+    """Return the fixed words of a language."""
+    source = files("deep_research.messages").joinpath(f"{language}.toml")
+    tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
+    templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
+    return Words(language, MappingProxyType(templates))

@@ -1,0 +1,1 @@
+"""The pipeline: graph, state, one file a stage or collaborator, runtime, budget, journal."""

@@ -1,0 +1,27 @@
+"""What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
+
+from deep_research.errors import UsageError
+from deep_research.pipeline.clock import Clock
+from deep_research.store.lease import current_owner
+from deep_research.store.port import NewEvent, RunRow, Store
+from deep_research.value import Json
+
+
+async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
+    """Answer the question that a run waits for; the first answer stands."""
+    if row.status != "waiting" or row.pending is None:
+        raise UsageError(f"Run {row.id} does not wait for an answer; it is {row.status}.")
+    if not await store.put_answer(row.id, str(row.pending["scope"]), answer):
+        raise UsageError(f"Run {row.id} was answered before; go on with: deep-research runs resume {row.id}")
+
+
+async def is_answered(store: Store, row: RunRow) -> bool:
+    """Say whether the question that a run waits for has been answered."""
+    return row.pending is not None and str(row.pending["scope"]) in await store.get_answers(row.id)
+
+
+async def cancel_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> RunRow:
+    """Cancel a run nobody holds at once, or ask the process that holds it to stop."""
+    key = f"run-status:cancel/{row.epoch}:0"
+    event = NewEvent(at=clock.now(), kind="run-status", key=key, data={"status": "cancelled"})
+    return await store.request_cancel(row.id, current_owner(), lease_s=lease_s, event=event)

@@ -1,0 +1,68 @@
+"""Limits that are checked before a call, with a share kept back for the ending (DESIGN, budgets)."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from deep_research.request import BUDGET_KINDS, Budget, BudgetKind, Spend
+
+Phase = Literal["research", "ending"]
+
+# What research leaves for draft, verify and write. Queries and pages are only spent by research.
+ENDING_SHARE: dict[BudgetKind, float] = {"usd": 0.4, "tokens": 0.4, "seconds": 0.25, "queries": 0.0, "pages": 0.0}
+
+# Sums of prices carry rounding errors far below any price.
+_ROUNDING = 1e-9
+
+
+class BudgetLedger:
+    """What a run has spent and reserved. Held by the one process that owns the run."""
+
+    def __init__(self, limits: Budget, spent: Spend, *, active_s: Callable[[], float]) -> None:
+        self._limits = limits
+        self._spent = spent
+        self._reserved: list[Spend] = []
+        self._active_s = active_s
+
+    @property
+    def spent(self) -> Spend:
+        """Return what finished calls cost, with the run's active seconds."""
+        return self._spent.model_copy(update={"seconds": self._active_s()})
+
+    def cap(self, kind: BudgetKind, phase: Phase) -> float | None:
+        """Return how much of a kind may be spent up to the end of a phase."""
+        limit = self._limits.limit(kind)
+        if limit is None or phase == "ending":
+            return limit
+        return limit * (1 - ENDING_SHARE[kind])
+
+    def refusal(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
+        """Return the first limit that a call of this size could break, or None."""
+        for kind in BUDGET_KINDS:
+            cap = self.cap(kind, phase)
+            if cap is None:
+                continue
+            if kind == "seconds":
+                if self._active_s() >= cap:
+                    return kind
+                continue
+            wanted = estimate.of(kind)
+            held = self._spent.of(kind) + sum(reserved.of(kind) for reserved in self._reserved)
+            if wanted and held + wanted > cap + _ROUNDING:
+                return kind
+        return None
+
+    def reserve(self, estimate: Spend) -> None:
+        """Hold the most that a call can cost until it is settled."""
+        self._reserved.append(estimate)
+
+    def settle(self, estimate: Spend, spend: Spend) -> None:
+        """Replace a reservation by what the call really cost."""
+        self._reserved.remove(estimate)
+        self._spent = self._spent + spend
+
+
+def deal(counts: list[int], sections: int) -> list[list[int]]:
+    """Deal each round's queries to the sections in plan order; return each section's grants, round by round."""
+    return [
+        [count // sections + (1 if number < count % sections else 0) for count in counts] for number in range(sections)
+    ]

@@ -1,0 +1,117 @@
+"""LangGraph's checkpoints, fenced by epoch: a thread is `run:epoch`, so an overtaken process writes beside, not over.
+
+Losing this file costs no paid call: the journal plays the run back.
+"""
+
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import aiosqlite
+
+from deep_research.errors import CannotWrite
+from deep_research.store.port import Claim
+
+if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+_log = logging.getLogger(__name__)
+_TABLES = ("checkpoints", "writes")
+_BUSY_TIMEOUT_MS = 30_000
+
+
+def thread_id(claim: Claim) -> str:
+    """Return the thread that only this claim's owner writes to."""
+    return f"{claim.run}:{claim.epoch}"
+
+
+@asynccontextmanager
+async def open_checkpoints(path: Path) -> "AsyncIterator[AsyncSqliteSaver]":
+    """Open the checkpoint file; one that is damaged is put aside and begun anew."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            saver = await _open(path)
+        except sqlite3.DatabaseError as exc:
+            if isinstance(exc, sqlite3.OperationalError):
+                raise
+            aside = path.with_name(f"{path.name}.damaged")
+            _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
+            path.replace(aside)
+            saver = await _open(path)
+    except (OSError, sqlite3.OperationalError) as exc:
+        raise CannotWrite(f"Cannot write {path}: {exc}. Free some space, or check the rights of the folder.") from exc
+    try:
+        yield saver
+    finally:
+        await saver.conn.close()
+
+
+async def _open(path: Path) -> "AsyncSqliteSaver":
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    connection = await _connect(path)
+    try:
+        saver = AsyncSqliteSaver(connection)
+        await saver.setup()
+    except BaseException:
+        await connection.close()
+        raise
+    return saver
+
+
+async def take_over(saver: "AsyncSqliteSaver", claim: Claim, *, afresh: bool) -> bool:
+    """Move the newest earlier epoch's rows to this claim's thread, in one transaction; say whether there are any.
+
+    `afresh` drops them instead: the run is then played back from its journal.
+    """
+    connection = saver.conn
+    async with saver.lock:
+        epochs = [int(thread.rpartition(":")[2]) for thread in await _threads(connection, claim.run)]
+        newest = max((epoch for epoch in epochs if epoch < claim.epoch), default=0)
+        await connection.execute("BEGIN IMMEDIATE")
+        if newest and not afresh:
+            for table in _TABLES:
+                await connection.execute(
+                    f"UPDATE OR REPLACE {table} SET thread_id = ? WHERE thread_id = ?",
+                    (thread_id(claim), f"{claim.run}:{newest}"),
+                )
+        await _drop(connection, [f"{claim.run}:{epoch}" for epoch in epochs if epoch < claim.epoch])
+        await connection.commit()
+    return bool(newest) and not afresh
+
+
+async def forget(path: Path, run: str) -> None:
+    """Drop all checkpoints of a run that has ended; a missing or damaged file has none."""
+    if not path.exists():
+        return
+    connection = await _connect(path)
+    try:
+        await _drop(connection, await _threads(connection, run))
+        await connection.commit()
+    except sqlite3.DatabaseError as exc:
+        _log.warning("the checkpoints of run %s could not be dropped: %s", run, exc)
+    finally:
+        await connection.close()
+
+
+async def _connect(path: Path) -> aiosqlite.Connection:
+    connection = await aiosqlite.connect(path, isolation_level="IMMEDIATE")
+    await connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    return connection
+
+
+async def _threads(connection: aiosqlite.Connection, run: str) -> list[str]:
+    found = await connection.execute_fetchall(
+        "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id GLOB ?", (f"{run}:*",)
+    )
+    return [str(row[0]) for row in found]
+
+
+async def _drop(connection: aiosqlite.Connection, threads: list[str]) -> None:
+    for table in _TABLES:
+        for thread in threads:
+            await connection.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))

@@ -1,0 +1,30 @@
+"""Work on several items at once: results in the order of the items, one trail for each, nothing left running."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from deep_research.pipeline.context import Ports
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+async def fan_out(
+    label: str, items: Sequence[Item], work: Callable[[Item, Ports], Awaitable[Result]], *, ports: Ports
+) -> list[Result]:
+    """Run `work` on every item at once, each at `scope/label/number`, and join their trails.
+
+    A branch returns its failures as values; what it raises stops the run, and the other branches with it.
+    """
+    branches = [replace(ports.at(label, number), is_branch=True) for number in range(1, len(items) + 1)]
+    tasks = [asyncio.ensure_future(work(item, branch)) for item, branch in zip(items, branches, strict=True)]
+    try:
+        results = list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    ports.trail.join([branch.trail for branch in branches])
+    return results

@@ -1,0 +1,32 @@
+"""Fetch: from a hit to a document whose bytes and text are stored."""
+
+import asyncio
+
+from deep_research.errors import SourceError
+from deep_research.pipeline.context import Ports
+from deep_research.readers import read
+from deep_research.sources.document import Document, snapshot_id, text_id
+from deep_research.sources.hit import Hit
+
+
+async def fetch(hit: Hit, *, ports: Ports) -> Document:
+    """Get a page, read it and keep both; raise `CallFailed` if there is nothing to keep."""
+    if ports.fetcher is None:
+        raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
+    page = await ports.fetcher.fetch(hit.address)
+    # Reading is work for the processor; the event loop goes on with other pages.
+    reading = await asyncio.to_thread(read, page.raw, name=page.address, media_type=page.media_type)
+    document = Document(
+        id=text_id(reading.extractor, reading.text),
+        snapshot=snapshot_id(page.raw),
+        title=reading.title or page.title or hit.title or hit.address,
+        text=reading.text,
+        media_type=page.media_type,
+        extractor=reading.extractor,
+        language=reading.language,
+        author=reading.author,
+        published=reading.published or page.published or hit.published,
+        places=reading.places,
+    )
+    await ports.store.put_document(ports.run.claim, document, address=page.address)
+    return document

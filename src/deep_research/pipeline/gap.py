@@ -1,0 +1,27 @@
+"""What a run lost on its way: recorded as a value, told as an event, printed in the report's limits."""
+
+from typing import Literal, cast
+
+from deep_research.errors import BudgetExceeded, CallFailed
+from deep_research.request import BudgetKind
+from deep_research.value import Value
+
+GapKind = Literal["act", "search", "page", "section", "query"]
+
+
+class Gap(Value):
+    """One thing that is missing: which, where in the run, and why; `budget` names the limit that forbade it."""
+
+    kind: GapKind
+    scope: str
+    subject: str
+    reason: str
+    budget: BudgetKind | None = None
+
+    @classmethod
+    def of(cls, failure: CallFailed, *, kind: GapKind, scope: str, subject: str) -> "Gap":
+        """Return the gap that a failed or refused call leaves."""
+        if isinstance(failure, BudgetExceeded):
+            budget = cast("BudgetKind", failure.args[0])
+            return cls(kind=kind, scope=scope, subject=subject, reason=f"the {budget} budget is spent", budget=budget)
+        return cls(kind=kind, scope=scope, subject=subject, reason=str(failure))

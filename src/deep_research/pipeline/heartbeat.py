@@ -1,0 +1,62 @@
+"""The sign of life of a run's owner: a thread with its own store, so that a busy loop is not taken for a dead one."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Self
+
+from deep_research.errors import DeepResearchError, RunCancelled, RunTaken, StopRun
+from deep_research.pipeline.clock import Stopwatch
+from deep_research.store.lease import current_owner
+from deep_research.store.port import Claim, OpenStore
+
+_log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Renews the lease while it is open, and calls `on_stop` once the run was cancelled or taken over."""
+
+    def __init__(
+        self,
+        *,
+        open_store: OpenStore,
+        claim: Claim,
+        every_s: float,
+        stopwatch: Stopwatch,
+        on_stop: Callable[[StopRun], None],
+    ) -> None:
+        self._open_store = open_store
+        self._claim = claim
+        self._every_s = every_s
+        self._stopwatch = stopwatch
+        self._on_stop = on_stop
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._beat()), name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    async def _beat(self) -> None:
+        store = self._open_store()
+        counted = self._stopwatch.active_s()
+        try:
+            while not self._ended.is_set():
+                await asyncio.to_thread(self._ended.wait, self._every_s)
+                active = self._stopwatch.active_s()
+                try:
+                    await store.heartbeat(self._claim, current_owner(), active_s=active - counted)
+                except (RunTaken, RunCancelled) as stop:
+                    self._on_stop(stop)
+                    return
+                except DeepResearchError as exc:  # The run's own writes will say so; a missed beat alone stops nothing.
+                    _log.warning("a heartbeat was missed: %s", exc)
+                else:
+                    counted = active
+        finally:
+            await store.close()

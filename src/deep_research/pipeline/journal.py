@@ -1,0 +1,256 @@
+"""The journal: a call that finished is never made again, and no call is made that the budget does not allow.
+
+Finished calls happen once; calls in flight at a crash happen at least once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from deep_research.errors import BudgetExceeded, CallFailed, NetworkError, StopRun, error_named
+from deep_research.pipeline.budget import BudgetLedger, Phase
+from deep_research.pipeline.clock import Clock
+from deep_research.request import Spend
+from deep_research.store.port import Claim, JournalRow, Store
+from deep_research.value import Json, JsonObject, canonical_json, digest, json_of
+
+# Larger answers lie in a blob, so that a row stays quick to read.
+_INLINE_ANSWER_BYTES: Final = 8_192
+_BLOB: Final = "journal_blob"
+
+
+class Trail:
+    """The calls whose answers the current work rests on; gives each journal row its `after`."""
+
+    def __init__(self, heads: tuple[str, ...] = ()) -> None:
+        self.heads = heads
+
+    def follow(self, key: str) -> None:
+        """Go on from the answer of this call alone: it rests on everything before."""
+        self.heads = (key,)
+
+    def fork(self) -> "Trail":
+        """Return a trail for work that goes on beside this one."""
+        return Trail(self.heads)
+
+    def join(self, trails: list["Trail"]) -> None:
+        """Go on from the answers of all these."""
+        self.heads = tuple(sorted({head for trail in trails for head in trail.heads})) or self.heads
+
+
+@dataclass(frozen=True)
+class Call:
+    """One outside call: what is asked, where in the run, and the most it can cost."""
+
+    kind: str
+    scope: str
+    payload: Json
+    estimate: Spend
+    phase: Phase
+
+    def key(self, attempt: int) -> str:
+        """Return the key of one attempt."""
+        return digest(self.kind, self.scope, self.payload, attempt)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave and what it cost."""
+
+    data: Json
+    spend: Spend = Spend()
+
+
+Perform = Callable[[], Awaitable[Answer]]
+
+
+class Journal:
+    """All outside calls of one run, for the process that owns it."""
+
+    def __init__(self, *, store: Store, claim: Claim, ledger: BudgetLedger, clock: Clock, code_version: str) -> None:
+        self._store = store
+        self._claim = claim
+        self._ledger = ledger
+        self._clock = clock
+        self._code_version = code_version
+        self._flights: dict[str, asyncio.Task[tuple[str, Json]]] = {}
+        self._performing: set[str] = set()
+        self._stop: StopRun | None = None
+
+    @property
+    def ledger(self) -> BudgetLedger:
+        """Return what was spent and reserved."""
+        return self._ledger
+
+    def stop(self, reason: StopRun) -> None:
+        """Start no further call; calls in flight may finish and be kept."""
+        self._stop = self._stop or reason
+
+    async def drain(self, *, timeout_s: float | None = None) -> None:
+        """Wait until the calls in flight have finished and their answers are kept; drop what takes longer."""
+        flights = [task for key, task in self._flights.items() if key in self._performing]
+        if flights:
+            await asyncio.wait(flights, timeout=timeout_s)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Drop every call in flight."""
+        for task in self._flights.values():
+            task.cancel()
+
+    async def call(self, call: Call, perform: Perform, trail: Trail) -> Json:
+        """Return the recorded answer of the call, or make it; a recorded failure is raised again.
+
+        The same call made from two branches at once is one flight. The call itself runs in a task of its own, so that
+        a branch that is cancelled does not lose an answer that was paid for.
+        """
+        flight_key = call.key(0)
+        flight = self._flights.get(flight_key)
+        if flight is None:
+            flight = asyncio.create_task(self._find_or_make(call, perform, trail.heads))
+            self._flights[flight_key] = flight
+            flight.add_done_callback(lambda done: self._land(flight_key, done))
+        try:
+            key, answer = await asyncio.shield(flight)
+        except CallFailed as failure:
+            if failure.call_key:
+                trail.follow(failure.call_key)
+            raise
+        trail.follow(key)
+        return answer
+
+    def _land(self, flight_key: str, flight: asyncio.Task[tuple[str, Json]]) -> None:
+        self._flights.pop(flight_key, None)
+        if not flight.cancelled():
+            flight.exception()  # Marks it as seen: the branch that waited for it may be gone.
+
+    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> tuple[str, Json]:
+        attempt, row = await self._newest(call)
+        key = call.key(attempt)
+        if row is not None and row.state == "done":
+            return key, await self._unpack(row.answer)
+        if row is not None and row.error is not None:
+            raise _failure(key, str(row.error["name"]), str(row.error["detail"]))
+        if self._stop is not None:
+            raise self._stop
+        started = JournalRow(
+            key=key,
+            kind=call.kind,
+            scope=call.scope,
+            attempt=attempt,
+            state="started",
+            estimate=call.estimate,
+            orphaned=Spend() if row is None else row.orphaned + _at_stake(row.estimate),
+            started_at=self._clock.now(),
+            after=after,
+            code_version=self._code_version,
+        )
+        self._performing.add(call.key(0))
+        try:
+            return key, await self._make(call, perform, started)
+        finally:
+            self._performing.discard(call.key(0))
+
+    async def _newest(self, call: Call) -> tuple[int, JournalRow | None]:
+        attempt = 0
+        while True:
+            row = await self._store.find_call(self._claim.run, call.key(attempt))
+            if row is None or not row.is_superseded:
+                return attempt, row
+            attempt += 1
+
+    async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
+        refused = self._ledger.refusal(call.estimate, call.phase)
+        if refused is not None:
+            failure = _failure(started.key, BudgetExceeded.__name__, refused)
+            await self._record(started, "refused", error=_error(failure, refused))
+            raise failure
+        self._ledger.reserve(call.estimate)
+        spend = Spend()
+        try:
+            await self._store.record_call(self._claim, started)
+            try:
+                async with asyncio.timeout(call.estimate.seconds or None):
+                    answer = await perform()
+            except TimeoutError:
+                late = f"no answer within {call.estimate.seconds:g} s"
+                failure = _failure(started.key, NetworkError.__name__, late)
+                await self._record(started, "failed", error=_error(failure, late))
+                raise failure from None
+            except CallFailed as failed:
+                spend = failed.spend
+                failed.call_key = started.key
+                await self._record(started, "failed", spend=spend, error=_error(failed, str(failed)))
+                raise
+            spend = answer.spend
+            await self._record(started, "done", spend=spend, answer=await self._pack(answer.data))
+            return answer.data
+        finally:
+            self._ledger.settle(call.estimate, spend)
+
+    async def _record(
+        self,
+        started: JournalRow,
+        state: str,
+        *,
+        spend: Spend | None = None,
+        answer: Json = None,
+        error: JsonObject | None = None,
+    ) -> None:
+        ended = {
+            "state": state,
+            "spend": spend or Spend(),
+            "answer": answer,
+            "error": error,
+            "ended_at": self._clock.now(),
+        }
+        await self._store.record_call(self._claim, started.model_copy(update=ended))
+
+    async def _pack(self, data: Json) -> Json:
+        text = canonical_json(data).encode()
+        if len(text) <= _INLINE_ANSWER_BYTES:
+            return data
+        return {_BLOB: await self._store.put_blob(self._claim, text)}
+
+    async def _unpack(self, answer: Json) -> Json:
+        if isinstance(answer, dict) and set(answer) == {_BLOB}:
+            return json_of(await self._store.get_blob(str(answer[_BLOB])))
+        return answer
+
+
+def spent_so_far(rows: list[JournalRow]) -> Spend:
+    """Sum what a run's calls cost; a call lost in a crash counts with its estimate, because it may have been paid."""
+    total = Spend()
+    for row in rows:
+        total = total + row.spend + row.orphaned
+        if row.state == "started":
+            total = total + _at_stake(row.estimate)
+    return total.model_copy(update={"seconds": 0.0})
+
+
+def longest_chain_s(rows: list[JournalRow]) -> float:
+    """Return the seconds of the longest chain of calls in which each needed the answer of the one before."""
+    duration = {row.key: (row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at is not None}
+    after = {row.key: row.after for row in rows}
+    longest: dict[str, float] = {}
+    for row in sorted(rows, key=lambda row: row.started_at):
+        longest[row.key] = duration.get(row.key, 0.0) + max(
+            (longest.get(key, 0.0) for key in after[row.key]), default=0.0
+        )
+    return max(longest.values(), default=0.0)
+
+
+def _at_stake(estimate: Spend) -> Spend:
+    """Return what a lost call may have cost; a query or page counts once however often it is tried."""
+    return Spend(usd=estimate.usd, tokens=estimate.tokens)
+
+
+def _failure(key: str, name: str, detail: str) -> CallFailed:
+    failure = error_named(name, detail)
+    failure.call_key = key
+    return failure
+
+
+def _error(failure: CallFailed, detail: str) -> JsonObject:
+    return {"name": type(failure).__name__, "detail": detail, "category": str(failure.category)}

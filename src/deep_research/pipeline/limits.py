@@ -1,0 +1,29 @@
+"""The report's limits: what a run left out and why, in the words of its language."""
+
+from collections import Counter
+from typing import Any
+
+from deep_research.messages.words import Words
+from deep_research.pipeline.gap import Gap
+from deep_research.request import BUDGET_KINDS, Budget
+
+
+def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
+    """Say what was left out: one line for each budget that was reached, then one for each thing that failed."""
+    known = [Gap.from_json(gap) for gap in gaps]
+    lines = []
+    for kind in BUDGET_KINDS:
+        refused = Counter(gap.kind for gap in known if gap.budget == kind)
+        if refused:
+            left_out = words("report.list_separator").join(
+                words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
+            )
+            lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
+    failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
+    if failed_acts:
+        lines.append(words("failed.stand_in", count=len(failed_acts)))
+    names = {"search": "query", "page": "address", "section": "section"}
+    for gap in known:
+        if gap.budget is None and gap.kind in names:
+            lines.append(words(f"failed.{gap.kind}", **{names[gap.kind]: gap.subject}, reason=gap.reason))
+    return tuple(dict.fromkeys(lines))

@@ -1,0 +1,155 @@
+"""`StateMachine` (document 001): one overridable method a stage, each a short adapter around the stage's function."""
+
+import inspect
+from typing import Any
+
+from deep_research.errors import StageFailed
+from deep_research.pipeline.analyze import analyze
+from deep_research.pipeline.analyzer import ResearchAnalyzer
+from deep_research.pipeline.audit import audit
+from deep_research.pipeline.cache import cache
+from deep_research.pipeline.chart import chart
+from deep_research.pipeline.computation import ComputationEngine
+from deep_research.pipeline.draft import draft
+from deep_research.pipeline.extract import extract
+from deep_research.pipeline.fetch import fetch
+from deep_research.pipeline.harvest import harvest
+from deep_research.pipeline.intake import assess, brief_from, save_clarification
+from deep_research.pipeline.outcome import findings_from, section_work
+from deep_research.pipeline.plan import plan
+from deep_research.pipeline.planner import ResearchPlanner
+from deep_research.pipeline.record import RunState
+from deep_research.pipeline.reflect import compress, reflect
+from deep_research.pipeline.reporter import ReportGenerator
+from deep_research.pipeline.search_executor import SearchExecutor
+from deep_research.pipeline.state import Update
+from deep_research.pipeline.verify import verify
+from deep_research.pipeline.write import write
+from deep_research.reasoning.values import Brief, Exchange, Inquiry, Reading, SectionPlan
+from deep_research.report.paragraph import Paragraph
+from deep_research.sources.document import Document
+from deep_research.sources.hit import Hit, SearchQuery
+
+
+class StateMachine:
+    """The stages of a run. Override a `_stage_*` method to change one; collaborators can be exchanged whole.
+
+    An override may be sync or async and returns an update of the state, or True to go on, or False to stop the run as
+    failed (SPEC R1).
+    """
+
+    def __init__(
+        self,
+        *,
+        planner: ResearchPlanner | None = None,
+        executor: SearchExecutor | None = None,
+        analyzer: ResearchAnalyzer | None = None,
+        computation: ComputationEngine | None = None,
+        reporter: ReportGenerator | None = None,
+    ) -> None:
+        self.planner = planner or ResearchPlanner()
+        self.executor = executor or SearchExecutor()
+        self.analyzer = analyzer or ResearchAnalyzer()
+        self.computation = computation or ComputationEngine()
+        self.reporter = reporter or ReportGenerator()
+
+    async def run_stage(self, state: RunState) -> Update:
+        """Run the stage that `state` names, whatever its override looks like, and return its update."""
+        method = getattr(self, f"_stage_{state.stage}")
+        result: Any = method(state)
+        if inspect.isawaitable(result):
+            result = await result
+        if result is False:
+            raise StageFailed(f"The stage {state.stage} stopped the run at {state.scope}.")
+        return {} if result is True or result is None else dict(result)
+
+    async def _stage_intake(self, state: RunState) -> Update | bool:
+        request, given = state.ports.request, state.input
+        inquiry = Inquiry(
+            question=request.question,
+            context=request.context,
+            language=given["language"],
+            clarify=request.clarify,
+            focus=request.focus,
+            exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
+            known_terms=tuple(given.get("known_terms", ())),
+            unknown_terms=tuple(given.get("unknown_terms", ())),
+        )
+        assessment = await assess(inquiry, ports=state.ports)
+        await save_clarification(inquiry, assessment, ports=state.ports)
+        brief = brief_from(inquiry, assessment)
+        return {
+            "assessment": assessment.to_json(),
+            "brief": brief.to_json(),
+            "clarified_query": brief.question,
+            "is_clarified": assessment.is_clear,
+            "pending_question": assessment.clarification_question,
+        }
+
+    async def _stage_plan(self, state: RunState) -> Update | bool:
+        drawn = await plan(Brief.from_json(state.input["brief"]), planner=self.planner, ports=state.ports)
+        return {"plan": drawn.to_json()}
+
+    async def _stage_harvest(self, state: RunState) -> Update | bool:
+        hits = await harvest(SearchQuery.from_json(state.input["query"]), executor=self.executor, ports=state.ports)
+        return {"hits": await state.ports.keep(hits)}
+
+    async def _stage_fetch(self, state: RunState) -> Update | bool:
+        document = await fetch(Hit.from_json(state.input["hit"]), ports=state.ports)
+        return {"document": document.id}
+
+    async def _stage_extract(self, state: RunState) -> Update | bool:
+        document: Document = await state.ports.store.get_document(state.input["document"])
+        reading = Reading(
+            brief=Brief.from_json(state.input["brief"]),
+            section=SectionPlan.from_json(state.input["section"]),
+            query=SearchQuery.from_json(state.input["query"]),
+            document=document,
+        )
+        return {"gathered_info": [evidence.id for evidence in await extract(reading, ports=state.ports)]}
+
+    async def _stage_compress(self, state: RunState) -> Update | bool:
+        work = await section_work(state.input, ports=state.ports)
+        digest = await compress(work, analyzer=self.analyzer, ports=state.ports)
+        return {"evidence": list(digest.evidence)}
+
+    async def _stage_reflect(self, state: RunState) -> Update | bool:
+        work = await section_work(state.input, ports=state.ports)
+        synthesis, reflection = await reflect(work, analyzer=self.analyzer, planner=self.planner, ports=state.ports)
+        return {
+            "synthesis": await state.ports.keep(synthesis),
+            "coverage": synthesis.coverage,
+            "is_sufficient": reflection.is_sufficient,
+            "open_questions": list(reflection.gaps),
+            "queries": [query.to_json() for query in reflection.next_queries],
+        }
+
+    async def _stage_analyze(self, state: RunState) -> Update | bool:
+        findings = await findings_from(state.input, ports=state.ports)
+        analysis = await analyze(findings, analyzer=self.analyzer, ports=state.ports)
+        return {} if analysis is None else {"analysis": await state.ports.keep(analysis)}
+
+    async def _stage_chart(self, state: RunState) -> Update | bool:
+        findings = await findings_from(state.input, ports=state.ports)
+        return {"figures": await chart(findings, computation=self.computation, ports=state.ports)}
+
+    async def _stage_draft(self, state: RunState) -> Update | bool:
+        findings = await findings_from(state.input, ports=state.ports)
+        return {"draft": await state.ports.keep(await draft(findings, ports=state.ports))}
+
+    async def _stage_verify(self, state: RunState) -> Update | bool:
+        drafted = await state.ports.load_all(Paragraph, state.input["draft"])
+        return {"checked": await state.ports.keep(await verify(drafted, ports=state.ports))}
+
+    async def _stage_write(self, state: RunState) -> Update | bool:
+        findings = await findings_from(state.input, ports=state.ports)
+        checked = await state.ports.load_all(Paragraph, state.input["checked"])
+        written = await write(findings, checked, state.input, reporter=self.reporter, ports=state.ports)
+        return {"final_report": written}
+
+    async def _stage_audit(self, state: RunState) -> Update | bool:
+        return {"is_verified": await audit(ports=state.ports)}
+
+    async def _stage_cache(self, state: RunState) -> Update | bool:
+        await cache(ports=state.ports)
+        return True

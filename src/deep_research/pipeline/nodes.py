@@ -1,0 +1,355 @@
+"""The nodes of the graph: each unpacks the state, lets the machine run its stages, and returns an update.
+
+A node is a unit of checkpoint; everything in it may run again after a crash, so it only calls, tells and keeps through
+ports that know what was done before.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from deep_research.errors import CallFailed, DeepResearchError
+from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.fan_out import fan_out
+from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.intake import exchange_from
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.outcome import SectionOutcome, section_work
+from deep_research.pipeline.plan import edited, grants
+from deep_research.pipeline.record import RunState
+from deep_research.pipeline.stage import ENDING, Stage
+from deep_research.pipeline.state import Update, plain
+from deep_research.reasoning.values import Assessment, Brief, Plan, Reflection, SectionPlan
+from deep_research.sources.address import canonical_address
+from deep_research.sources.hit import Hit, SearchQuery
+
+State = dict[str, Any]
+Context = Runtime[RunContext]
+
+
+class Nodes:
+    """The nodes of one state machine. Holds nothing about a run: that comes with the call, in `runtime.context`."""
+
+    def __init__(self, machine: StateMachine) -> None:
+        self._machine = machine
+
+    def stage(self, stage: Stage, scope: Callable[[State], str] | None = None) -> Callable[..., Any]:
+        """Return the node that runs one stage of the whole run."""
+
+        async def node(state: State, runtime: Context) -> Update:
+            ports = runtime.context.ports(
+                scope(state) if scope else str(stage),
+                phase="ending" if stage in ENDING else "research",
+                after=state.get("after", ()),
+            )
+            update = await self._run(stage, state, ports)
+            return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+
+        return node
+
+    async def _run(self, stage: Stage, state: State, ports: Ports) -> Update:
+        await ports.emit("progress", {"step": stage, "status": "started"})
+        record = RunState(run=ports.run.row, stage=stage, scope=ports.scope, input=dict(state), bound=ports)
+        update = await self._machine.run_stage(record)
+        if ports.skips:
+            await ports.emit("progress", {"step": stage, "status": "skipped", "data": {"reason": ports.skips[-1]}})
+        else:
+            await ports.emit("progress", {"step": stage, "status": "done"})
+        return update
+
+    # The top: intake, its two pauses, and the supervisor
+
+    async def intake(self, state: State, runtime: Context) -> Update:
+        """Judge the question; each round after an answer is a scope of its own."""
+        number = state.get("intake_round", 0) + 1
+        node = self.stage(Stage.INTAKE, lambda _: f"intake/{number}")
+        update: Update = await node(state, runtime)
+        return update | {"intake_round": number}
+
+    async def verify_topic(self, state: State, runtime: Context) -> Update:
+        """Look up the terms nobody knows (SPEC I3): what a search finds is a real name."""
+        assessment = Assessment.from_json(state["assessment"])
+        ports = runtime.context.ports(f"verify_topic/{state['intake_round']}", phase="research", after=state["after"])
+        queries = [
+            SearchQuery(query=term, goal="verify the term", priority="high") for term in assessment.unknown_terms
+        ]
+        found = await fan_out(
+            "term", queries, lambda query, at: self._machine.executor.execute(query, ports=at), ports=ports
+        )
+        known = [query.query for query, hits in zip(queries, found, strict=True) if hits]
+        unknown = [query.query for query, hits in zip(queries, found, strict=True) if not hits]
+        return plain(
+            {
+                "known_terms": [*state.get("known_terms", []), *known],
+                "unknown_terms": [*state.get("unknown_terms", []), *unknown],
+                "after": list(ports.trail.heads),
+                **_left(ports),
+            }
+        )
+
+    async def ask(self, state: State, runtime: Context) -> Update:
+        """Put one question to the asker and pause until it is answered."""
+        question = Assessment.from_json(state["assessment"]).clarification
+        assert question is not None, "the router only comes here with a question"
+        number = len(state.get("exchanges", [])) + 1
+        ports = runtime.context.ports(f"ask/{number}", phase="research", after=state["after"])
+        pending = {"kind": "clarification", "scope": ports.scope, "round": number, **question.to_json()}
+        await ports.emit(
+            "clarification",
+            {
+                "question": question.question,
+                "options": list(question.options),
+                "missing_info": question.missing_info,
+                "round": number,
+            },
+        )
+        answer = runtime.context.answers.get(ports.scope)
+        if answer is None:
+            interrupt(plain(pending))
+        exchange = exchange_from(question.question, str(answer), is_strict=ports.request.clarify == "strict")
+        return plain({"exchanges": [*state.get("exchanges", []), exchange.to_json()]})
+
+    async def confirm(self, state: State, runtime: Context) -> Update:
+        """Show the plan; pause for approval where it is wanted; deal the queries of the approved plan."""
+        plan: Plan | None = Plan.from_json(state["plan"])
+        assert plan is not None
+        ports = runtime.context.ports("confirm", phase="research", after=state["after"])
+        if ports.request.confirm_plan:
+            plan = await self._approved(plan, ports)
+        await ports.emit(
+            "report-plan",
+            {"title": plan.research_title, "goal": plan.goal, "sections": [part.to_json() for part in plan.sections]},
+        )
+        dealt = grants(plan, ports=ports)
+        sections = [section.to_json() for section in plan.sections]
+        return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **_left(ports)})
+
+    async def _approved(self, plan: Plan, ports: Ports) -> Plan:
+        number = 1
+        while True:
+            scope = f"confirm/{number}"
+            answer = ports.run.answers.get(scope)
+            if answer is None:
+                await ports.at(number).emit("plan-approval", {"status": "waiting"})
+                interrupt(plain({"kind": "plan-approval", "scope": scope, "round": number, "plan": plan.to_json()}))
+            wanted = edited(plan, answer)
+            if wanted is not None:
+                await ports.emit("plan-approval", {"status": "approved" if wanted == plan else "edited"})
+                return wanted
+            number += 1
+
+    async def supervise(self, state: State, runtime: Context) -> Update:
+        """Join the sections: return unused grants and deal them once more to the thin ones (SPEC H5)."""
+        outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
+        after = sorted({key for outcome in outcomes for key in outcome.after})
+        is_sufficient = bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes)
+        update: Update = {"after": after or state["after"], "is_sufficient": is_sufficient, "dealt": state["dealt"] + 1}
+        if state["dealt"] > 1:
+            return plain(update)
+        ports = runtime.context.ports("supervise", phase="research", after=after)
+        unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
+        rounds_left = ports.request.depth.max_iterations
+        thin = [outcome for outcome in outcomes if not outcome.is_sufficient and outcome.rounds < rounds_left]
+        extra: list[list[int]] = [[] for _ in state["sections"]]
+        for position, outcome in enumerate(thin):
+            share = unused // len(thin) + (1 if position < unused % len(thin) else 0)
+            extra[outcome.number - 1] = [share] if share else []
+        return plain(update | {"grants": extra})
+
+    # A section: queries, tasks, compress, reflect
+
+    async def queries(self, state: State, runtime: Context) -> Update:
+        """Settle the queries of the coming round within its grant."""
+        number, round_ = state["number"], state["round"] + 1
+        ports = runtime.context.ports(
+            f"section/{number}/round/{round_}", phase="research", after=state["after"], is_branch=True
+        )
+        section, brief = SectionPlan.from_json(state["section"]), Brief.from_json(state["brief"])
+        grant = (state["grants"] or [0])[0]
+        offered = [SearchQuery.from_json(query) for query in state.get("queries", [])]
+        planner = self._machine.planner
+        if grant == 0:
+            chosen = []
+        elif round_ == 1:
+            chosen = list(section.search_queries)[:grant]
+            if len(chosen) < grant:
+                domains = planner.identify_research_domains(Plan(research_title="", sections=(section,)))
+                chosen = await planner.generate_serp_queries(brief, section, domains=domains, count=grant, ports=ports)
+        else:
+            work = await section_work(state, ports=ports)
+            reflection = Reflection(
+                is_sufficient=False,
+                overall_score=1,
+                gaps=tuple(state.get("open_questions", ())),
+                next_queries=tuple(offered),
+            )
+            chosen = await planner.generate_followup_queries(work, reflection, count=grant, ports=ports)
+        left_out = len(section.search_queries if round_ == 1 else offered) - len(chosen)
+        if left_out > 0 and ports.request.budget.queries is not None:
+            gap = Gap(kind="query", scope=ports.scope, subject=section.title, reason="", budget="queries")
+            for _ in range(left_out):
+                await ports.lost(gap)
+        if chosen:
+            listed = [query.to_json() for query in chosen]
+            await ports.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
+        update: Update = {
+            "round": round_ if chosen else state["round"],
+            "queries": [query.to_json() for query in chosen],
+            "asked": [*state.get("asked", []), *(query.query for query in chosen)],
+            "after": list(ports.trail.heads),
+        }
+        if not chosen:
+            update["outcomes"] = [_outcome(state | update).to_json()]
+        return plain(update | _left(ports))
+
+    async def harvest(self, state: State, runtime: Context) -> Update:
+        """Search for one task's query; a failure here is a gap, never an exception."""
+        ports = _task_ports(state, runtime)
+        try:
+            update = await self._run(Stage.HARVEST, state, ports)
+        except DeepResearchError:
+            raise
+        except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
+            await ports.lost(Gap(kind="search", scope=ports.scope, subject=state["query"]["query"], reason=_named(exc)))
+            update = {"hits": await ports.keep([])}
+        return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+
+    async def read(self, state: State, runtime: Context) -> Update:
+        """Fetch and extract page by page: each page goes on as soon as it is there."""
+        ports = _task_ports(state, runtime).at("read")
+        hits = await ports.load_all(Hit, state["hits"]) if state.get("hits") else []
+        seen = set(state.get("seen", ()))
+        fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
+        chosen = fresh[: ports.request.depth.urls_per_query]
+        for stage in (Stage.FETCH, Stage.EXTRACT):
+            await ports.emit("progress", {"step": stage, "status": "started"})
+        found = await fan_out("page", chosen, lambda hit, at: self._read_page(hit, state, at), ports=ports)
+        for stage in (Stage.FETCH, Stage.EXTRACT):
+            await ports.emit("progress", {"step": stage, "status": "done"})
+        evidence = list(dict.fromkeys(id_ for page in found for id_ in page))
+        pieces = await ports.store.get_evidence(ports.run.row.id, evidence)
+        section = SectionPlan.from_json(state["section"])
+        await ports.emit(
+            "search-task",
+            {
+                "query": state["query"]["query"],
+                "section": section.title,
+                "status": "failed" if _search_failed(state) else "done",
+                "hits": len(hits),
+                "learning": " ".join(piece.finding for piece in pieces[:3]),
+            },
+        )
+        scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
+        task = {"scope": scope, "hits": len(hits), "evidence": evidence, "after": list(ports.trail.heads)}
+        return plain(
+            {
+                "tasks": [task],
+                "gathered_info": evidence,
+                "visited_sources": [canonical_address(hit.address) for hit in chosen],
+                **_left(ports),
+            }
+        )
+
+    async def _read_page(self, hit: Hit, state: State, ports: Ports) -> list[str]:
+        given = {**state, "hit": hit.to_json()}
+        record = RunState(run=ports.run.row, stage=Stage.FETCH, scope=ports.scope, input=given, bound=ports)
+        try:
+            given |= await self._machine.run_stage(record)
+            update = await self._machine.run_stage(replace(record, stage=Stage.EXTRACT, input=given))
+        except CallFailed as failure:
+            await ports.lost(Gap.of(failure, kind="page", scope=ports.scope, subject=hit.address))
+            return []
+        except DeepResearchError:
+            raise
+        except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
+            await ports.lost(Gap(kind="page", scope=ports.scope, subject=hit.address, reason=_named(exc)))
+            return []
+        found = list(update.get("gathered_info", ()))
+        if "document" in given:
+            document = await ports.store.get_document(given["document"])
+            await ports.emit(
+                "source",
+                {
+                    "document": document.id,
+                    "address": hit.address,
+                    "title": document.title,
+                    "evidence": len(found),
+                    "section": SectionPlan.from_json(state["section"]).title,
+                },
+            )
+        return found
+
+    async def compress(self, state: State, runtime: Context) -> Update:
+        """Bring a round's evidence together and bound it."""
+        ports = _round_ports(state, runtime, "compress")
+        this_round = f"section/{state['number']}/round/{state['round']}/"
+        tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
+        evidence = list(
+            dict.fromkeys([*state.get("evidence", []), *(id_ for task in tasks for id_ in task["evidence"])])
+        )
+        ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
+        update = {"evidence": evidence} | await self._guarded(Stage.COMPRESS, state | {"evidence": evidence}, ports)
+        return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+
+    async def reflect(self, state: State, runtime: Context) -> Update:
+        """Judge the section after a round; record what it came to so far."""
+        ports = _round_ports(state, runtime, "reflect")
+        update: Update = {"queries": []} | await self._guarded(Stage.REFLECT, state, ports)
+        update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
+        return plain(update | _left(ports) | {"outcomes": [_outcome(state | update).to_json()]})
+
+    async def _guarded(self, stage: Stage, state: State, ports: Ports) -> Update:
+        try:
+            return await self._run(stage, state, ports)
+        except DeepResearchError:
+            raise
+        except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
+            section = SectionPlan.from_json(state["section"]).title
+            await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=_named(exc)))
+            return {}
+
+
+def _task_ports(state: State, runtime: Context) -> Ports:
+    scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
+    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
+
+
+def _round_ports(state: State, runtime: Context, name: str) -> Ports:
+    scope = f"section/{state['number']}/round/{state['round']}/{name}"
+    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
+
+
+def _search_failed(state: State) -> bool:
+    return any(gap["kind"] == "search" for gap in state.get("gaps", []))
+
+
+def _left(ports: Ports) -> Update:
+    return {"gaps": [gap.to_json() for gap in ports.gaps]} if ports.gaps else {}
+
+
+def _named(exc: Exception) -> str:
+    """Name an unexpected error without its message, which may hold page content."""
+    return f"unexpected {type(exc).__name__}"
+
+
+def _outcome(state: State) -> SectionOutcome:
+    number = state["number"]
+    return SectionOutcome(
+        scope=f"section/{number}",
+        number=number,
+        title=SectionPlan.from_json(state["section"]).title,
+        rounds=state["round"],
+        used=len(state.get("asked", [])),
+        granted=state["granted"],
+        evidence=tuple(state.get("evidence", ())),
+        synthesis=state.get("synthesis", ""),
+        coverage=state.get("coverage", 0.0),
+        is_sufficient=state.get("is_sufficient", False),
+        open_questions=tuple(state.get("open_questions", ())),
+        asked=tuple(state.get("asked", ())),
+        next_queries=tuple(state.get("queries", ())),
+        after=tuple(state["after"]),
+    )

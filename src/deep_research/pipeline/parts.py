@@ -1,0 +1,40 @@
+"""The parts a run is built from, as wiring hands them over, and the values that steer the runtime."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from deep_research.fetch.port import Fetcher
+from deep_research.llm.port import ChatModel
+from deep_research.pipeline.clock import Clock, SystemClock
+from deep_research.reasoning.port import Reasoner
+from deep_research.sandbox.port import Sandbox
+from deep_research.search.port import SearchEngine
+from deep_research.store.port import OpenStore
+
+
+def new_run_id() -> str:
+    """Return an id that no other run has."""
+    return uuid4().hex
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Every adapter of a run. `reasoner` is called with the journalled model each time a stage begins."""
+
+    open_store: OpenStore
+    checkpoints: Path
+    logs: Path
+    stand_in: Reasoner
+    reasoner: Callable[[ChatModel], Reasoner] | None = None
+    model: ChatModel | None = None
+    engines: tuple[SearchEngine, ...] = ()
+    fetcher: Fetcher | None = None
+    sandbox: Sandbox | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    new_id: Callable[[], str] = new_run_id
+    lease_s: float = 30.0
+    heartbeat_s: float = 1.0
+    confirm_above_usd: float = 1.0
+    tracing: bool = False

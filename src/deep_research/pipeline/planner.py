@@ -1,0 +1,50 @@
+"""`ResearchPlanner` (document 000): the plan, its domains, the queries, and whether the research is complete."""
+
+from deep_research.pipeline.context import Ports
+from deep_research.reasoning.values import Brief, Plan, QueryWish, Reflection, SectionPlan, SectionWork
+from deep_research.sources.hit import SearchQuery
+
+
+class ResearchPlanner:
+    """Plans what to search for, and judges when to stop."""
+
+    async def write_report_plan(self, brief: Brief, *, ports: Ports) -> Plan:
+        """Cut the question into sections."""
+        return await ports.reason("plan", lambda reasoner: reasoner.plan(brief))
+
+    def identify_research_domains(self, plan: Plan) -> tuple[str, ...]:
+        """Return the fields of knowledge that the plan touches; they diversify the queries."""
+        return plan.domains
+
+    async def generate_serp_queries(
+        self, brief: Brief, section: SectionPlan, *, domains: tuple[str, ...], count: int, ports: Ports
+    ) -> list[SearchQuery]:
+        """Write the first round's queries of a section."""
+        wish = QueryWish(brief=brief, section=section, domains=domains, count=count)
+        return await self._queries(wish, ports=ports)
+
+    async def generate_followup_queries(
+        self, work: SectionWork, reflection: Reflection, *, count: int, ports: Ports
+    ) -> list[SearchQuery]:
+        """Write the next round's queries from the gaps; the reflection's own come first."""
+        offered = [query for query in reflection.next_queries if query.query not in work.asked][:count]
+        if offered:
+            return offered
+        wish = QueryWish(
+            brief=work.brief,
+            section=work.section,
+            round=work.round + 1,
+            gaps=reflection.gaps,
+            asked=work.asked,
+            count=count,
+        )
+        return await self._queries(wish, ports=ports)
+
+    async def review_research_completeness(self, work: SectionWork, *, ports: Ports) -> Reflection:
+        """Judge whether a section's evidence suffices."""
+        return await ports.reason("reflect", lambda reasoner: reasoner.reflect(work))
+
+    async def _queries(self, wish: QueryWish, *, ports: Ports) -> list[SearchQuery]:
+        queries = await ports.reason("queries", lambda reasoner: reasoner.queries(wish))
+        fresh = {query.query: query for query in queries if query.query.strip() and query.query not in wish.asked}
+        return list(fresh.values())[: wish.count]

@@ -1,0 +1,125 @@
+"""`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from deep_research.evidence.passage import Evidence
+from deep_research.messages.words import Words, words
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.limits import limits_of
+from deep_research.pipeline.outcome import unanswered
+from deep_research.reasoning.values import Conclusion, Findings
+from deep_research.report.citation import Citations, Source, number_sources
+from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.paragraph import Paragraph, note
+from deep_research.value import JsonObject, canonical_json
+
+
+@dataclass(frozen=True)
+class WrittenReport:
+    """The report and what its citations rest on."""
+
+    title: str
+    text: str
+    paragraphs: list[Paragraph]
+    citations: Citations
+    evidence: list[Evidence]
+
+
+class ReportGenerator:
+    """Assembles the report; the words are the reasoner's or the sources', the order and the numbers are ours."""
+
+    async def write_final_report(
+        self, findings: Findings, body: list[Paragraph], conclusion: Conclusion, state: dict[str, Any], *, ports: Ports
+    ) -> WrittenReport:
+        """Return the report with its citations numbered."""
+        said = words(findings.brief.language)
+        report = self._report(findings, body, conclusion, state, said, ports=ports)
+        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
+        evidence = await ports.store.get_evidence(ports.run.row.id, cited)
+        document_of = {piece.id: piece.document for piece in evidence}
+        citations = number_sources(report.paragraphs, document_of=document_of, sources=await _sources(ports))
+        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
+        return WrittenReport(report.title, text, report.paragraphs, citations, evidence)
+
+    def _report(
+        self,
+        findings: Findings,
+        body: list[Paragraph],
+        conclusion: Conclusion,
+        state: dict[str, Any],
+        said: Words,
+        *,
+        ports: Ports,
+    ) -> Report:
+        chapters = []
+        for section in findings.plan.sections:
+            paragraphs = tuple(paragraph for paragraph in body if paragraph.section == section.title)
+            chapters.append(
+                Chapter(title=section.title, paragraphs=paragraphs or (note(section.title, said("nothing.section")),))
+            )
+        for key, closing in (("conclusion", conclusion.conclusion), ("outlook", conclusion.outlook)):
+            if closing:
+                chapters.append(Chapter(title=said(f"report.{key}"), paragraphs=closing))
+        abstract = conclusion.abstract
+        if not any(paragraph.cite_ids for paragraph in body):
+            abstract = (note("abstract", f"{said('nothing.report')} {said('nothing.abstract')}"),)
+        row = ports.run.row
+        return Report(
+            title=findings.plan.research_title,
+            assumptions=findings.brief.assumptions,
+            abstract=abstract,
+            chapters=tuple(chapters),
+            gaps=tuple(unanswered(state.get("outcomes", []))),
+            limits=limits_of(state.get("gaps", []), budget=ports.request.budget, words=said),
+            run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+        )
+
+    async def write_files(self, written: WrittenReport, *, ports: Ports) -> None:
+        """Write the report and its proofs to the run folder (SPEC W2, R4)."""
+        folder = ports.run.folder
+        numbers = {
+            str(number): source.to_json()
+            for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
+        }
+        lines = [
+            {
+                "id": f"p{number}",
+                "section": paragraph.section,
+                "kind": paragraph.kind,
+                "text": " ".join(sentence.text for sentence in paragraph.sentences),
+                "cite_ids": list(paragraph.cite_ids),
+                "sentences": [sentence.to_json() for sentence in paragraph.sentences],
+            }
+            for number, paragraph in enumerate(written.paragraphs, start=1)
+        ]
+        await folder.write("paragraphs.jsonl", _json_lines(lines))
+        await folder.write("evidence.jsonl", _json_lines([piece.to_json() for piece in written.evidence]))
+        await folder.write("citations.json", canonical_json(numbers) + "\n")
+        await folder.write("report.md", written.text)
+
+
+async def _sources(ports: Ports) -> list[Source]:
+    addresses = await ports.store.list_addresses(ports.run.row.id)
+    first: dict[str, str] = {}
+    for address, document in addresses.items():
+        first.setdefault(document, address)
+    return [
+        Source(document=document, title=(await ports.store.get_document(document)).title, address=address)
+        for document, address in first.items()
+    ]
+
+
+def _json_lines(records: list[Any]) -> str:
+    return "".join(canonical_json(record) + "\n" for record in records)
+
+
+def result_of(written: WrittenReport, *, report: str) -> JsonObject:
+    """Return what the run's row keeps of its report; the text lies in the store under its content id."""
+    return {
+        "title": written.title,
+        "report": report,
+        "sources": [source.to_json() for source in (*written.citations.cited, *written.citations.additional)],
+        "learnings": [piece.finding for piece in written.evidence],
+        "images": [],
+    }

@@ -1,0 +1,297 @@
+"""`AgentRuntime` (document 000): creates runs, claims them, drives the graph, and leaves every run in a known state."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from deep_research.errors import (
+    AnswerNeeded,
+    CallFailed,
+    DeepResearchError,
+    ErrorClassifier,
+    RunCancelled,
+    RunInterrupted,
+    RunTaken,
+    StopRun,
+    UsageError,
+)
+from deep_research.events import OnEvent, RunStatus
+from deep_research.messages.language import report_language
+from deep_research.pipeline.asking import answer_run, cancel_run, is_answered
+from deep_research.pipeline.budget import BudgetLedger
+from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
+from deep_research.pipeline.clock import Stopwatch
+from deep_research.pipeline.context import RunContext
+from deep_research.pipeline.folder import RunFolder, folder_of
+from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
+from deep_research.pipeline.heartbeat import Heartbeat
+from deep_research.pipeline.journal import Journal, spent_so_far
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.retry import retry_with_backoff
+from deep_research.pipeline.state import DeepResearchState
+from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.request import ResearchRequest
+from deep_research.store.lease import current_owner
+from deep_research.store.port import Claim, RunRow, Store
+from deep_research.value import Json, JsonObject, json_of
+
+_log = logging.getLogger(__name__)
+
+# How long a cancelled run waits for calls in flight: long enough to keep most answers, short enough for the asker.
+_CANCEL_DRAIN_S = 10.0
+OnQuestion = Callable[[JsonObject], Awaitable[Json]]
+
+
+@dataclass(frozen=True)
+class _End:
+    """How far the graph came: to its end, or to a question."""
+
+    status: Literal["done", "waiting"]
+    pending: JsonObject | None = None
+    result: JsonObject | None = None
+
+
+@dataclass
+class _Session:
+    """One process at work on one run; `stop` may be called from any thread through the loop."""
+
+    context: RunContext
+    task: asyncio.Task[_End] | None = None
+    reason: StopRun | None = None
+
+    def stop(self, reason: StopRun) -> None:
+        self.reason = self.reason or reason
+        self.context.journal.stop(reason)
+        if self.task is not None:
+            self.task.cancel()
+
+
+class AgentRuntime:
+    """Runs research that survives its process. One runtime may drive many runs, also at once."""
+
+    def __init__(
+        self, parts: Parts, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
+    ) -> None:
+        self._parts = parts
+        self._machine = machine or StateMachine()
+        self._wiring = wiring
+        self._code_version = code_version
+        self._sessions: dict[str, _Session] = {}
+
+    @asynccontextmanager
+    async def _store(self) -> AsyncIterator[Store]:
+        store = self._parts.open_store()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    async def create(self, request: ResearchRequest) -> RunRow:
+        """Write down a new run; nothing is spent yet."""
+        now, run = self._parts.clock.now(), self._parts.new_id()
+        row = RunRow(
+            id=run,
+            created_at=now,
+            updated_at=now,
+            status="created",
+            request=request,
+            wiring=self._wiring,
+            folder=str(folder_of(self._parts.logs, run, now)),
+            code_version=self._code_version,
+        )
+        async with self._store() as store:
+            await store.create_run(row)
+        return row
+
+    async def resume(
+        self, run: str, *, on_event: OnEvent | None = None, on_question: OnQuestion | None = None, retry: bool = False
+    ) -> RunRow:
+        """Go on with a run until it is done or waits; a question is put to `on_question`, if there is one.
+
+        `retry` plays the run back from its journal and makes its failed calls again. Raise `StopRun` if this process
+        must let go of the run, and whatever made the run fail.
+        """
+        while True:
+            row = await self._session(run, on_event=on_event, retry=retry)
+            if row.status != "waiting" or row.pending is None or on_question is None:
+                return row
+            await self.answer(row.id, await on_question(row.pending))
+            retry = False
+
+    async def answer(self, run: str, answer: Json) -> None:
+        """Answer the question that a run waits for; the first answer stands."""
+        async with self._store() as store:
+            await answer_run(store, await store.get_run(run), answer)
+
+    async def cancel(self, run: str) -> RunRow:
+        """Cancel a run, or ask the process that holds it to stop."""
+        async with self._store() as store:
+            row = await store.get_run(run)
+            return await cancel_run(store, row, clock=self._parts.clock, lease_s=self._parts.lease_s)
+
+    def interrupt(self) -> None:
+        """Stop all runs of this process cleanly: no new call begins, calls in flight are kept."""
+        for session in self._sessions.values():
+            session.stop(RunInterrupted())
+
+    async def _session(self, run: str, *, on_event: OnEvent | None, retry: bool) -> RunRow:
+        async with self._store() as store:
+            row = await store.get_run(run)
+            if not retry:
+                if row.status == "done" or (row.status == "waiting" and not await is_answered(store, row)):
+                    return row
+                if row.status == "cancelled":
+                    raise UsageError(
+                        f"Run {row.id} was cancelled; take it up again with: deep-research runs retry {row.id}"
+                    )
+            claim = await store.claim(row.id, current_owner(), lease_s=self._parts.lease_s)
+            if retry:
+                await store.raise_attempt(claim)
+            row = await store.get_run(row.id)
+            context, stopwatch = await self._context(store, row, claim, on_event)
+            session = _Session(context)
+            self._sessions[row.id] = session
+            loop = asyncio.get_running_loop()
+
+            def stop(reason: StopRun) -> None:
+                loop.call_soon_threadsafe(session.stop, reason)
+
+            heartbeat = Heartbeat(
+                open_store=self._parts.open_store,
+                claim=claim,
+                every_s=self._parts.heartbeat_s,
+                stopwatch=stopwatch,
+                on_stop=stop,
+            )
+            try:
+                with heartbeat:
+                    return await self._drive(session, afresh=retry)
+            finally:
+                self._sessions.pop(row.id, None)
+
+    async def _context(
+        self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None
+    ) -> tuple[RunContext, Stopwatch]:
+        clock = self._parts.clock
+        stopwatch = Stopwatch(clock, before_s=row.active_s)
+        spent = spent_so_far(await store.list_calls(row.id))
+        ledger = BudgetLedger(row.request.budget, spent, active_s=stopwatch.active_s)
+        context = RunContext(
+            row=row,
+            claim=claim,
+            parts=self._parts,
+            store=store,
+            journal=Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version=self._code_version),
+            streaming=StreamingManager(store=store, claim=claim, clock=clock, attempt=row.attempt, on_event=on_event),
+            folder=RunFolder(Path(row.folder), store=store, claim=claim),
+            answers=await store.get_answers(row.id),
+        )
+        return context, stopwatch
+
+    async def _drive(self, session: _Session, *, afresh: bool) -> RunRow:
+        context = session.context
+        emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
+        try:
+            await emit("run-status", {"status": "running"})
+            async with open_checkpoints(self._parts.checkpoints) as saver:
+                is_known = await take_over(saver, context.claim, afresh=afresh)
+                graph = build_graph(self._machine, saver)
+                session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known))
+                try:
+                    end = await session.task
+                except asyncio.CancelledError:
+                    if session.reason is None:  # Our caller was cancelled: stop as cleanly as on Ctrl-C, then obey.
+                        session.stop(RunInterrupted())
+                        raise
+                    raise session.reason from None
+                finally:
+                    await self._land(session)
+                await context.streaming.finish(end.status, pending=end.pending, result=end.result)
+            if end.status == "done":
+                await forget(self._parts.checkpoints, context.row.id)
+            return await context.store.get_run(context.row.id)
+        except asyncio.CancelledError:
+            await self._leave(context, RunInterrupted())
+            raise
+        except Exception as exc:
+            await self._leave(context, exc)
+            raise
+
+    async def _land(self, session: _Session) -> None:
+        """Keep the answers of calls in flight; a process that lost the run has no say any more."""
+        journal = session.context.journal
+        if isinstance(session.reason, RunTaken):
+            journal.abandon()
+        else:
+            await journal.drain(timeout_s=_CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None)
+
+    async def _retried(self, graph: Graph, context: RunContext, *, is_known: bool) -> _End:
+        begun = is_known
+
+        async def drive() -> _End:
+            nonlocal begun
+            given = None if begun else _initial_state(context.row)
+            begun = True
+            return await self._invoke(graph, context, given)
+
+        async def on_retry(exc: Exception, retry: int) -> None:
+            emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}/retry/{retry}")
+            category = ErrorClassifier.classify(exc)
+            await emit("error", {"message": str(exc), "category": category, "retry_count": retry, "step": "workflow"})
+            if isinstance(exc, CallFailed) and exc.call_key:
+                await context.store.supersede_calls(context.claim, [exc.call_key])
+
+        return await retry_with_backoff(drive, clock=self._parts.clock, on_retry=on_retry)
+
+    async def _invoke(self, graph: Graph, context: RunContext, given: DeepResearchState | None) -> _End:
+        from langsmith import tracing_context
+
+        config = {
+            "configurable": {"thread_id": thread_id(context.claim)},
+            "recursion_limit": recursion_limit(context.row.request.depth),
+        }
+        # Private by default: what the environment says about LangSmith does not count, only our own setting.
+        with tracing_context(enabled=self._parts.tracing):
+            result = await graph.ainvoke(given, config, context=context, durability="sync")  # type: ignore[call-overload]  # the config is a plain dict
+        if questions := result.get("__interrupt__"):
+            return _End("waiting", pending=questions[0].value)
+        kept = json_of(await context.store.get_blob(result["final_report"]))
+        assert isinstance(kept, dict)
+        return _End("done", result=kept | {"is_verified": bool(result.get("is_verified"))})
+
+    async def _leave(self, context: RunContext, exc: Exception) -> None:
+        """Write down how the run ended here; where even that fails, the first error is what the caller must see."""
+        if isinstance(exc, RunTaken):
+            return
+        status: RunStatus = "failed"
+        if isinstance(exc, StopRun):
+            status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
+        detail = str(exc) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
+        error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
+        try:
+            await context.streaming.finish(status, error=error)
+        except DeepResearchError as second:
+            _log.warning("the run's end could not be written down: %s", second)
+
+
+def _initial_state(row: RunRow) -> DeepResearchState:
+    request = row.request
+    return {
+        "original_query": request.question,
+        "language": report_language(request.question, request.language),
+        "max_iterations": request.depth.max_iterations,
+        "is_clarified": False,
+        "gathered_info": [],
+        "visited_sources": [],
+        "after": [],
+    }
+
+
+def answer_needed(row: RunRow) -> AnswerNeeded:
+    """Return the error of a run that waits for somebody who is not here."""
+    return AnswerNeeded(f'Run {row.id} waits for an answer: deep-research runs answer {row.id} "…"')

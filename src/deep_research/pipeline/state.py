@@ -1,0 +1,135 @@
+"""The state of a run: ids, counters and short text as plain JSON; documents, evidence and drafts lie in the store."""
+
+from typing import Annotated, Any, TypedDict, cast
+
+from deep_research.value import JsonObject, canonical_json, json_of
+
+
+def merge_unique(known: list[str], new: list[str]) -> list[str]:
+    """Add what is new, in order."""
+    return list(dict.fromkeys([*known, *new]))
+
+
+def merge_by_scope(known: list[JsonObject], new: list[JsonObject]) -> list[JsonObject]:
+    """Keep the newest record of each scope, sorted by scope, whatever arrived first."""
+    merged = {_natural(record): record for record in [*known, *new]}
+    return [merged[key] for key in sorted(merged)]
+
+
+def _natural(record: JsonObject) -> tuple[tuple[int, int | str], ...]:
+    parts = f"{record['scope']}/{record.get('kind', '')}/{record.get('subject', '')}".split("/")
+    return tuple((0, int(part)) if part.isascii() and part.isdigit() else (1, part) for part in parts)
+
+
+def highest(known: int, new: int) -> int:
+    """Keep the larger count."""
+    return max(known, new)
+
+
+class DeepResearchState(TypedDict, total=False):
+    """The fields of document 002, then ours. `gathered_info` holds evidence ids, `final_report` a content id."""
+
+    original_query: str
+    clarified_query: str
+    is_clarified: bool
+    pending_question: str
+    sections: list[JsonObject]
+    gathered_info: Annotated[list[str], merge_unique]
+    visited_sources: Annotated[list[str], merge_unique]
+    iteration_count: Annotated[int, highest]
+    max_iterations: int
+    is_sufficient: bool
+    current_queries: list[str]
+    final_report: str
+
+    language: str
+    intake_round: int
+    assessment: JsonObject
+    exchanges: list[JsonObject]
+    known_terms: list[str]
+    unknown_terms: list[str]
+    brief: JsonObject
+    plan: JsonObject
+    dealt: int
+    grants: list[list[int]]
+    outcomes: Annotated[list[JsonObject], merge_by_scope]
+    gaps: Annotated[list[JsonObject], merge_by_scope]
+    after: list[str]
+    analysis: str
+    figures: list[str]
+    draft: str
+    checked: str
+    is_verified: bool
+
+
+class SectionState(TypedDict, total=False):
+    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use."""
+
+    number: int
+    section: JsonObject
+    brief: JsonObject
+    round: int
+    grants: list[int]
+    granted: int
+    queries: list[JsonObject]
+    asked: list[str]
+    tasks: Annotated[list[JsonObject], merge_by_scope]
+    evidence: list[str]
+    synthesis: str
+    coverage: float
+    is_sufficient: bool
+    open_questions: list[str]
+    after: list[str]
+
+    outcomes: Annotated[list[JsonObject], merge_by_scope]
+    gathered_info: Annotated[list[str], merge_unique]
+    visited_sources: Annotated[list[str], merge_unique]
+    iteration_count: Annotated[int, highest]
+    gaps: Annotated[list[JsonObject], merge_by_scope]
+
+
+class SectionOutput(TypedDict):
+    """What a section hands to the run."""
+
+    outcomes: Annotated[list[JsonObject], merge_by_scope]
+    gathered_info: Annotated[list[str], merge_unique]
+    visited_sources: Annotated[list[str], merge_unique]
+    iteration_count: Annotated[int, highest]
+    gaps: Annotated[list[JsonObject], merge_by_scope]
+
+
+class TaskState(TypedDict, total=False):
+    """One search task of one round of one section."""
+
+    number: int
+    round: int
+    task: int
+    section: JsonObject
+    brief: JsonObject
+    query: JsonObject
+    seen: list[str]
+    hits: str
+    after: list[str]
+
+    tasks: Annotated[list[JsonObject], merge_by_scope]
+    gathered_info: Annotated[list[str], merge_unique]
+    visited_sources: Annotated[list[str], merge_unique]
+    gaps: Annotated[list[JsonObject], merge_by_scope]
+
+
+class TaskOutput(TypedDict):
+    """What a search task hands to its section."""
+
+    tasks: Annotated[list[JsonObject], merge_by_scope]
+    gathered_info: Annotated[list[str], merge_unique]
+    visited_sources: Annotated[list[str], merge_unique]
+    gaps: Annotated[list[JsonObject], merge_by_scope]
+
+
+# What a node returns: a partial state of any of the three kinds. LangGraph takes a plain dict.
+Update = dict[str, Any]
+
+
+def plain(update: object) -> Update:
+    """Return the update as it will look after a reload, or fail now with `TypeError` if it is not plain JSON."""
+    return cast("Update", json_of(canonical_json(update)))

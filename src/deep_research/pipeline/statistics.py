@@ -1,0 +1,42 @@
+"""The statistics of a run (SPEC R9): seconds a stage, calls, costs, and the longest chain of calls it needed."""
+
+from collections import Counter
+
+from deep_research.events import RunEvent
+from deep_research.pipeline.journal import longest_chain_s
+from deep_research.request import Spend
+from deep_research.store.port import JournalRow
+from deep_research.value import JsonObject
+
+
+def statistics_of(rows: list[JournalRow], events: list[RunEvent], *, spent: Spend) -> JsonObject:
+    """Return a run's figures. Durations are of the calls that were really made, also by earlier processes."""
+    finished = [row for row in rows if row.ended_at is not None]
+    made = [row for row in finished if row.state in ("done", "failed")]
+    begin = min((row.started_at for row in made), default=None)
+    end = max((row.ended_at for row in made if row.ended_at), default=None)
+    return {
+        "spent": spent.to_json(),
+        "calls": dict(sorted(Counter(f"{row.kind} {row.state}" for row in rows).items())),
+        "success_rate": round(sum(row.state == "done" for row in made) / len(made), 4) if made else None,
+        "stage_seconds": _stage_seconds(events),
+        "longest_chain_s": round(longest_chain_s(finished), 4),
+        "first_call_to_last_answer_s": round((end - begin).total_seconds(), 4) if begin and end else 0.0,
+        "searches": sum(row.spend.queries for row in rows),
+        "engine_requests": sum(row.kind == "search" for row in made),
+        "pages": sum(row.spend.pages for row in rows),
+    }
+
+
+def _stage_seconds(events: list[RunEvent]) -> JsonObject:
+    begun: dict[tuple[str, str], RunEvent] = {}
+    seconds: Counter[str] = Counter()
+    for event in events:
+        if event.kind != "progress":
+            continue
+        step, place = str(event.data["step"]), event.key.split(":")[1]
+        if event.data["status"] == "started":
+            begun[step, place] = event
+        elif (step, place) in begun:
+            seconds[step] += (event.at - begun.pop((step, place)).at).total_seconds()  # type: ignore[assignment]  # a Counter of floats
+    return {step: round(value, 4) for step, value in sorted(seconds.items())}

@@ -1,0 +1,36 @@
+"""Write: abstract and conclusion from the reasoner, then the report file and its proofs."""
+
+from typing import Any
+
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.reporter import ReportGenerator, result_of
+from deep_research.pipeline.verify import verify
+from deep_research.reasoning.values import Conclusion, Draft, Findings
+from deep_research.report.paragraph import Paragraph
+from deep_research.value import canonical_json
+
+
+async def write(
+    findings: Findings, body: list[Paragraph], state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
+) -> str:
+    """Write the report; return the content id of what the run's row will keep of it."""
+    draft = Draft(
+        brief=findings.brief,
+        plan=findings.plan,
+        paragraphs=tuple(body),
+        evidence=tuple(piece for work in findings.sections for piece in work.evidence),
+        gaps=tuple(unanswered(state.get("outcomes", []))),
+    )
+    conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
+    checked = Conclusion(
+        abstract=tuple(await verify(list(conclusion.abstract), ports=ports.at("abstract"))),
+        conclusion=tuple(await verify(list(conclusion.conclusion), ports=ports.at("conclusion"))),
+        outlook=conclusion.outlook,
+    )
+    written = await reporter.write_final_report(findings, body, checked, state, ports=ports)
+    await reporter.write_files(written, ports=ports)
+    report = await ports.store.put_blob(ports.run.claim, written.text.encode())
+    path = str(ports.run.folder.path / "report.md")
+    await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
+    return await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())

@@ -1,0 +1,7 @@
+"""Bytes of a file in any known format → its text with places. Reads no disk and no network."""
+
+from deep_research.readers.places import line_of, place_of
+from deep_research.readers.port import Reading
+from deep_research.readers.registry import known_suffixes, read
+
+__all__ = ["Reading", "known_suffixes", "line_of", "place_of", "read"]

@@ -1,0 +1,197 @@
+"""Web pages: the main text by trafilatura, the whole visible text where it finds too little. Hidden text is dropped."""
+
+import logging
+import re
+from pathlib import PurePath
+
+import trafilatura
+from lxml import etree, html
+
+from deep_research.errors import SourceError
+from deep_research.readers.blocks import BlockText, one_line
+from deep_research.readers.encoding import decode
+from deep_research.readers.port import Reading
+
+EXTRACTOR = f"html/1+trafilatura/{trafilatura.__version__}"
+
+# Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
+for _logger in ("trafilatura", "htmldate", "courlan"):
+    logging.getLogger(_logger).addHandler(logging.NullHandler())
+
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+_HIDDEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])"
+    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}",
+    re.IGNORECASE,
+)
+_NEVER_SHOWN = frozenset({"script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "datalist"})
+_BLOCKS = frozenset(
+    """p div section article main header footer aside nav blockquote figcaption dd dt address form fieldset center
+    details summary body table""".split()
+)
+_WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
+_BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
+# Pages under this length are fragments and notes, on which a boilerplate remover guesses.
+_MIN_CHARS, _MIN_SHARE = 250, 0.25
+_SHORT_PAGE_CHARS = 3_000
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return the main text of a page with its headings, title, author and date."""
+    declared = _DECLARED.search(raw[:4096])
+    source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
+    tree = _parse(source, name)
+    _drop_hidden(tree)
+    whole = _visible_blocks(tree)
+    found = trafilatura.bare_extraction(
+        tree, favor_precision=True, include_comments=False, include_tables=True, with_metadata=True
+    )
+    blocks = whole
+    if found is not None and not isinstance(found, dict) and found.body is not None:
+        main = BlockText()
+        _walk_main(found.body, main)
+        if not _is_too_little(len(main.text()), len(whole.text())):
+            blocks = main
+    text = blocks.text()
+    if not text.strip():
+        raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
+    metadata = {} if found is None else found if isinstance(found, dict) else found.as_dict()
+    return Reading(
+        text=text,
+        title=one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem,
+        author=metadata.get("author") or "",
+        published=(metadata.get("date") or "")[:10],
+        places=blocks.places(),
+        extractor=EXTRACTOR,
+        warnings=("no main text was found; the whole page was taken",)
+        if blocks is whole and len(text) > _SHORT_PAGE_CHARS
+        else (),
+    )
+
+
+def _parse(source: str, name: str) -> html.HtmlElement:
+    try:
+        tree = html.document_fromstring(_XML_DECLARATION.sub("", source))
+    except (etree.LxmlError, ValueError) as exc:
+        raise SourceError(f"{name!r} cannot be parsed as a web page; open it in a browser and save it again.") from exc
+    return tree
+
+
+def _drop_hidden(tree: html.HtmlElement) -> None:
+    """Remove what a reader of the page would not see, so that nothing hidden is quoted or obeyed."""
+    hidden = [
+        element
+        for element in tree.iter(etree.Element)
+        if element.tag in _NEVER_SHOWN
+        or "hidden" in element.attrib
+        or _HIDDEN_STYLE.search(element.get("style", ""))
+        or (element.tag == "input" and element.get("type") == "hidden")
+    ]
+    for element in hidden:
+        if element.getparent() is not None:
+            element.drop_tree()
+    for comment in list(tree.iter(etree.Comment)):
+        if comment.getparent() is not None:
+            comment.drop_tree()
+
+
+def _is_too_little(main_chars: int, whole_chars: int) -> bool:
+    if whole_chars <= main_chars:
+        return False
+    is_short_page = whole_chars <= _SHORT_PAGE_CHARS
+    return main_chars == 0 or (is_short_page and (main_chars < _MIN_CHARS or main_chars < _MIN_SHARE * whole_chars))
+
+
+def _walk_main(body: etree._Element, blocks: BlockText) -> None:
+    """Put trafilatura's own elements (head, p, list, table, quote, code) into blocks."""
+    for element in body:
+        tag = element.tag
+        if tag == "head":
+            blocks.heading(_content(element), int((element.get("rend") or "h2")[-1]))
+        elif tag == "list":
+            _add_list(element, blocks, 0)
+            blocks.end_block()
+        elif tag == "table":
+            for row in element.iter("row"):
+                blocks.row(_content(cell) for cell in row.iter("cell"))
+            blocks.end_block()
+        elif tag == "code":
+            blocks.verbatim("".join(str(part) for part in element.itertext()))
+        elif tag == "quote" and len(element):
+            blocks.paragraph(element.text or "")
+            _walk_main(element, blocks)
+        else:
+            blocks.paragraph(_content(element))
+        if element.tail and element.tail.strip():
+            blocks.paragraph(element.tail)
+
+
+def _add_list(element: etree._Element, blocks: BlockText, depth: int) -> None:
+    for item in element.iterchildren("item"):
+        nested = list(item.iterchildren("list"))
+        if not nested:
+            blocks.item(_content(item), depth)
+            continue
+        blocks.item((item.text or "") + "".join(_content(c) + (c.tail or "") for c in item if c.tag != "list"), depth)
+        for inner in nested:
+            _add_list(inner, blocks, depth + 1)
+
+
+def _content(element: etree._Element) -> str:
+    """Return the text inside an element; a child that breaks the line separates words although it holds none."""
+    parts = []
+    for event, node in etree.iterwalk(element, events=("start", "end")):
+        if node.tag in _BREAKING and node is not element:
+            parts.append(" ")
+        if event == "start" and isinstance(node.tag, str):
+            parts.append(node.text or "")
+        elif event == "end" and node is not element:
+            parts.append(node.tail or "")
+    return one_line("".join(parts))
+
+
+def _visible_blocks(tree: html.HtmlElement) -> BlockText:
+    """Return everything a page shows, without telling main text from the rest."""
+    blocks = BlockText()
+    pending: list[str] = []
+
+    def flush(as_item: bool = False) -> None:
+        text = "".join(pending)
+        pending.clear()
+        blocks.item(text) if as_item else blocks.paragraph(text)
+
+    skip: etree._Element | None = None
+    for event, node in etree.iterwalk(tree, events=("start", "end")):
+        if skip is not None:
+            if event == "end" and node is skip:
+                skip = None
+                pending.append(node.tail or "")
+            continue
+        tag = node.tag
+        if event == "start":
+            if tag in _WHOLE or tag == "head":
+                flush()
+                _add_whole(node, blocks)
+                skip = node
+                continue
+            if tag in _BLOCKS or tag == "li":
+                flush()
+            elif tag == "br":
+                pending.append(" ")
+            pending.append(node.text or "" if isinstance(tag, str) else "")
+        else:
+            if tag in _BLOCKS or tag == "li":
+                flush(as_item=tag == "li")
+            pending.append(node.tail or "")
+    flush()
+    return blocks
+
+
+def _add_whole(node: etree._Element, blocks: BlockText) -> None:
+    if node.tag == "tr":
+        blocks.row(_content(cell) for cell in node.iterchildren("td", "th"))
+    elif node.tag == "pre":
+        blocks.verbatim("".join(str(part) for part in node.itertext()))
+    elif node.tag != "head":
+        blocks.heading(_content(node), int(str(node.tag)[1]))

@@ -1,0 +1,107 @@
+"""Markdown: links become their text, images and emphasis marks go, lines stay where they were."""
+
+import re
+from pathlib import PurePath
+
+from deep_research.readers.encoding import decode
+from deep_research.readers.places import heading_places
+from deep_research.readers.port import Reading
+from deep_research.sources.document import Place
+from deep_research.text.dates import find_dates
+
+EXTRACTOR = "markdown/1"
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:[ \t]*\S+.*$")
+_INLINE = (
+    (re.compile(r"!\[[^\]]*\]\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)|!\[[^\]]*\]\[[^\]]*\]"), ""),
+    (re.compile(r"\[([^\[\]]+)\]\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)"), r"\1"),
+    (re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
+    (re.compile(r"<(https?://[^>\s]+)>"), r"\1"),
+    (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
+    (re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w_])(__|_)(?=\S)(.+?)(?<=\S)\1(?![\w_])"), r"\2"),
+    (re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)"), r"\2"),
+    (re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~])"), r"\1"),
+)
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
+    source, _ = decode(raw, name)
+    fields, body, first_line = _front_matter(source)
+    lines, headings = _strip_lines(_COMMENT.sub(lambda found: "\n" * found.group().count("\n"), body).split("\n"))
+    text = "\n".join(lines)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    labelled = [(starts[index], label) for index, label in headings]
+    dates = find_dates(fields.get("date", fields.get("published", "")))
+    return Reading(
+        text=text,
+        title=fields.get("title") or next((label for _, label in headings if label), PurePath(name).stem),
+        author=fields.get("author", ""),
+        published=dates[0].iso if dates and "Q" not in dates[0].iso else "",
+        places=(
+            *heading_places(labelled, len(text)),
+            Place(kind="line", label=str(first_line), start=0, end=len(text)),
+        ),
+        extractor=EXTRACTOR,
+    )
+
+
+def strip_inline(line: str) -> str:
+    """Return one line without the marks of links, images, emphasis, code and escapes."""
+    for pattern, replacement in _INLINE:
+        line = pattern.sub(replacement, line)
+    return line.rstrip()
+
+
+def _front_matter(source: str) -> tuple[dict[str, str], str, int]:
+    match = _FRONT_MATTER.match(source)
+    if match is None:
+        return {}, source, 1
+    fields = {key.lower(): value.strip("\"'") for key, value in _FIELD.findall(match.group(1))}
+    return fields, source[match.end() :], 1 + match.group().count("\n")
+
+
+def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the lines without markup, as many as before, and the headings by line index."""
+    stripped: list[str] = []
+    headings: list[tuple[int, str]] = []
+    fence = ""
+    for index, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence or mark:
+            stripped.append(line)
+            if mark and not fence:
+                fence = mark.group(1)
+            elif mark and mark.group(1).startswith(fence):
+                fence = ""
+        elif heading := _HEADING.match(line):
+            label = strip_inline(heading.group(2))
+            headings.append((index, label))
+            stripped.append(f"{heading.group(1)} {label}".rstrip())
+        elif (underline := _UNDERLINE.match(line)) and _is_title_line(stripped, headings, index):
+            headings.append((index - 1, stripped[-1].strip()))
+            stripped[-1] = ("# " if underline.group(1)[0] == "=" else "## ") + stripped[-1].strip()
+            stripped.append("")
+        elif _DEFINITION.match(line):
+            stripped.append("")
+        else:
+            stripped.append(strip_inline(re.sub(r"^( {0,3}>[ \t]?)+", "", line)))
+    return stripped, headings
+
+
+def _is_title_line(stripped: list[str], headings: list[tuple[int, str]], index: int) -> bool:
+    """Say whether the line before an underline is a heading of its own: one line of prose after a blank one."""
+    if not stripped or not stripped[-1].strip() or stripped[-1].lstrip().startswith(("|", "-", "*", "#", ">")):
+        return False
+    alone = len(stripped) == 1 or not stripped[-2].strip()
+    return alone and not (headings and headings[-1][0] == index - 1)

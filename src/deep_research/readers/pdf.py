@@ -1,0 +1,157 @@
+"""PDF files by page: lines joined to paragraphs, words cut at line ends mended, running heads and feet dropped."""
+
+import re
+import threading
+from collections import Counter
+from importlib.metadata import version
+from pathlib import PurePath
+
+from pypdfium2 import PdfDocument, PdfiumError
+from pypdfium2 import raw as pdfium
+
+from deep_research.errors import SourceError
+from deep_research.readers.paragraphs import display_width, is_full_line, join_lines
+from deep_research.readers.port import MAX_PAGES, Reading
+from deep_research.sources.document import Place
+
+EXTRACTOR = f"pdf/1+pypdfium2/{version('pypdfium2')}"
+
+# PDFium is not safe for threads: one document is open at a time in a process.
+_PDFIUM = threading.Lock()
+_UNREADABLE_TITLE = re.compile(
+    r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
+)
+_PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")
+_LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?")
+_MAX_TITLE_CHARS = 150
+# Lines at a page's edge that repeat on this share of at least so many pages are not part of the text.
+_REPEATED_SHARE, _REPEATED_MIN_PAGES, _EDGE_LINES = 0.6, 3, 2
+_PAGE_NUMBER = re.compile(
+    r"(?:page\s*)?[-–—]?\s*\d{1,4}\s*[-–—]?(?:\s*(?:of|/)\s*\d{1,4})?|第\s*\d{1,4}\s*页.*", re.IGNORECASE
+)
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return a PDF's text with its pages as places; refuse one that is protected, damaged or only scanned."""
+    with _PDFIUM:
+        pages, metadata, page_count = _extract(raw, name)
+    if not any(page for page in pages):
+        raise SourceError(
+            f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
+        )
+    text, places = _join_pages(_without_running_lines(pages))
+    first_line = next((line for page in pages for line in page), "")
+    title = (metadata.get("Title") or "").strip()
+    if not title or _UNREADABLE_TITLE.match(title):
+        title = first_line if len(first_line) <= _MAX_TITLE_CHARS else PurePath(name).stem
+    return Reading(
+        text=text,
+        title=title,
+        author=(metadata.get("Author") or "").strip(),
+        published=_iso_date(metadata.get("CreationDate") or metadata.get("ModDate") or ""),
+        places=places,
+        extractor=EXTRACTOR,
+        warnings=_warnings(pages, page_count),
+    )
+
+
+def _extract(raw: bytes, name: str) -> tuple[list[list[str]], dict[str, str], int]:
+    """Return the lines of each page, the document's properties and its number of pages."""
+    try:
+        document = PdfDocument(raw)
+    except PdfiumError as exc:
+        if exc.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+            raise SourceError(f"{name!r} is protected by a password; save a copy without one.") from exc
+        raise SourceError(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
+    try:
+        pages = [_lines_of(document, index) for index in range(min(len(document), MAX_PAGES))]
+        return pages, document.get_metadata_dict(skip_empty=True), len(document)
+    except PdfiumError as exc:
+        raise SourceError(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
+    finally:
+        document.close()
+
+
+def _lines_of(document: PdfDocument, index: int) -> list[str]:
+    page = document[index]
+    try:
+        content = page.get_textpage()
+        try:
+            # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
+            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded()).replace("\x00", "")
+        finally:
+            content.close()
+    finally:
+        page.close()
+    return [line for line in (re.sub(r"\s+", " ", line).strip() for line in re.split(r"[\r\n\f\v]+", text)) if line]
+
+
+def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
+    """Drop lines at the top and bottom that most pages share, whatever number they carry."""
+    if len(pages) < _REPEATED_MIN_PAGES:
+        return [
+            [line for i, line in enumerate(p) if not (_is_edge(i, p, 1) and _is_lone_number(line, p))] for p in pages
+        ]
+    counts = Counter(
+        key for page in pages for key in {_shape(line) for i, line in enumerate(page) if _is_edge(i, page, _EDGE_LINES)}
+    )
+    needed = max(_REPEATED_MIN_PAGES, _REPEATED_SHARE * sum(1 for page in pages if page))
+    running = {shape for shape, count in counts.items() if count >= needed}
+    return [
+        [line for i, line in enumerate(page) if not (_is_edge(i, page, _EDGE_LINES) and _shape(line) in running)]
+        for page in pages
+    ]
+
+
+def _is_edge(index: int, page: list[str], depth: int) -> bool:
+    return index < depth or index >= len(page) - depth
+
+
+def _is_lone_number(line: str, page: list[str]) -> bool:
+    return len(page) > 1 and bool(_PAGE_NUMBER.fullmatch(line))
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d+", "#", line).casefold()
+
+
+def _join_pages(pages: list[list[str]]) -> tuple[str, tuple[Place, ...]]:
+    words = Counter(word for page in pages for line in page for word in re.findall(r"[^\W\d_][\w-]*", line.lower()))
+    parts: list[str] = []
+    places: list[Place] = []
+    length = 0
+    for number, lines in enumerate(pages, start=1):
+        if not lines:
+            continue
+        if parts:
+            # A sentence may run on over the page; the page begins after the gap.
+            gap = " " if _runs_on(parts[-1], lines[0]) else "\n\n"
+            parts.append(gap)
+            length += len(gap)
+        body = join_lines(lines, words)
+        places.append(Place(kind="page", label=str(number), start=length, end=length + len(body)))
+        parts.append(body)
+        length += len(body)
+    return "".join(parts), tuple(places)
+
+
+def _runs_on(before: str, following: str) -> bool:
+    last = before.rsplit("\n", 1)[-1]
+    return following[:1].islower() and last[-1:] not in ".!?。！？:：" and is_full_line(last, display_width(last))
+
+
+def _iso_date(stamp: str) -> str:
+    match = _PDF_DATE.match(stamp)
+    if not match or not "1900" <= match.group(1) <= "2199":
+        return ""
+    return "-".join(part for part in match.groups() if part)
+
+
+def _warnings(pages: list[list[str]], page_count: int) -> tuple[str, ...]:
+    warnings = []
+    if page_count > MAX_PAGES:
+        warnings.append(f"only the first {MAX_PAGES} of {page_count} pages were read")
+    empty = sum(1 for page in pages if not page)
+    if empty:
+        warnings.append(f"{empty} of {len(pages)} pages have no text layer")
+    return tuple(warnings)

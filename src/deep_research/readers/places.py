@@ -1,0 +1,55 @@
+"""Which place of the original a stretch of text stands in: a page before a heading, a heading before a line."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from deep_research.sources.document import Place
+
+_HELD_IN_PARTS = ("page", "slide", "cells", "message")
+
+
+def place_of(places: Sequence[Place], start: int, end: int, *, text: str = "") -> Place | None:
+    """Return the most useful place of a passage, or None.
+
+    A passage over two pages gets both ("4-5"). With `text`, a passage under no heading gets its line numbers.
+    """
+    parts = [p for p in places if p.kind in _HELD_IN_PARTS and p.start < max(end, start + 1) and start < p.end]
+    if parts:
+        first, last = parts[0], parts[-1]
+        label = first.label if first.label == last.label else f"{first.label}-{last.label}"
+        return Place(kind=first.kind, label=label, start=first.start, end=last.end)
+    heading = _last_before([p for p in places if p.kind == "heading"], start)
+    if heading is not None:
+        return heading
+    first_line = line_of(places, text, start)
+    if first_line is None:
+        return None
+    last_line = line_of(places, text, max(start, end - 1)) or first_line
+    label = str(first_line) if first_line == last_line else f"{first_line}-{last_line}"
+    return Place(kind="line", label=label, start=start, end=end)
+
+
+def line_of(places: Sequence[Place], text: str, offset: int) -> int | None:
+    """Return the line of the original file that an offset stands in, or None where lines mean nothing.
+
+    A reading whose lines are the file's own says so by one place of kind "line", labelled with its first line.
+    """
+    anchor = next((p for p in places if p.kind == "line"), None)
+    if anchor is None or not text:
+        return None
+    return int(anchor.label) + text.count("\n", anchor.start, offset)
+
+
+def heading_places(headings: Sequence[tuple[int, str]], length: int) -> tuple[Place, ...]:
+    """Return a place for each heading, from where it stands to the next one."""
+    starts = [start for start, _ in headings] + [length]
+    return tuple(
+        Place(kind="heading", label=label, start=start, end=starts[index + 1])
+        for index, (start, label) in enumerate(headings)
+        if label
+    )
+
+
+def _last_before(places: Sequence[Place], offset: int) -> Place | None:
+    index = bisect_right([p.start for p in places], offset) - 1
+    return places[index] if index >= 0 else None

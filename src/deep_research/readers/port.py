@@ -1,0 +1,36 @@
+"""What a reader gives, and the bounds every reader keeps.
+
+A reading's text is plain: paragraphs apart by a blank line, headings as `## Heading`, list items as `- item`, table
+rows as `| a | b |`. Text and Markdown files keep their own lines, so that line numbers hold.
+"""
+
+from typing import Protocol
+
+from deep_research.sources.document import Place
+from deep_research.value import Value
+
+MAX_FILE_BYTES = 100_000_000
+MAX_PAGES = 2_000
+MAX_ARCHIVE_ENTRIES = 10_000
+MAX_ARCHIVE_BYTES = 300_000_000
+
+
+class Reading(Value):
+    """The text of one file, where its stretches stand in the original, and what the file says about itself."""
+
+    text: str
+    title: str = ""
+    author: str = ""
+    published: str = ""
+    language: str = ""
+    places: tuple[Place, ...] = ()
+    extractor: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """A format's reader: raises `SourceError` for a file it cannot use, and nothing else."""
+
+    def __call__(self, raw: bytes, name: str) -> Reading:
+        """Return what the file holds; `name` is for messages and as a last resort for the title."""
+        ...

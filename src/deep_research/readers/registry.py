@@ -1,0 +1,87 @@
+"""The known formats: what each is recognised by, and the module that reads it.
+
+A new format is one module with `read(raw, name)`, one entry here and, if its content shows it, one line in `sniff`.
+"""
+
+from importlib import import_module
+from pathlib import PurePath
+from typing import NamedTuple, cast
+
+from deep_research.errors import SourceError
+from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading
+from deep_research.readers.sniff import sniff
+from deep_research.text.script import detect_language
+
+
+class FileFormat(NamedTuple):
+    """A format that can be read. Modules load on first use: a run over text files imports no PDF or DOCX package."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...]
+    module: str
+    is_text: bool = False
+
+    def reader(self) -> Reader:
+        """Return the format's reader."""
+        return cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+
+
+FORMATS = {
+    file_format.name: file_format
+    for file_format in (
+        FileFormat("text", (".txt", ".text", ".log"), ("text/plain",), "plain", is_text=True),
+        FileFormat("markdown", (".md", ".markdown", ".mdown"), ("text/markdown",), "markdown", is_text=True),
+        FileFormat("html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), "html", is_text=True),
+        FileFormat("pdf", (".pdf",), ("application/pdf",), "pdf"),
+        FileFormat(
+            "docx",
+            (".docx", ".docm"),
+            ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
+            "docx",
+        ),
+    )
+}
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Return the endings of file names that can be read."""
+    return tuple(suffix for file_format in FORMATS.values() for suffix in file_format.suffixes)
+
+
+def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
+    """Return the text and places of a file; what it holds decides how it is read, its name only where that is open."""
+    if not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
+        raise SourceError(f"{name!r} is empty; remove it or save it again with its content.")
+    if len(raw) > MAX_FILE_BYTES:
+        limit_mb = MAX_FILE_BYTES // 1_000_000
+        raise SourceError(f"{name!r} is larger than {limit_mb} MB; split it into smaller files.")
+    named = _format_by_name(name, media_type)
+    file_format = _format_by_content(raw, name, named)
+    reading = file_format.reader()(raw, name)
+    if not reading.text.strip():
+        raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
+    warnings = reading.warnings
+    if named is not None and named.name != file_format.name:
+        warnings = (f"named like {named.name}, but it holds {file_format.name} and was read as that", *warnings)
+    return reading.model_copy(
+        update={"language": reading.language or detect_language(reading.text), "warnings": warnings}
+    )
+
+
+def _format_by_name(name: str, media_type: str) -> FileFormat | None:
+    suffix = PurePath(name).suffix.lower()
+    kind = media_type.partition(";")[0].strip().lower()
+    by_suffix = (file_format for file_format in FORMATS.values() if suffix in file_format.suffixes)
+    by_type = (file_format for file_format in FORMATS.values() if kind in file_format.media_types)
+    return next(by_suffix, None) or next(by_type, None)
+
+
+def _format_by_content(raw: bytes, name: str, named: FileFormat | None) -> FileFormat:
+    found = sniff(raw, name)
+    if found == "text":
+        # Text may be anything written in text: the name says what, unless it names a format that is not text.
+        return named if named is not None and named.is_text else FORMATS["text"]
+    if found in FORMATS:
+        return FORMATS[found]
+    raise SourceError(f"{name!r} is {found}, which cannot be read; convert it to one of {' '.join(known_suffixes())}.")

@@ -1,0 +1,61 @@
+"""What a file holds, judged by its bytes: the name of a format, or a plain description of what is not read."""
+
+import re
+
+from deep_research.errors import SourceError
+from deep_research.readers.archive import entry_names
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"BM6", "a bitmap image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"RIFF", "an audio, video or WebP file"),
+    (b"ID3", "an audio file"),
+    (b"OggS", "an audio or video file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript file"),
+)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ARCHIVES = (
+    ("word/document.xml", "docx"),
+    ("ppt/presentation.xml", "pptx"),
+    ("xl/workbook.xml", "xlsx"),
+    ("META-INF/container.xml", "epub"),
+)
+# A PDF may have a few bytes before its header; readers accept it within the first kilobyte.
+_PDF_HEADER_BYTES = 1024
+_HTML = re.compile(
+    rb"\A[\s\0]*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+def sniff(raw: bytes, name: str) -> str:
+    """Return the format a file holds ("text" for any text that is not HTML), or what it is instead."""
+    if b"%PDF-" in raw[:_PDF_HEADER_BYTES]:
+        return "pdf"
+    if raw.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        names = entry_names(raw, name)
+        return next((kind for entry, kind in _ARCHIVES if entry in names), "a ZIP archive")
+    if raw.startswith(_OLE):
+        raise SourceError(
+            f"{name!r} is an old Office file or is protected by a password; open it and save it as .docx without one."
+        )
+    for signature, description in _SIGNATURES:
+        if raw.startswith(signature):
+            return description
+    head = raw[:8192]
+    if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return "html"
+    wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    if wide and _HTML.match(head.decode("utf-16", "ignore").encode("utf-8").removeprefix(b"\xef\xbb\xbf")):
+        return "html"
+    return "text"

@@ -1,0 +1,1 @@
+"""Judgement: the reasoner port and its adapters."""

@@ -1,0 +1,110 @@
+"""Everything that needs judgement goes through this port: fifteen acts, grouped by the collaborator that asks.
+
+Acts take one value and return one value. They raise `CallFailed` when the model behind them gives nothing usable.
+"""
+
+from typing import Protocol
+
+from deep_research.reasoning.values import (
+    Analysis,
+    Assessment,
+    Brief,
+    BrokenChart,
+    ChartSpec,
+    Conclusion,
+    Digest,
+    Draft,
+    Finding,
+    Findings,
+    Inquiry,
+    Judgement,
+    Plan,
+    QueryWish,
+    Reading,
+    Reflection,
+    SectionWork,
+    Support,
+    Synthesis,
+)
+from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.sources.hit import SearchQuery
+
+
+class PlanningActs(Protocol):
+    """Acts before and between searches."""
+
+    async def assess(self, inquiry: Inquiry) -> Assessment:
+        """Judge whether the question can be researched as it stands."""
+        ...
+
+    async def plan(self, brief: Brief) -> Plan:
+        """Cut the question into sections."""
+        ...
+
+    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+        """Write at most `wish.count` queries, best first."""
+        ...
+
+    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
+        """Order the engines that suit the query; leaving one out means not using it."""
+        ...
+
+
+class ReadingActs(Protocol):
+    """Acts on what was fetched."""
+
+    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+        """Mark the stretches of the document that help the section."""
+        ...
+
+    async def compress(self, work: SectionWork) -> Digest:
+        """Keep the evidence worth keeping, so that what follows stays bounded."""
+        ...
+
+    async def synthesize(self, work: SectionWork) -> Synthesis:
+        """Merge new evidence into the running synthesis."""
+        ...
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Judge whether the section's evidence suffices."""
+        ...
+
+
+class AnalysisActs(Protocol):
+    """Acts on everything that was found."""
+
+    async def analyze(self, findings: Findings) -> Analysis:
+        """Look at the findings from several sides."""
+        ...
+
+    async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
+        """Plan at most five charts."""
+        ...
+
+    async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
+        """Mend a chart's code."""
+        ...
+
+
+class WritingActs(Protocol):
+    """Acts that make the report."""
+
+    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+        """Write a section from its evidence alone."""
+        ...
+
+    async def judge_support(self, support: Support) -> Judgement:
+        """Say whether the passages carry the sentence."""
+        ...
+
+    async def revise(self, support: Support) -> Sentence | None:
+        """Delete or hedge what the passages do not carry; None drops the sentence."""
+        ...
+
+    async def conclude(self, draft: Draft) -> Conclusion:
+        """Write abstract, conclusion and outlook."""
+        ...
+
+
+class Reasoner(PlanningActs, ReadingActs, AnalysisActs, WritingActs, Protocol):
+    """All fifteen acts."""

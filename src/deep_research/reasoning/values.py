@@ -1,0 +1,233 @@
+"""What the reasoner is asked and what it answers, act by act; every answer is flat enough for a small model."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from deep_research.evidence.passage import Evidence
+from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
+from deep_research.request import ClarifyMode, Language
+from deep_research.sources.document import Document
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Value
+
+NextAction = Literal["START_RESEARCH", "NEED_CLARIFICATION", "VERIFY_TOPIC", "CONFIRM_PLAN", "CANNOT_DO"]
+
+
+class Exchange(Value):
+    """One question that was put to the asker, and the answer."""
+
+    question: str
+    answer: str
+
+
+class Inquiry(Value):
+    """What intake knows: the question, its context, and what was asked and verified so far."""
+
+    question: str
+    context: str = ""
+    language: Language = "en"
+    clarify: ClarifyMode = "auto"
+    focus: tuple[str, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    known_terms: tuple[str, ...] = ()
+    unknown_terms: tuple[str, ...] = ()
+
+
+class ClarificationQuestion(Value):
+    """One question to the asker, with options where they can be named (SPEC I4)."""
+
+    question: str
+    options: tuple[str, ...] = ()
+    missing_info: str = ""
+
+
+class TaskBrief(Value):
+    """What the asker wants to know, and from which sides."""
+
+    goal: str = ""
+    research_focus: tuple[str, ...] = ()
+
+
+class Assessment(Value):
+    """Whether the question can be researched as it stands (SPEC I5)."""
+
+    next_action: NextAction
+    confidence: float = Field(ge=0, le=1)
+    topic_clear: bool = True
+    scope_inferable: bool = True
+    goal_clear: bool = True
+    unknown_terms: tuple[str, ...] = ()
+    task: TaskBrief = TaskBrief()
+    clarification: ClarificationQuestion | None = None
+    reasoning: str = ""
+    refined_query: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def is_clear(self) -> bool:
+        """Say whether research may start (document 002)."""
+        return self.next_action in ("START_RESEARCH", "CONFIRM_PLAN")
+
+    @property
+    def clarification_question(self) -> str:
+        """Return the question to the asker, or "" (document 002)."""
+        return self.clarification.question if self.clarification else ""
+
+
+class Brief(Value):
+    """The question as it will be researched."""
+
+    question: str
+    original: str
+    language: Language
+    goal: str = ""
+    focus: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
+class SectionPlan(Value):
+    """One section of the report: what it answers and what to search for."""
+
+    title: str
+    description: str = ""
+    search_queries: tuple[SearchQuery, ...] = ()
+
+
+class Plan(Value):
+    """The report before it is researched (SPEC P1, P2)."""
+
+    research_title: str
+    goal: str = ""
+    scope: str = ""
+    domains: tuple[str, ...] = ()
+    sections: tuple[SectionPlan, ...]
+
+
+class QueryWish(Value):
+    """A request for queries: for a section's first round, or for the gaps that the last one left."""
+
+    brief: Brief
+    section: SectionPlan
+    domains: tuple[str, ...] = ()
+    round: int = 1
+    gaps: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    count: int
+
+
+class Reading(Value):
+    """A document to be read for one section."""
+
+    brief: Brief
+    section: SectionPlan
+    query: SearchQuery
+    document: Document
+
+
+class Finding(Value):
+    """A stretch of a document's text and what it says."""
+
+    start: int
+    end: int
+    finding: str
+
+
+class SectionWork(Value):
+    """What is known about a section after a round."""
+
+    brief: Brief
+    section: SectionPlan
+    evidence: tuple[Evidence, ...] = ()
+    synthesis: str = ""
+    coverage: float = 0.0
+    round: int = 1
+    queries_left: int = 0
+    asked: tuple[str, ...] = ()
+
+
+class Digest(Value):
+    """The evidence worth keeping, best first, and a short note of what it says together."""
+
+    evidence: tuple[str, ...]
+    note: str = ""
+
+
+class Synthesis(Value):
+    """The running synthesis of a section and how much of it is covered (SPEC L1)."""
+
+    text: str
+    coverage: float = Field(ge=0, le=1)
+
+
+class Reflection(Value):
+    """Whether the evidence suffices, and what to search for if not (SPEC L2)."""
+
+    is_sufficient: bool
+    overall_score: int = Field(ge=1, le=10)
+    gaps: tuple[str, ...] = ()
+    next_queries: tuple[SearchQuery, ...] = ()
+    reasoning: str = ""
+
+
+class Findings(Value):
+    """Everything that was found, section by section."""
+
+    brief: Brief
+    plan: Plan
+    sections: tuple[SectionWork, ...]
+
+
+class Analysis(Value):
+    """A critical look from several sides (SPEC C1)."""
+
+    paragraphs: tuple[Paragraph, ...] = ()
+
+
+class ChartSpec(Value):
+    """A planned chart (SPEC C2)."""
+
+    title: str
+    chart_type: str
+    data_source: str = "from_research"
+    python_code: str
+
+
+class BrokenChart(Value):
+    """A chart that failed, with what it printed."""
+
+    spec: ChartSpec
+    error: str
+
+
+class Support(Value):
+    """A sentence and the passages it cites, for a judge that sees nothing else."""
+
+    sentence: Sentence
+    passages: tuple[Evidence, ...]
+
+
+class Judgement(Value):
+    """A judge's verdict and the span it relies on, which code must find."""
+
+    verdict: VerdictKind
+    span: str = ""
+    reason: str = ""
+
+
+class Draft(Value):
+    """The report's checked body, for abstract and conclusion."""
+
+    brief: Brief
+    plan: Plan
+    paragraphs: tuple[Paragraph, ...]
+    evidence: tuple[Evidence, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+class Conclusion(Value):
+    """Abstract, key insights and directions (SPEC W1)."""
+
+    abstract: tuple[Paragraph, ...] = ()
+    conclusion: tuple[Paragraph, ...] = ()
+    outlook: tuple[Paragraph, ...] = ()

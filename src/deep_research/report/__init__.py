@@ -1,0 +1,1 @@
+"""What we tell: paragraphs, citation numbers, Markdown."""

@@ -1,0 +1,44 @@
+"""Citation numbers: given once, when the report is rendered, one a source, in order of first use."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from deep_research.report.paragraph import Paragraph
+from deep_research.value import Value
+
+
+class Source(Value):
+    """A document as the references name it; `places` are the pages or headings that are cited."""
+
+    document: str
+    title: str
+    address: str
+    places: tuple[str, ...] = ()
+
+
+class Citations(Value):
+    """The numbered sources: the cited ones first, then the others (SPEC W4)."""
+
+    cited: tuple[Source, ...] = ()
+    additional: tuple[Source, ...] = ()
+
+    def number(self, document: str) -> int:
+        """Return the number of a cited document."""
+        return [source.document for source in self.cited].index(document) + 1
+
+    @property
+    def share_cited(self) -> int:
+        """Return the share of sources that are cited, in per cent."""
+        total = len(self.cited) + len(self.additional)
+        return round(100 * len(self.cited) / total) if total else 0
+
+
+def number_sources(
+    paragraphs: Iterable[Paragraph], *, document_of: Mapping[str, str], sources: Sequence[Source]
+) -> Citations:
+    """Number the sources that the paragraphs cite, in order of first use; the rest follow in their own order."""
+    used = dict.fromkeys(document_of[id_] for paragraph in paragraphs for id_ in paragraph.cite_ids)
+    known = {source.document: source for source in sources}
+    return Citations(
+        cited=tuple(known[document] for document in used),
+        additional=tuple(source for source in sources if source.document not in used),
+    )

@@ -1,0 +1,90 @@
+"""A report as Markdown. Assembles what it is given; finds, judges and numbers nothing."""
+
+from collections.abc import Callable, Sequence
+
+from deep_research.messages.words import Words
+from deep_research.report.citation import Citations, Source
+from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.value import Value
+
+Cite = Callable[[str], int]
+
+
+class Chapter(Value):
+    """A heading and its paragraphs."""
+
+    title: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+class Report(Value):
+    """A whole report before it is rendered."""
+
+    title: str
+    assumptions: tuple[str, ...] = ()
+    abstract: tuple[Paragraph, ...] = ()
+    chapters: tuple[Chapter, ...] = ()
+    gaps: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    run_line: str
+
+    @property
+    def paragraphs(self) -> list[Paragraph]:
+        """Return all paragraphs in the order in which they are read."""
+        return [*self.abstract, *(paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)]
+
+
+def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
+    """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
+    blocks = [f"# {report.title}"]
+    if report.assumptions:
+        blocks += [f"**{words('report.assumptions')}**", _bullets(report.assumptions)]
+    if report.abstract:
+        blocks.append(f"## {words('report.abstract')}")
+        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
+    for chapter in report.chapters:
+        blocks.append(f"## {chapter.title}")
+        blocks += [_paragraph(paragraph, number_of, words) for paragraph in chapter.paragraphs]
+    if report.gaps:
+        blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
+    if report.limits:
+        blocks += [f"## {words('report.limits')}", _bullets(report.limits)]
+    blocks += _references(citations, words)
+    blocks += ["---", report.run_line]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
+    gap = "" if words.language.startswith("zh") else " "
+    return gap.join(_sentence(sentence, number_of, gap) for sentence in paragraph.sentences)
+
+
+def _sentence(sentence: Sentence, number_of: Cite, gap: str) -> str:
+    numbers = sorted({number_of(id_) for id_ in sentence.evidence})
+    markers = "".join(f"[{number}]" for number in numbers)
+    return f"{sentence.text}{gap if markers else ''}{markers}"
+
+
+def _references(citations: Citations, words: Words) -> list[str]:
+    blocks = [f"## {words('report.references')}"]
+    number = 1
+    for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
+        if sources:
+            blocks += [f"### {words(f'report.{key}')}", _listed(sources, number)]
+            number += len(sources)
+    share, total = citations.share_cited, len(citations.cited) + len(citations.additional)
+    counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
+    return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", _bullets(counts)]
+
+
+def _listed(sources: Sequence[Source], first: int) -> str:
+    lines = []
+    for number, source in enumerate(sources, start=first):
+        places = f" ({', '.join(source.places)})" if source.places else ""
+        lines.append(f"[{number}] {source.title} - {source.address}{places}")
+    # Two blanks at a line's end keep the lines apart without making each a paragraph.
+    return "  \n".join(lines)
+
+
+def _bullets(items: Sequence[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)

@@ -1,0 +1,102 @@
+"""What a caller may ask for: the question, how far to go, what it may cost, and how to search."""
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from deep_research.value import Value
+
+ClarifyMode = Literal["auto", "strict", "off"]
+Language = Literal["en", "zh-Hans", "zh-Hant"]
+ParallelStrategy = Literal["batch", "race", "hybrid"]
+BudgetKind = Literal["usd", "tokens", "seconds", "queries", "pages"]
+BUDGET_KINDS: tuple[BudgetKind, ...] = ("usd", "tokens", "seconds", "queries", "pages")
+
+
+class Spend(Value):
+    """What a call or a run costs, or may cost at most."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    queries: int = 0
+    pages: int = 0
+
+    def __add__(self, other: "Spend") -> "Spend":
+        return Spend(
+            usd=self.usd + other.usd,
+            tokens=self.tokens + other.tokens,
+            seconds=self.seconds + other.seconds,
+            queries=self.queries + other.queries,
+            pages=self.pages + other.pages,
+        )
+
+    def of(self, kind: BudgetKind) -> float:
+        """Return the amount of one kind."""
+        amount: float = getattr(self, kind)
+        return amount
+
+
+class Budget(Value):
+    """The limits of a run; None means no limit of that kind."""
+
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=0)
+    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    queries: int | None = Field(default=None, ge=0)
+    pages: int | None = Field(default=None, ge=0)
+
+    def limit(self, kind: BudgetKind) -> float | None:
+        """Return the limit of one kind."""
+        value: float | None = getattr(self, kind)
+        return value
+
+
+class SearchEngineConfig(Value):
+    """How search tasks are spread over engines (SPEC H2, section 10)."""
+
+    parallel_strategy: ParallelStrategy = "hybrid"
+    batch_size: int = Field(default=5, ge=1)
+    enable_race_mode: bool = False
+    enable_batch_parallel: bool = True
+    max_concurrent_searches: int = Field(default=10, ge=1)
+    max_total_queries: int = Field(default=20, ge=0)
+
+
+class Depth(Value):
+    """How many rounds, queries and pages a run may use (SPEC H5, L3)."""
+
+    max_iterations: int = Field(default=5, ge=1, le=10)
+    queries_first_iteration: int = Field(default=8, ge=1)
+    queries_followup_iteration: int = Field(default=5, ge=1)
+    max_total_queries: int = Field(default=20, ge=0)
+    urls_per_query: int = Field(default=3, ge=0)
+
+    def rounds(self) -> list[int]:
+        """Return how many queries each round may use, over all sections."""
+        left, counts = self.max_total_queries, []
+        for number in range(self.max_iterations):
+            share = min(left, self.queries_first_iteration if number == 0 else self.queries_followup_iteration)
+            if share == 0:
+                break
+            counts.append(share)
+            left -= share
+        return counts
+
+
+class ResearchRequest(Value):
+    """One question and everything its asker decided about the run."""
+
+    question: str
+    context: str = ""
+    language: Language | None = None
+    clarify: ClarifyMode = "auto"
+    confirm_plan: bool = False
+    focus: tuple[str, ...] = ()
+    depth: Depth = Depth()
+    budget: Budget = Budget()
+    search: SearchEngineConfig = SearchEngineConfig()
+
+    def with_question(self, question: str) -> Self:
+        """Return the same request for another question."""
+        return self.model_copy(update={"question": question})

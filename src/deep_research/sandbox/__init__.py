@@ -1,0 +1,1 @@
+"""The sandbox port and its adapters."""

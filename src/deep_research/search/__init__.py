@@ -1,0 +1,1 @@
+"""The search port and its adapters."""

@@ -1,0 +1,282 @@
+"""All settings, and the only reader of the environment and of `config.toml`. Builds nothing from them."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from deep_research.errors import ConfigurationError
+from deep_research.request import Budget, ClarifyMode, Depth, Language, ParallelStrategy, SearchEngineConfig
+
+ENV_PREFIX = "DEEP_RESEARCH_"
+CONFIG_FILE = "config.toml"
+Source = Literal["flag", "environment", "file", "default"]
+
+_DEPTH = Depth()
+_SEARCH = SearchEngineConfig()
+
+
+def user_data_folder() -> Path:
+    """Return the folder in which programs of this user keep their data on this system."""
+    try:
+        home = Path.home()
+    except RuntimeError as exc:
+        raise ConfigurationError(f"This user has no home folder; set {ENV_PREFIX}HOME to a folder.") from exc
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "deep-research"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "deep-research"
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    # The XDG rules say that a relative path counts as not set.
+    return (given if given.is_absolute() else home / ".local" / "share") / "deep-research"
+
+
+def _expand(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as exc:
+        raise ValueError("the user named after ~ has no home folder") from exc
+
+
+Folder = Annotated[Path, AfterValidator(_expand)]
+AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; made directly, it holds what is given and defaults (`load_settings` reads more)."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=ENV_PREFIX, env_ignore_empty=True, validate_by_name=True
+    )
+
+    home: AbsoluteFolder = Field(
+        default_factory=user_data_folder,
+        description=f"Folder of the store, the checkpoints and `{CONFIG_FILE}`; by default in the user's data folder. "
+        "Cannot be set in the file, which lies in it.",
+    )
+    logs: Folder = Field(
+        default=Path("logs"),
+        description="Folder of run folders and reports; a relative path starts at the working folder.",
+    )
+    wiring: str = Field(
+        default="deep_research.wiring:build",
+        pattern=r"^\w+(\.\w+)*:\w+$",
+        description="The function that builds the parts of a run, as `module:function`.",
+    )
+
+    max_iterations: int = Field(
+        default=_DEPTH.max_iterations, ge=1, le=10, description="Most rounds of searching and reading for a section."
+    )
+    queries_first_iteration: int = Field(
+        default=_DEPTH.queries_first_iteration, ge=1, description="Queries of the first round, over all sections."
+    )
+    queries_followup_iteration: int = Field(
+        default=_DEPTH.queries_followup_iteration, ge=1, description="Queries of each later round, over all sections."
+    )
+    max_total_queries: int = Field(default=_DEPTH.max_total_queries, ge=0, description="Most queries of a run.")
+    urls_per_query: int = Field(default=_DEPTH.urls_per_query, ge=0, description="Pages read in full for each query.")
+
+    parallel_strategy: ParallelStrategy = Field(
+        default=_SEARCH.parallel_strategy,
+        description="How queries are spread over engines: `batch` asks all, `race` keeps the first answer, "
+        "`hybrid` goes along the fallback chain with specialist sources beside it.",
+    )
+    batch_size: int = Field(default=_SEARCH.batch_size, ge=1, description="Queries in a batch.")
+    enable_race_mode: bool = Field(default=_SEARCH.enable_race_mode, description="Allow the strategy `race`.")
+    enable_batch_parallel: bool = Field(
+        default=_SEARCH.enable_batch_parallel, description="Run the queries of a batch at the same time."
+    )
+    max_concurrent_searches: int = Field(
+        default=_SEARCH.max_concurrent_searches, ge=1, description="Most searches at the same time."
+    )
+
+    clarify: ClarifyMode = Field(
+        default="auto",
+        description="When to ask back: `auto` where the question cannot be researched as it stands, "
+        "`strict` by the letter of the rules, `off` never.",
+    )
+    language: Language | None = Field(
+        default=None, description="Language of the report; not set, it follows the question."
+    )
+    confirm_above_usd: Amount = Field(
+        default=1.0, description="Ask for approval of the plan where the estimate is above this many US dollars."
+    )
+
+    budget_usd: Amount | None = Field(
+        default=None, description="Most money of a run, in US dollars; not set, no limit."
+    )
+    budget_tokens: int | None = Field(default=None, ge=0, description="Most model tokens of a run; not set, no limit.")
+    budget_seconds: Amount | None = Field(default=None, description="Most active seconds of a run; not set, no limit.")
+    budget_queries: int | None = Field(
+        default=None, ge=0, description="Most search queries of a run; not set, no limit."
+    )
+    budget_pages: int | None = Field(default=None, ge=0, description="Most pages fetched by a run; not set, no limit.")
+
+    sandbox_compute_timeout: Duration = Field(
+        default=60.0,
+        validation_alias="SANDBOX_COMPUTE_TIMEOUT",
+        description="Seconds after which chart code is stopped.",
+    )
+    sandbox_max_chart_failures: int = Field(
+        default=2,
+        ge=1,
+        validation_alias="SANDBOX_MAX_CHART_FAILURES",
+        description="Failed charts in a row after which the others are skipped.",
+    )
+
+    lease_s: Duration = Field(
+        default=30.0, description="Seconds without a sign of life after which another process may take over a run."
+    )
+    store_busy_timeout_s: Amount = Field(
+        default=30.0, description="Seconds to wait for another process that writes to the store."
+    )
+    tracing: bool = Field(default=False, description="Send traces of runs to LangSmith.")
+
+    _sources: dict[str, Source] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the library's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Leave reading to `load_settings`, which keeps where each value came from."""
+        return (init_settings,)
+
+    def source_of(self, field: str) -> Source:
+        """Say where a setting's value came from."""
+        if field not in type(self).model_fields:
+            raise KeyError(field)
+        return self._sources.get(field, "flag" if field in self.model_fields_set else "default")
+
+    @property
+    def store_path(self) -> Path:
+        """The database of runs."""
+        return self.home / "store.db"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        """The database of graph checkpoints."""
+        return self.home / "checkpoints.db"
+
+    @property
+    def config_path(self) -> Path:
+        """The file of settings, whether or not it exists."""
+        return self.home / CONFIG_FILE
+
+    def depth(self) -> Depth:
+        """Return how far a run goes."""
+        return Depth(**{name: getattr(self, name) for name in Depth.model_fields})
+
+    def budget(self) -> Budget:
+        """Return what a run may cost."""
+        return Budget(**{kind: getattr(self, f"budget_{kind}") for kind in Budget.model_fields})
+
+    def search_config(self) -> SearchEngineConfig:
+        """Return how searches are spread."""
+        return SearchEngineConfig(**{name: getattr(self, name) for name in SearchEngineConfig.model_fields})
+
+
+def variable_of(field: str) -> str:
+    """Return the environment variable of a setting."""
+    alias = Settings.model_fields[field].validation_alias
+    return alias if isinstance(alias, str) else f"{ENV_PREFIX}{field.upper()}"
+
+
+def load_settings(**flags: object) -> Settings:
+    """Return the settings of this process: flags win over environment, file and default; None is no flag."""
+    flags = {name: value for name, value in flags.items() if value is not None}
+    _refuse_unknown(flags, Settings.model_fields, lambda name: f"the option {_flag(name)}", _flag)
+    environment = _read_environment()
+    home = _validated({}, {name: value for name, value in (environment | flags).items() if name == "home"}, flags).home
+    path = home / CONFIG_FILE
+    file = _read_file(path)
+    return _validated(file, environment | flags, flags, path=path)
+
+
+def _read_environment() -> dict[str, object]:
+    fields = {variable_of(field): field for field in Settings.model_fields}
+    ours = {name.upper() for name, value in os.environ.items() if value and name.upper().startswith(ENV_PREFIX)}
+    _refuse_unknown(sorted(ours), fields, lambda name: f"the environment variable {name}", str)
+    # An aliased setting is also looked up under its prefixed name, which `ours` has just refused.
+    read = EnvSettingsSource(Settings)()
+    return {fields.get(name, name): value for name, value in read.items()}
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    try:
+        # Some editors put a byte order mark at the start.
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except OSError as exc:
+        raise ConfigurationError(f"The settings file {path} cannot be read: {exc.strerror}.") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigurationError(f"The settings file {path} is not UTF-8 text; save it as UTF-8.") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigurationError(f"The settings file {path} is not valid TOML: {exc}.") from exc
+    if "home" in data:
+        raise ConfigurationError(
+            f"The settings file {path} cannot set home, because it lies in it; set {variable_of('home')} instead."
+        )
+    _refuse_unknown(data, Settings.model_fields, lambda name: f"the key {name} in {path}", str)
+    return data
+
+
+def _refuse_unknown(
+    given: Iterable[str], known: Iterable[str], describe: Callable[[str], str], spell: Callable[[str], str]
+) -> None:
+    valid = set(known)
+    for name in given:
+        if name not in valid:
+            nearest = get_close_matches(name, sorted(valid), n=1, cutoff=0)[0]
+            raise ConfigurationError(f"There is no setting for {describe(name)}; the nearest one is {spell(nearest)}.")
+
+
+def _validated(
+    file: Mapping[str, object], above: Mapping[str, object], flags: Mapping[str, object], path: Path | None = None
+) -> Settings:
+    given = {**file, **above}
+    sources: dict[str, Source] = {
+        name: "flag" if name in flags else "environment" if name in above else "file" for name in given
+    }
+    try:
+        settings = Settings.model_validate(given)
+    except ValidationError as exc:
+        raise ConfigurationError("\n".join(_problems(exc, sources, path))) from None
+    settings._sources.update(sources)
+    return settings
+
+
+def _problems(error: ValidationError, sources: Mapping[str, Source], path: Path | None) -> list[str]:
+    """Say for each bad value its key, its source and what fits, but not the value, which may be a secret."""
+    fields = {variable_of(field): field for field in Settings.model_fields}
+    lines = []
+    for problem in error.errors(include_input=False, include_url=False):
+        name = str(problem["loc"][0])
+        field = fields.get(name, name)
+        places = {
+            "flag": f"the option {_flag(field)}",
+            "environment": f"the environment variable {variable_of(field)}",
+            "file": f"the file {path}",
+            "default": "its default",
+        }
+        fits = problem["msg"].removeprefix("Value error, ")
+        place = places[sources.get(field, "default")]
+        lines.append(f"The value of {field} from {place} does not fit: {fits[0].lower()}{fits[1:]}.")
+    return lines
+
+
+def _flag(field: str) -> str:
+    return "--" + field.replace("_", "-")

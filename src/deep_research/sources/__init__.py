@@ -1,0 +1,1 @@
+"""Where things come from: hits, documents and their addresses."""

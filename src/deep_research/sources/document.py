@@ -1,0 +1,42 @@
+"""A document: the text that was read from one snapshot, known by its content."""
+
+import hashlib
+from typing import Literal
+
+from deep_research.value import Value, digest
+
+PlaceKind = Literal["page", "heading", "line", "slide", "cells", "message"]
+
+
+class Place(Value):
+    """Where a stretch of a document's text stands in the original: a page, a heading, a line."""
+
+    kind: PlaceKind
+    label: str
+    start: int
+    end: int
+
+
+class Document(Value):
+    """The text of one source; the same text at two addresses is one document."""
+
+    id: str
+    snapshot: str
+    title: str
+    text: str
+    media_type: str
+    extractor: str
+    language: str = ""
+    author: str = ""
+    published: str = ""
+    places: tuple[Place, ...] = ()
+
+
+def snapshot_id(raw: bytes) -> str:
+    """Return the id of raw bytes."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def text_id(extractor: str, text: str) -> str:
+    """Return the id of a text as one extractor (name and version) read it."""
+    return digest(extractor, text)

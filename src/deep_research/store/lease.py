@@ -1,0 +1,83 @@
+"""Who works on a run, and when somebody else may take over. Knows processes, not databases."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+from deep_research.value import Value
+
+
+class Owner(Value):
+    """A process that works on a run, with its last sign of life on both clocks.
+
+    The monotonic clock is shared by all processes of one boot and does not jump with the wall clock, so it decides on
+    the same host; the wall clock decides only between hosts.
+    """
+
+    host: str
+    boot: str
+    pid: int
+    started: str
+    beat_wall_s: float
+    beat_monotonic_s: float
+
+    def is_same_process(self, other: "Owner") -> bool:
+        """Say whether both are one process."""
+        return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
+
+
+def current_owner() -> Owner:
+    """Return this process with the time of now."""
+    return Owner(
+        host=socket.gethostname(),
+        boot=_boot_id(),
+        pid=os.getpid(),
+        started=_process_start(os.getpid()),
+        beat_wall_s=time.time(),
+        beat_monotonic_s=time.monotonic(),
+    )
+
+
+def holds_lease(owner: Owner, claimant: Owner, *, lease_s: float) -> bool:
+    """Say whether `owner` still keeps `claimant` out: dead on the same host never, alive while its heart beats."""
+    if owner.host != claimant.host:
+        return claimant.beat_wall_s - owner.beat_wall_s < lease_s
+    if owner.boot != claimant.boot or _process_start(owner.pid) != owner.started:
+        return False
+    return claimant.beat_monotonic_s - owner.beat_monotonic_s < lease_s
+
+
+@cache
+def _boot_id() -> str:
+    linux = Path("/proc/sys/kernel/random/boot_id")
+    if linux.exists():
+        return linux.read_text().strip()
+    if sys.platform == "darwin":
+        return subprocess.run(
+            ["sysctl", "-n", "kern.boottime"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+    return ""
+
+
+def _process_start(pid: int) -> str:
+    """Return when a process started, in the system's own spelling, or "" if there is none."""
+    stat = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self/stat").exists():
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if fields[0] == "Z" else fields[19]
+    if sys.platform == "win32":
+        return "alive" if _windows_has(pid) else ""
+    shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return shown.stdout.strip()
+
+
+def _windows_has(pid: int) -> bool:
+    listed = subprocess.run(["tasklist", "/FI", f"PID eq {pid}", "/NH"], capture_output=True, text=True, check=False)
+    return str(pid) in listed.stdout

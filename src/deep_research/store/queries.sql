@@ -1,0 +1,185 @@
+-- Every statement the SQLite store sends, by name; values come as parameters only.
+
+-- name: use_write_ahead_log
+PRAGMA journal_mode = WAL
+
+-- name: sync_every_commit
+PRAGMA synchronous = FULL
+
+-- name: check_references
+PRAGMA foreign_keys = ON
+
+-- name: schema_number
+PRAGMA user_version
+
+-- name: begin_write
+BEGIN IMMEDIATE
+
+-- name: begin_read
+BEGIN
+
+-- Runs
+
+-- name: add_run
+INSERT INTO runs (id, created_at, updated_at, status, request, wiring, folder, code_version, epoch, attempt, owner,
+                  cancel_requested, active_s, pending, result, error)
+VALUES (:id, :created_at, :updated_at, 'created', :request, :wiring, :folder, :code_version, :epoch, :attempt, :owner,
+        :cancel_requested, :active_s, :pending, :result, :error)
+ON CONFLICT (id) DO NOTHING
+
+-- name: get_run
+SELECT id, created_at, updated_at, status, request, wiring, folder, code_version, epoch, attempt, owner,
+       cancel_requested, active_s, pending, result, error
+FROM runs WHERE id = :run
+
+-- name: find_ids
+SELECT id FROM runs WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY id <> :prefix, id LIMIT 2
+
+-- name: list_ids
+SELECT id FROM runs WHERE :status IS NULL OR status = :status ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: get_hold
+SELECT id, status, epoch, owner, claimed_at, cancel_requested FROM runs WHERE id = :run
+
+-- name: claim_run
+UPDATE runs SET status = 'running', epoch = epoch + 1, owner = :owner, claimed_at = :now, updated_at = :now,
+                cancel_requested = 0
+WHERE id = :run
+RETURNING epoch
+
+-- A heartbeat that comes late must not take a finished run back.
+-- name: renew_lease
+UPDATE runs SET owner = :owner, active_s = active_s + :active_s, updated_at = :now
+WHERE id = :run AND status = 'running'
+
+-- name: finish_run
+UPDATE runs SET status = :status, owner = NULL, claimed_at = NULL, result = :result, error = :error,
+                pending = :pending, updated_at = :now
+WHERE id = :run
+
+-- name: ask_to_stop
+UPDATE runs SET cancel_requested = 1, updated_at = :now WHERE id = :run
+
+-- A process that held the run and sleeps must not go on when it wakes, hence the new epoch.
+-- name: cancel_run
+UPDATE runs SET status = 'cancelled', epoch = epoch + 1, owner = NULL, claimed_at = NULL, pending = NULL,
+                updated_at = :now
+WHERE id = :run
+
+-- name: raise_attempt
+UPDATE runs SET attempt = attempt + 1, updated_at = :now WHERE id = :run RETURNING attempt
+
+-- Removing a run: its rows, then what only they named
+
+-- name: drop_evidence
+DELETE FROM evidence WHERE run = :run
+
+-- name: drop_addresses
+DELETE FROM run_documents WHERE run = :run
+
+-- name: drop_loose_passages
+DELETE FROM passages WHERE NOT EXISTS (SELECT 1 FROM evidence WHERE evidence.passage = passages.id)
+
+-- name: drop_loose_documents
+DELETE FROM documents
+WHERE NOT EXISTS (SELECT 1 FROM run_documents WHERE run_documents.document = documents.id)
+  AND NOT EXISTS (SELECT 1 FROM passages WHERE passages.document = documents.id)
+
+-- name: drop_loose_blobs
+DELETE FROM blobs
+WHERE id IN (SELECT blob FROM run_blobs WHERE run = :run)
+  AND NOT EXISTS (SELECT 1 FROM run_blobs WHERE run_blobs.blob = blobs.id AND run_blobs.run <> :run)
+
+-- name: drop_run
+DELETE FROM runs WHERE id = :run
+
+-- Answers of the asker
+
+-- name: add_answer
+INSERT INTO answers (run, scope, answer) VALUES (:run, :scope, :answer) ON CONFLICT (run, scope) DO NOTHING
+
+-- name: list_answers
+SELECT scope, answer FROM answers WHERE run = :run ORDER BY scope
+
+-- Journal
+
+-- name: find_call
+SELECT key, kind, scope, attempt, state, answer, error, estimate, spend, orphaned, started_at, ended_at, after,
+       code_version, is_superseded
+FROM journal WHERE run = :run AND key = :key
+
+-- name: list_calls
+SELECT key, kind, scope, attempt, state, answer, error, estimate, spend, orphaned, started_at, ended_at, after,
+       code_version, is_superseded
+FROM journal WHERE run = :run ORDER BY number
+
+-- name: record_call
+INSERT INTO journal (run, key, number, kind, scope, attempt, state, answer, error, estimate, spend, orphaned,
+                     started_at, ended_at, after, code_version, is_superseded)
+SELECT :run, :key, coalesce(max(number), 0) + 1, :kind, :scope, :attempt, :state, :answer, :error, :estimate, :spend,
+       :orphaned, :started_at, :ended_at, :after, :code_version, :is_superseded
+FROM journal WHERE run = :run
+ON CONFLICT (run, key) DO UPDATE SET
+    kind = excluded.kind, scope = excluded.scope, attempt = excluded.attempt, state = excluded.state,
+    answer = excluded.answer, error = excluded.error, estimate = excluded.estimate, spend = excluded.spend,
+    orphaned = excluded.orphaned, started_at = excluded.started_at, ended_at = excluded.ended_at,
+    after = excluded.after, code_version = excluded.code_version, is_superseded = excluded.is_superseded
+
+-- name: supersede_call
+UPDATE journal SET is_superseded = 1 WHERE run = :run AND key = :key
+
+-- name: supersede_failures
+UPDATE journal SET is_superseded = 1 WHERE run = :run AND state IN ('failed', 'refused')
+
+-- Events
+
+-- name: append_event
+INSERT INTO events (run, seq, at, kind, key, data)
+SELECT :run, coalesce(max(seq), 0) + 1, :at, :kind, :key, :data FROM events WHERE run = :run
+ON CONFLICT (run, key) DO NOTHING
+RETURNING seq
+
+-- name: read_events
+SELECT run, seq, at, kind, key, data FROM events WHERE run = :run AND seq > :after ORDER BY seq LIMIT :limit
+
+-- What was read
+
+-- name: add_blob
+INSERT INTO blobs (id, size, packed) VALUES (:id, :size, :packed) ON CONFLICT (id) DO NOTHING
+
+-- name: keep_blob
+INSERT INTO run_blobs (run, blob) SELECT :run, id FROM blobs WHERE id = :blob ON CONFLICT DO NOTHING
+
+-- name: get_blob
+SELECT id, size, packed FROM blobs WHERE id = :blob
+
+-- name: add_document
+INSERT INTO documents (id, snapshot, text, about) VALUES (:id, :snapshot, :text, :about) ON CONFLICT (id) DO NOTHING
+
+-- name: get_document
+SELECT id, snapshot, text, about FROM documents WHERE id = :document
+
+-- name: add_address
+INSERT INTO run_documents (run, address, document) VALUES (:run, :address, :document)
+ON CONFLICT (run, address) DO UPDATE SET document = excluded.document
+
+-- name: list_addresses
+SELECT address, document FROM run_documents WHERE run = :run ORDER BY address
+
+-- name: add_passage
+INSERT INTO passages (id, document, start, "end") VALUES (:id, :document, :start, :end) ON CONFLICT (id) DO NOTHING
+
+-- Parallel tasks may find the same passage: the finding that stays must not hang on which came first.
+-- name: add_evidence
+INSERT INTO evidence (run, passage, section, finding) VALUES (:run, :passage, :section, :finding)
+ON CONFLICT (run, passage, section) DO UPDATE SET finding = min(finding, excluded.finding)
+
+-- name: get_evidence
+SELECT passages.id, passages.document, passages.start, passages."end", evidence.section, evidence.finding
+FROM evidence JOIN passages ON passages.id = evidence.passage
+WHERE evidence.run = :run AND evidence.passage = :passage
+ORDER BY evidence.section LIMIT 1
+
+-- name: count_rows
+SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM documents) AS documents,
+       (SELECT count(*) FROM blobs) AS blobs

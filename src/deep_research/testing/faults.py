@@ -1,0 +1,176 @@
+"""A store that kills its own process or fails at a chosen write, so that tests can stop a run anywhere."""
+
+import os
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal, TypeVar
+
+from deep_research.errors import CannotWrite
+from deep_research.events import RunEvent, RunStatus
+from deep_research.evidence.passage import Evidence
+from deep_research.sources.document import Document
+from deep_research.store.lease import Owner
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, Store, StoreSize
+from deep_research.value import Json, JsonObject
+
+T = TypeVar("T")
+Fault = Literal["kill_before", "kill_after", "fail"]
+
+
+class FaultyStore:
+    """Passes every call on to `inner`, and brings its fault at write number `at` (counted from 1; 0 is never).
+
+    Heartbeats come by the clock, so they are not counted: the same run meets its fault at the same write each time.
+    """
+
+    def __init__(self, inner: Store, *, at: int, fault: Fault, error: Exception | None = None) -> None:
+        self._inner = inner
+        self._at = at
+        self._fault = fault
+        self._error = error or CannotWrite()
+        self._writes = 0
+
+    @property
+    def writes(self) -> int:
+        """How many writes were asked for so far."""
+        return self._writes
+
+    async def _write(self, write: Coroutine[Any, Any, T]) -> T:
+        self._writes += 1
+        is_due = self._writes == self._at
+        if is_due and self._fault == "kill_before":
+            _kill_self()
+        if is_due and self._fault == "fail":
+            write.close()
+            raise self._error
+        done = await write
+        if is_due and self._fault == "kill_after":
+            _kill_self()
+        return done
+
+    # Writes
+
+    async def create_run(self, run: RunRow) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.create_run(run))
+
+    async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
+        """Count, then pass on."""
+        return await self._write(self._inner.claim(run, owner, lease_s=lease_s))
+
+    async def finish(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        event: NewEvent,
+        result: JsonObject | None = None,
+        error: JsonObject | None = None,
+        pending: JsonObject | None = None,
+    ) -> list[RunEvent]:
+        """Count, then pass on."""
+        return await self._write(
+            self._inner.finish(claim, status, event=event, result=result, error=error, pending=pending)
+        )
+
+    async def raise_attempt(self, claim: Claim) -> int:
+        """Count, then pass on."""
+        return await self._write(self._inner.raise_attempt(claim))
+
+    async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.while_owner(claim, action))
+
+    async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
+        """Count, then pass on."""
+        return await self._write(self._inner.put_answer(run, scope, answer))
+
+    async def record_call(self, claim: Claim, row: JournalRow) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.record_call(claim, row))
+
+    async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.supersede_calls(claim, keys))
+
+    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+        """Count, then pass on."""
+        return await self._write(self._inner.append_events(claim, events))
+
+    async def put_blob(self, claim: Claim, raw: bytes) -> str:
+        """Count, then pass on."""
+        return await self._write(self._inner.put_blob(claim, raw))
+
+    async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.put_document(claim, document, address=address))
+
+    async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.put_evidence(claim, evidence))
+
+    # Everything else
+
+    async def close(self) -> None:
+        """Pass on."""
+        await self._inner.close()
+
+    async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
+        """Pass on."""
+        await self._inner.heartbeat(claim, owner, active_s=active_s)
+
+    async def delete_run(self, run: str, claimant: Owner) -> None:
+        """Pass on."""
+        await self._inner.delete_run(run, claimant)
+
+    async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
+        """Pass on."""
+        return await self._inner.request_cancel(run, claimant, lease_s=lease_s, event=event)
+
+    async def get_run(self, run: str) -> RunRow:
+        """Pass on."""
+        return await self._inner.get_run(run)
+
+    async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
+        """Pass on."""
+        return await self._inner.list_runs(limit=limit, status=status)
+
+    async def get_answers(self, run: str) -> dict[str, Json]:
+        """Pass on."""
+        return await self._inner.get_answers(run)
+
+    async def find_call(self, run: str, key: str) -> JournalRow | None:
+        """Pass on."""
+        return await self._inner.find_call(run, key)
+
+    async def list_calls(self, run: str) -> list[JournalRow]:
+        """Pass on."""
+        return await self._inner.list_calls(run)
+
+    async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
+        """Pass on."""
+        return await self._inner.read_events(run, after=after, limit=limit)
+
+    async def get_blob(self, blob: str) -> bytes:
+        """Pass on."""
+        return await self._inner.get_blob(blob)
+
+    async def get_document(self, document: str) -> Document:
+        """Pass on."""
+        return await self._inner.get_document(document)
+
+    async def list_addresses(self, run: str) -> dict[str, str]:
+        """Pass on."""
+        return await self._inner.list_addresses(run)
+
+    async def get_evidence(self, run: str, ids: Sequence[str]) -> list[Evidence]:
+        """Pass on."""
+        return await self._inner.get_evidence(run, ids)
+
+    async def size(self) -> StoreSize:
+        """Pass on."""
+        return await self._inner.size()
+
+
+def _kill_self() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

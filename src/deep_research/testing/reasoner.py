@@ -1,0 +1,149 @@
+"""Reasoners for tests: one whose plan and patience are scripted, and one whose acts cost what a model's would."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
+from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.reasoning.port import Reasoner
+from deep_research.reasoning.values import (
+    Analysis,
+    Assessment,
+    Brief,
+    BrokenChart,
+    ChartSpec,
+    ClarificationQuestion,
+    Conclusion,
+    Digest,
+    Draft,
+    Finding,
+    Findings,
+    Inquiry,
+    Judgement,
+    Plan,
+    QueryWish,
+    Reading,
+    Reflection,
+    SectionPlan,
+    SectionWork,
+    Support,
+    Synthesis,
+)
+from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Value, digest
+
+Result = TypeVar("Result")
+_LONG_ACTS = frozenset({"plan", "draft", "conclude", "analyze"})
+
+
+class ScriptedReasoner(ExtractiveReasoner):
+    """Plans the given sections and is not satisfied before the given round; asks back as often as it is told to."""
+
+    def __init__(
+        self, *, sections: tuple[str, ...] = ("Costs", "Results"), rounds: int = 2, questions: int = 0
+    ) -> None:
+        self._sections = sections
+        self._rounds = rounds
+        self._questions = questions
+
+    async def assess(self, inquiry: Inquiry) -> Assessment:
+        """Ask until the scripted number of questions was answered."""
+        if len(inquiry.exchanges) >= self._questions:
+            return await super().assess(inquiry)
+        question = ClarificationQuestion(
+            question=f"Which aspect matters most ({len(inquiry.exchanges) + 1})?",
+            options=self._sections,
+            missing_info="focus",
+        )
+        return Assessment(next_action="NEED_CLARIFICATION", confidence=0.3, clarification=question)
+
+    async def plan(self, brief: Brief) -> Plan:
+        """Plan the scripted sections."""
+        sections = tuple(SectionPlan(title=title, description=brief.question) for title in self._sections)
+        return Plan(research_title=brief.question.rstrip("?？"), sections=sections)
+
+    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+        """Number the queries of a round."""
+        numbers = range(1, wish.count + 1)
+        return tuple(SearchQuery(query=f"{wish.section.title} {wish.round}.{number}") for number in numbers)
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Be satisfied with the scripted round."""
+        is_enough = work.round >= self._rounds
+        gaps = () if is_enough else (f"{work.section.title} after round {work.round}",)
+        return Reflection(is_sufficient=is_enough, overall_score=7 if is_enough else 4, gaps=gaps, reasoning="scripted")
+
+
+class CostedReasoner:
+    """Judges like `inner`, but pays for each act through the model port first, as a model's reasoner would."""
+
+    def __init__(self, model: ChatModel, *, inner: Reasoner | None = None) -> None:
+        self._model = model
+        self._inner: Reasoner = inner or ScriptedReasoner()
+
+    async def _pay(self, act: str, asked: Value, judge: Callable[[], Awaitable[Result]]) -> Result:
+        role: ModelRole = "thinking" if act in _LONG_ACTS else "task"
+        prompt = digest(act, asked.to_json())[:16]
+        await self._model.complete(ModelRequest(act=act, role=role, prompt=prompt, max_tokens=1))
+        return await judge()
+
+    async def assess(self, inquiry: Inquiry) -> Assessment:
+        """Pay, then judge."""
+        return await self._pay("assess", inquiry, lambda: self._inner.assess(inquiry))
+
+    async def plan(self, brief: Brief) -> Plan:
+        """Pay, then judge."""
+        return await self._pay("plan", brief, lambda: self._inner.plan(brief))
+
+    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+        """Pay, then judge."""
+        return await self._pay("queries", wish, lambda: self._inner.queries(wish))
+
+    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
+        """Pay, then judge."""
+        return await self._pay("choose_tools", query, lambda: self._inner.choose_tools(query, engines))
+
+    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+        """Pay, then judge."""
+        return await self._pay("extract", reading, lambda: self._inner.extract(reading))
+
+    async def compress(self, work: SectionWork) -> Digest:
+        """Pay, then judge."""
+        return await self._pay("compress", work, lambda: self._inner.compress(work))
+
+    async def synthesize(self, work: SectionWork) -> Synthesis:
+        """Pay, then judge."""
+        return await self._pay("synthesize", work, lambda: self._inner.synthesize(work))
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Pay, then judge."""
+        return await self._pay("reflect", work, lambda: self._inner.reflect(work))
+
+    async def analyze(self, findings: Findings) -> Analysis:
+        """Pay, then judge."""
+        return await self._pay("analyze", findings, lambda: self._inner.analyze(findings))
+
+    async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
+        """Pay, then judge."""
+        return await self._pay("plan_charts", findings, lambda: self._inner.plan_charts(findings))
+
+    async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
+        """Pay, then judge."""
+        return await self._pay("repair_chart", broken, lambda: self._inner.repair_chart(broken))
+
+    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+        """Pay, then judge."""
+        return await self._pay("draft", work, lambda: self._inner.draft(work))
+
+    async def judge_support(self, support: Support) -> Judgement:
+        """Pay, then judge."""
+        return await self._pay("judge_support", support, lambda: self._inner.judge_support(support))
+
+    async def revise(self, support: Support) -> Sentence | None:
+        """Pay, then judge."""
+        return await self._pay("revise", support, lambda: self._inner.revise(support))
+
+    async def conclude(self, draft: Draft) -> Conclusion:
+        """Pay, then judge."""
+        return await self._pay("conclude", draft, lambda: self._inner.conclude(draft))

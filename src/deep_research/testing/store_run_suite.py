@@ -1,0 +1,229 @@
+"""The part of the store's suite that is about runs: finding, holding, taking over, cancelling, answering."""
+# ruff: noqa: D102 - the name of a test says what it holds
+
+import asyncio
+
+import pytest
+
+from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, UsageError
+from deep_research.store.lease import current_owner
+from deep_research.store.port import Claim, OpenStore, Store
+from deep_research.testing.store_samples import (
+    LEASE_S,
+    make_call,
+    make_document,
+    make_event,
+    make_evidence,
+    make_run,
+    make_status,
+    make_stranger,
+    opened,
+    start_run,
+)
+
+
+class RunConformance:
+    """Runs: finding, holding, taking over, cancelling."""
+
+    @pytest.mark.asyncio
+    async def test_created_run_is_found_by_another_store(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            await store.create_run(make_run())
+            assert await other.get_run("a1b2c3d4") == make_run()
+
+    @pytest.mark.asyncio
+    async def test_second_run_with_the_same_id_is_refused(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            await store.create_run(make_run())
+            with pytest.raises(UsageError):
+                await store.create_run(make_run())
+
+    @pytest.mark.asyncio
+    async def test_run_is_found_by_a_prefix_that_only_it_has(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            for run in ("aaaa1111", "aaaa2222", "bbbb1111", "bbbb"):
+                await store.create_run(make_run(run))
+            assert (await store.get_run("aaaa1")).id == "aaaa1111"
+            assert (await store.get_run("bbbb")).id == "bbbb"
+            for name in ("aaaa", "bbb", "cccc", "", "%", "aaaa____"):
+                with pytest.raises(UnknownRun, match="runs list"):
+                    await store.get_run(name)
+
+    @pytest.mark.asyncio
+    async def test_runs_are_listed_newest_first(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            for minute, run in enumerate(("run-old", "run-new", "run-mid")):
+                await store.create_run(make_run(run, minute={0: 0, 1: 2, 2: 1}[minute]))
+            await store.claim("run-mid", current_owner(), lease_s=LEASE_S)
+            assert [run.id for run in await store.list_runs(limit=2)] == ["run-new", "run-mid"]
+            assert [run.id for run in await store.list_runs(limit=9, status="running")] == ["run-mid"]
+
+    @pytest.mark.asyncio
+    async def test_claimed_run_is_held_against_everybody(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            claim = await start_run(store)
+            assert (claim.epoch, (await store.get_run(claim.run)).status) == (1, "running")
+            for refused in (store, other):
+                with pytest.raises(RunHeld, match=str(current_owner().pid)):
+                    await refused.claim(claim.run, current_owner(), lease_s=LEASE_S)
+            with pytest.raises(RunHeld):
+                await other.delete_run(claim.run, current_owner())
+
+    @pytest.mark.asyncio
+    async def test_one_of_two_claims_at_once_wins(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            await store.create_run(make_run())
+            claims = [each.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S) for each in (store, other)]
+            outcomes = await asyncio.gather(*claims, return_exceptions=True)
+            assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Claim", "RunHeld"]
+
+    @pytest.mark.asyncio
+    async def test_silent_owner_is_replaced_and_can_write_nothing_more(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            await store.create_run(make_run())
+            old = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            new = await other.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S)
+            assert new.epoch == old.epoch + 1
+            await self._assert_all_writes_raise(store, old, RunTaken)
+            with pytest.raises(RunTaken):
+                await store.finish(old, "done", event=make_status("done"))
+            row = await store.get_run("a1b2c3d4")
+            assert (row.status, row.epoch, row.attempt, row.active_s) == ("running", new.epoch, 0, 0.0)
+            assert await store.list_calls(old.run) == []
+            assert await store.read_events(old.run) == []
+            await other.record_call(new, make_call("k"))
+
+    async def _assert_all_writes_raise(self, store: Store, claim: Claim, error: type[Exception]) -> None:
+        done: list[str] = []
+        document = make_document("text")
+        writes = [
+            store.heartbeat(claim, current_owner(), active_s=1.0),
+            store.record_call(claim, make_call("k")),
+            store.supersede_calls(claim, ["k"]),
+            store.raise_attempt(claim),
+            store.append_events(claim, [make_event("e")]),
+            store.put_document(claim, document, address="a"),
+            store.put_evidence(claim, [make_evidence(document, 0, 1, section="s1")]),
+            store.while_owner(claim, lambda: done.append("renamed")),
+        ]
+        for write in writes:
+            with pytest.raises(error):
+                await write
+        assert done == []
+
+    @pytest.mark.asyncio
+    async def test_action_is_done_while_the_claim_holds(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            claim, done = await start_run(store), list[str]()
+            await store.while_owner(claim, lambda: done.append("renamed"))
+            assert done == ["renamed"]
+            with pytest.raises(ZeroDivisionError):
+                await store.while_owner(claim, lambda: done.append(str(1 / 0)))
+            await store.record_call(claim, make_call("still works"))
+
+    @pytest.mark.asyncio
+    async def test_heartbeat_renews_the_lease_and_adds_active_seconds(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            await store.create_run(make_run())
+            claim = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            await store.heartbeat(claim, make_stranger(seconds_ago=0), active_s=1.5)
+            await store.heartbeat(claim, make_stranger(seconds_ago=0), active_s=2.0)
+            assert (await store.get_run(claim.run)).active_s == 3.5
+            with pytest.raises(RunHeld, match="elsewhere"):
+                await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
+
+    @pytest.mark.asyncio
+    async def test_finish_releases_the_run(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            claim = await start_run(store)
+            await store.finish(claim, "waiting", event=make_status("waiting"), pending={"question": "哪一个?"})
+            row = await store.get_run(claim.run)
+            assert (row.status, row.owner, row.pending) == ("waiting", None, {"question": "哪一个?"})
+            again = await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
+            assert (await store.get_run(claim.run)).pending == {"question": "哪一个?"}
+            await store.finish(
+                again, "failed", event=make_status("failed"), result={"title": "t"}, error={"error": "e"}
+            )
+            row = await store.get_run(claim.run)
+            assert (row.status, row.pending, row.result, row.error) == ("failed", None, {"title": "t"}, {"error": "e"})
+
+    @pytest.mark.asyncio
+    async def test_finish_tells_the_status_once(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            claim = await start_run(store)
+            await store.append_events(claim, [make_event("e")])
+            (told,) = await store.finish(claim, "done", event=make_status("done"))
+            assert (told.seq, told.kind, told.data) == (2, "run-status", {"status": "done"})
+            assert await store.finish(claim, "done", event=make_status("done")) == []
+            assert (await store.read_events(claim.run))[1:] == [told]
+
+    @pytest.mark.asyncio
+    async def test_late_heartbeat_does_not_take_a_finished_run_back(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            claim = await start_run(store)
+            await store.finish(claim, "interrupted", event=make_status("interrupted"))
+            await store.heartbeat(claim, current_owner(), active_s=1.0)
+            row = await store.get_run(claim.run)
+            assert (row.owner, row.active_s) == (None, 0.0)
+            await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
+
+    @pytest.mark.asyncio
+    async def test_cancel_of_a_held_run_asks_its_owner_to_stop(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            claim = await start_run(store)
+            row = await other.request_cancel(
+                claim.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
+            )
+            assert await other.read_events(claim.run) == [], "the owner tells it, once it has stopped"
+            await store.record_call(claim, make_call("paid", state="done"))
+            assert (row.status, row.cancel_requested) == ("running", True)
+            await self._assert_all_writes_raise(store, claim, RunCancelled)
+            await store.finish(claim, "cancelled", event=make_status("cancelled"))
+            again = await other.claim(claim.run, current_owner(), lease_s=LEASE_S)
+            assert not (await other.get_run(claim.run)).cancel_requested
+            await other.record_call(again, make_call("k"))
+
+    @pytest.mark.asyncio
+    async def test_cancel_of_a_run_nobody_holds_is_done_at_once(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            await store.create_run(make_run())
+            assert (
+                await store.request_cancel("a1b2c3d4", current_owner(), lease_s=LEASE_S, event=make_status("cancelled"))
+            ).status == "cancelled"
+            stale = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            assert (
+                await store.request_cancel("a1b2c3d4", current_owner(), lease_s=LEASE_S, event=make_status("cancelled"))
+            ).status == "cancelled"
+            with pytest.raises(RunTaken):
+                await store.finish(stale, "done", event=make_status("done"))
+
+    @pytest.mark.asyncio
+    async def test_cancel_leaves_a_finished_run_alone(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            claim = await start_run(store)
+            await store.finish(claim, "done", event=make_status("done"))
+            row = await store.request_cancel(
+                claim.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
+            )
+            assert (row.status, row.cancel_requested) == ("done", False)
+
+    @pytest.mark.asyncio
+    async def test_first_answer_stands(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store, opened(open_store) as other:
+            await store.create_run(make_run())
+            assert await store.put_answer("a1b2c3d4", "ask/1", {"text": "第一"})
+            assert not await other.put_answer("a1b2c3d4", "ask/1", "second")
+            assert await other.put_answer("a1b2c3d4", "ask/2", None)
+            assert await store.get_answers("a1b2c3d4") == {"ask/1": {"text": "第一"}, "ask/2": None}
+
+    @pytest.mark.asyncio
+    async def test_unknown_run_is_refused(self, open_store: OpenStore) -> None:
+        async with opened(open_store) as store:
+            for attempt in (
+                store.claim("nothing", current_owner(), lease_s=LEASE_S),
+                store.request_cancel("nothing", current_owner(), lease_s=LEASE_S, event=make_status("cancelled")),
+                store.delete_run("nothing", current_owner()),
+                store.put_answer("nothing", "ask/1", "yes"),
+            ):
+                with pytest.raises(UnknownRun):
+                    await attempt

@@ -1,0 +1,51 @@
+"""A whole scripted world, ready to run: `wiring = "deep_research.testing.world:build"`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from deep_research.llm.port import ChatModel
+from deep_research.pipeline.parts import Parts
+from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.reasoning.port import Reasoner
+from deep_research.settings import Settings
+from deep_research.testing.model import ActPrice, CallLog, ScriptedModel
+from deep_research.testing.reasoner import CostedReasoner, ScriptedReasoner
+from deep_research.testing.web import MemoryFetcher, StaticSearch, numbered_pages
+from deep_research.wiring import build as build_real
+
+
+@dataclass(frozen=True)
+class World:
+    """Declared prices, delays and failures for every part of a run."""
+
+    log: CallLog = field(default_factory=CallLog)
+    pages: int = 24
+    act: ActPrice = ActPrice(tokens=100, usd=0.001)
+    long_act: ActPrice = ActPrice(tokens=400, usd=0.004)
+    search_s: float = 0.0
+    page_s: float = 0.0
+    reasoner: Reasoner = field(default_factory=ScriptedReasoner)
+
+    def model(self) -> ScriptedModel:
+        """Return the model with its prices."""
+        long_acts = dict.fromkeys(("plan", "draft", "conclude"), self.long_act)
+        return ScriptedModel(prices=long_acts, default=self.act, log=self.log)
+
+    def parts(self, settings: Settings) -> Parts:
+        """Return the parts of a run in this world, over the real store."""
+        hits, texts = numbered_pages(self.pages)
+        reasoner: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
+        return replace(
+            build_real(settings),
+            model=self.model(),
+            reasoner=reasoner,
+            stand_in=ExtractiveReasoner(),
+            engines=(StaticSearch(hits, delay_s=self.search_s, log=self.log),),
+            fetcher=MemoryFetcher(texts, delay_s=self.page_s, log=self.log),
+        )
+
+
+def build(settings: Settings) -> Parts:
+    """Return the parts of a scripted run that takes a moment for each call, so that it can be watched and killed."""
+    slow = World(act=ActPrice(tokens=100, usd=0.001, delay_s=0.1), search_s=0.1, page_s=0.05)
+    return replace(slow, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.3)).parts(settings)

@@ -1,0 +1,94 @@
+"""Dates, months, quarters and years in English and Chinese text, as ISO 8601 prefixes (quarters as 2024-Q3)."""
+
+import re
+from collections.abc import Callable
+
+from deep_research.text.folding import to_simplified
+from deep_research.value import Value
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
+_CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
+
+_MONTH = (
+    r"(?P<name>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
+    r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])"
+_MONTH_NUMBER = r"(?P<month>1[0-2]|0?[1-9])"
+_YEAR = r"(?P<year>1[6-9]\d\d|20\d\d|21\d\d)"
+_ALONE, _WHOLE = r"(?<![\w.,$€£¥-])", r"(?![\w%]|[.,]\d)"
+_UNIT_NEXT = r"(?!\s?(?:%|percent|people|million|billion|kg|km|MW|GW|tons?|tonnes?|units?|users?|元|万|亿|人|个))"
+
+# Longer forms first: a later pattern never takes a stretch that an earlier one has taken.
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<![\w.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)",
+        rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b",
+        rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b",
+        rf"\b{_MONTH},?\s+{_YEAR}\b",
+        rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b",
+        rf"\b(?P<quarter>first|second|third|fourth)[\s-]quarter(?:\s+of)?,?\s+(?:fiscal\s+)?{_YEAR}\b",
+        rf"\b(?:FY\s?)?{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b",
+        rf"(?<!\d){_YEAR}\s?年\s?{_MONTH_NUMBER}\s?月(?:\s?{_DAY}\s?[日号])?",
+        rf"(?<!\d){_YEAR}\s?年?\s?(?:第?(?P<quarter>[一二三四1-4])季度?)",
+        rf"(?<!\d){_YEAR}\s?年",
+        r"(?P<year>[一二][〇零一二三四五六七八九]{3})年",
+        rf"(?<![\w/.]){_DAY}[/.](?P<other>3[01]|[12]\d|0?[1-9])[/.]{_YEAR}\b",
+        rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b",
+        rf"{_ALONE}{_YEAR}{_WHOLE}{_UNIT_NEXT}",
+        # The second year of a range ("2020-2024"), which the rule before rejects for its dash.
+        rf"(?<=\d{{4}}[-–—]){_YEAR}{_WHOLE}",
+    )
+)
+
+
+class DateMention(Value):
+    """A date in a text: `iso` is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-Qn."""
+
+    iso: str
+    start: int
+    end: int
+    raw: str
+
+
+def find_dates(text: str) -> list[DateMention]:
+    """Return the dates of a text in order, none overlapping."""
+    if not any(digit in text for digit in "0123456789〇零一二"):
+        return []
+    plain = to_simplified(text)
+    taken: dict[int, DateMention] = {}
+    covered: set[int] = set()
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(plain):
+            start, end = match.span()
+            if start in covered or end - 1 in covered:
+                continue
+            taken[start] = DateMention(iso=_iso(match.groupdict().get), start=start, end=end, raw=text[start:end])
+            covered.update(range(start, end))
+    return [taken[start] for start in sorted(taken)]
+
+
+def _iso(part: Callable[[str], str | None]) -> str:
+    year = (part("year") or f"20{part('short')}").translate(_CHINESE_DIGITS)
+    quarter = part("quarter")
+    if quarter:
+        return f"{year}-Q{_ORDINALS.get(quarter.lower(), quarter)}"
+    day, other = part("day"), part("other")
+    if other:
+        return _from_two_numbers(year, int(day or 0), int(other))
+    name = part("name")
+    month = _MONTHS.index(name[:3].lower()) + 1 if name else int(part("month") or 0)
+    if not month:
+        return year
+    return f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"
+
+
+def _from_two_numbers(year: str, first: int, second: int) -> str:
+    # 05/06/2024 is May or June depending on the country: only the year is certain.
+    if first > 12 >= second:
+        return f"{year}-{second:02d}-{first:02d}"
+    if second > 12 >= first:
+        return f"{year}-{first:02d}-{second:02d}"
+    return f"{year}-{first:02d}-{second:02d}" if first == second else year

@@ -1,0 +1,150 @@
+"""Numbers with their units in English and Chinese text, brought to one scale: $1.2M = 1.2 million = 1,200,000.
+
+Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]).
+"""
+
+import re
+from collections.abc import Iterable
+
+from deep_research.text.dates import DateMention, find_dates
+from deep_research.text.folding import to_simplified
+from deep_research.text.units import CURRENCY_SIGNS, LOOSE_SCALES, SCALES, UNITS
+from deep_research.value import Value
+
+__all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
+
+_PLAIN_SIGNS = str.maketrans("０１２３４５６７８９％．，＄～－−–—", "0123456789%.,$~----")
+_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return a pattern of these words, longest first; a Latin word must end where it ends."""
+    ends = {word: r"(?![A-Za-z])" if word.isascii() and word.isalpha() else "" for word in words}
+    return "|".join(re.escape(word) + ends[word] for word in sorted(ends, key=len, reverse=True))
+
+
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_QUANTITY = re.compile(
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z)]-)(?<!\d,)"
+    rf"(?P<sign>(?<![\w)])[-+])?(?P<currency>(?:{_any_of(CURRENCY_SIGNS)})\s?)?"
+    rf"(?P<number>{_NUMBER})(?:(?P<range>\s?(?:-|~|至|到| to )\s?)[$€£¥]?(?P<upper>{_NUMBER}))?"
+    rf"(?:[\s-]?(?P<scale>{_any_of(SCALES)}))?(?:[\s-]?(?P<unit>{_any_of(UNITS)}))?",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(
+    rf"百分之(?P<share>[{_NUMERALS}]+|{_NUMBER})"
+    rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+)"
+    r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
+)
+_NAMING = re.compile(
+    r"(?:\b(?:fig(?:ure)?s?|tables?|sections?|chapters?|eqs?|equations?|no|nos|phase|step|page|pp?|vol|version|item|type"
+    r"|grade|level|part|appendix|note|ref)\.?\s?|[第图表§#№v])$",
+    re.IGNORECASE,
+)
+
+
+class Quantity(Value):
+    """A number of a text at its full size, with its unit's one name ("" where it has none)."""
+
+    value: float
+    unit: str
+    start: int
+    end: int
+    raw: str
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
+    if not any(sign in text for sign in "0123456789０１２３４５６７８９" + _NUMERALS):
+        return []
+    plain = to_simplified(text).translate(_PLAIN_SIGNS)
+    dated = {offset for mention in find_dates(text) for offset in range(mention.start, mention.end)}
+    found: list[Quantity] = []
+    for match in _QUANTITY.finditer(plain):
+        if match.start("number") in dated or _names_a_thing(plain, match):
+            continue
+        found += _quantities_of(match, text)
+    found += [_chinese_quantity(match, text) for match in _CHINESE.finditer(plain) if _counts(match)]
+    return sorted(found, key=lambda quantity: quantity.start)
+
+
+def _names_a_thing(text: str, match: re.Match[str]) -> bool:
+    start, end = match.span()
+    if match.group("currency"):
+        return False
+    if match.group("unit") == "G":  # a network generation, never grams
+        return True
+    after = text[end : end + 2]
+    if after[:1].isascii() and (after[:1].isalnum() or after[:1] == "_"):
+        return True
+    if re.match(r"\.\d|-[A-Za-z]", after):
+        return not match.group("unit") and not match.group("scale")
+    if text[start - 1 : start] == "[" and after[:1] in ("]", ","):
+        return True
+    return bool(_NAMING.search(text, max(0, start - 12), start))
+
+
+def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
+    currency, scale_word, unit_word = match.group("currency"), match.group("scale"), match.group("unit")
+    end = match.end()
+    factor = SCALES.get((scale_word or "").lower(), 1.0)
+    unit = UNITS.get((unit_word or "").lower(), "")
+    if scale_word and scale_word.lower() in LOOSE_SCALES and not currency and not scale_word.isupper():
+        factor, unit = 1.0, unit or UNITS.get(scale_word.lower(), "")
+        end = match.end("scale") if unit else match.end("upper" if match.group("upper") else "number")
+    if currency:
+        unit = CURRENCY_SIGNS[currency.strip().upper()]
+    sign = -1.0 if match.group("sign") == "-" else 1.0
+    lower = _value(match.group("number"), factor) * sign
+    if not match.group("upper"):
+        return [_quantity(lower, unit, match.start(), end, text)]
+    middle = match.end("number")
+    return [
+        _quantity(lower, unit, match.start(), middle, text),
+        _quantity(_value(match.group("upper"), factor), unit, match.end("range"), end, text),
+    ]
+
+
+def _value(number: str, factor: float) -> float:
+    # Twelve digits hold any figure that prose states, and hide what 1.2 * 1e6 leaves behind the point.
+    return float(f"{float(number.replace(',', '')) * factor:.12g}")
+
+
+def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quantity:
+    return Quantity(value=value, unit=unit, start=start, end=end, raw=text[start:end])
+
+
+def _counts(match: re.Match[str]) -> bool:
+    """Say whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
+    numeral, unit = match.group("numeral"), match.group("unit")
+    return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
+
+
+def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
+    share, unit = match.group("share"), match.group("unit")
+    if share:
+        value = float(share) if share[0].isdigit() and share[0].isascii() else chinese_number(share)
+        return _quantity(value, "%", *match.span(), text)
+    value = chinese_number(match.group("numeral"))
+    if unit == "成":
+        return _quantity(value * 10, "%", *match.span(), text)
+    return _quantity(value, UNITS[unit], *match.span(), text)
+
+
+def chinese_number(numeral: str) -> float:
+    """Return the value of a number written in Chinese numerals, such as 三百二十万."""
+    digits = {letter: value for value, letter in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+    total = myriads = section = digit = 0
+    for letter in numeral:
+        if letter in digits:
+            digit = digits[letter]
+        elif letter == "万":
+            myriads = (section + digit or 1) * 10_000
+            section = digit = 0
+        elif letter == "亿":
+            total += (myriads + section + digit or 1) * 100_000_000
+            myriads = section = digit = 0
+        else:
+            section += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[letter]
+            digit = 0
+    return float(total + myriads + section + digit)

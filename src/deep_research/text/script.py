@@ -1,0 +1,72 @@
+"""Which language a text is written in, by counting letters of each script and common words. Guesses no others."""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from deep_research.text.folding import simplified_table
+from deep_research.text.stop_words import ENGLISH, OTHER_LATIN
+
+Language = Literal["en", "zh-Hans", "zh-Hant", "ja", "ko", "other"]
+
+_SAMPLE_CHARS = 6_000
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z\u00c0-\u024f'’]*")
+_OTHER_LETTER = re.compile(r"[\u0370-\u1fff]")
+# Technical Chinese is full of Latin names: a quarter of the words being Chinese makes the text Chinese.
+_CJK_SHARE = 0.25
+# Japanese prose is at least a third kana; names and titles quoted in Chinese stay far below a tenth.
+_KANA_SHARE = 0.10
+_CJK_CHARS_PER_WORD = 2
+
+
+def detect_language(text: str) -> Language:
+    """Return the language of a text, judged on its beginning, middle and end; "other" for what is none of ours."""
+    sample = _sample(text)
+    words = _LATIN_WORD.findall(sample)
+    if sample.isascii():
+        return _latin_language(words)
+    han, kana, hangul = (len(pattern.findall(sample)) for pattern in (_HAN, _KANA, _HANGUL))
+    cjk_words = (han + kana + hangul) / _CJK_CHARS_PER_WORD
+    other_words = len(_OTHER_LETTER.findall(sample)) / 5
+    if cjk_words and cjk_words >= _CJK_SHARE * (cjk_words + len(words) + other_words):
+        if hangul > han + kana:
+            return "ko"
+        if kana >= _KANA_SHARE * (han + kana):
+            return "ja"
+        return "zh-Hant" if is_traditional(sample) else "zh-Hans"
+    return "other" if other_words > len(words) else _latin_language(words)
+
+
+def is_traditional(text: str) -> bool:
+    """Say whether a Chinese text has more letters of traditional writing than of simplified writing."""
+    table = simplified_table()
+    simplified = _simplified_letters()
+    letters = _HAN.findall(text)
+    return sum(ord(letter) in table for letter in letters) > sum(letter in simplified for letter in letters)
+
+
+@lru_cache(maxsize=1)
+def _simplified_letters() -> frozenset[str]:
+    return frozenset(simplified_table().values())
+
+
+def _sample(text: str) -> str:
+    if len(text) <= _SAMPLE_CHARS:
+        return text
+    third = _SAMPLE_CHARS // 3
+    middle = len(text) // 2
+    return "\n".join((text[:third], text[middle : middle + third], text[-third:]))
+
+
+def _latin_language(words: list[str]) -> Language:
+    if not words:
+        return "other"
+    lowered = [word.lower().replace("’", "'") for word in words]
+    english = sum(word in ENGLISH for word in lowered)
+    other = sum(word in OTHER_LATIN for word in lowered)
+    accented = sum(not word.isascii() for word in lowered)
+    # A short question or a table may hold no common word at all: plain letters then count as English.
+    return "en" if english >= other and accented <= max(english, len(words) // 4) else "other"

@@ -1,0 +1,210 @@
+"""Sentence boundaries of English and Chinese text by rules, as offsets into the text as it is.
+
+Line breaks count: a blank line, a heading, a list item and a table row end a sentence; a break inside wrapped prose
+does not. A semicolon, Chinese or not, does not end a sentence: its second half seldom says what it is about.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from deep_research.text.analyzer import CJK
+
+LineKind = Literal["prose", "heading", "item", "row"]
+
+_CLOSERS = "\"'”’»)\\]）】》」』〉〕］}"
+_NOTE = r"(?:\[\d{1,3}(?:[,–-]\s?\d{1,3})*\])"
+# A stop, what closes after it, and note numbers such as [12]; the groups say which kind of stop it is.
+_STOP = re.compile(
+    rf"(?P<wide>[。！？｡]+(?:…+)?[{_CLOSERS}]*)"
+    rf"|(?P<ellipsis>(?:…+|\.{{3,}})[{_CLOSERS}]*)(?=\s)"
+    rf"|(?P<mixed>(?<=[{CJK}])[.!?]+[{_CLOSERS}]*)(?=[{CJK}])"
+    rf"|(?P<narrow>(?P<mark>[.!?]+)(?P<closed>[{_CLOSERS}]*{_NOTE}*[{_CLOSERS}]*))(?=\s)"
+)
+_TITLE_MARKS = (("《", "》"), ("（", "）"), ("〈", "〉"))
+_MAX_TITLE_CHARS = 80
+
+# Never the last word of a sentence: something always follows.
+_LEADING = frozenset(
+    """dr mr mrs ms prof st gen sen rep gov capt lt col sgt maj rev hon pres fig figs eq eqs sec ch chap vol vols pp p
+    para art cf vs v viz e.g i.e eg ie approx ca no nos nr ref refs op cit ed eds trans dept univ jan feb mar apr jun
+    jul aug sep sept oct nov dec mt ft est resp incl excl tab ver""".split()
+)
+# May end a sentence, if the next word looks like the beginning of one.
+_TRAILING = frozenset(
+    """inc ltd co corp llc plc bros etc jr sr ph.d m.d b.a m.a b.sc m.sc a.m p.m am pm u.s u.k u.n u.s.a e.u d.c a.d b.c
+    al""".split()
+)
+_STARTERS = frozenset(
+    """The A An In On At It Its This That These Those He She They We I You There Here However But And Yet So If When
+    While As By For From To With After Before Although Because Since Such Some Many Most Both Each All No Not Our Their
+    His Her What Why How Where Who According Over Under Between During Until Also Then Thus Therefore""".split()
+)
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘（]*$")
+_NEXT = re.compile(r"\s*(?:[-*•]\s+)?[\"'“‘«(\[（「『]*(\S\S*)")
+_LIST_NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5}|[一二三四五六七八九十]{1,3})")
+
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•‣◦▪●○–]|\(?\d{1,3}[.)、）]"
+    r"|[（(][一二三四五六七八九十\da-z]{1,3}[）)]|[一二三四五六七八九十]{1,3}、)"
+    r"(?:[ \t]+|(?<=[、）•●▪]))"
+)
+_BULLET = re.compile(r"[ \t]*[-*+•‣◦▪●○–](?:[ \t]+|(?<=[•●▪]))")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
+_ROW = re.compile(r"[ \t]*\|")
+_RULE = re.compile(r"[\s|:=_*+~\-–—]*$")
+# Narrower lines than the first are headings or verse, wider ones are not wrapped: a break after either is meant.
+_WRAP_MIN_COLUMNS, _WRAP_MAX_COLUMNS = 40, 130
+_WIDE = re.compile(f"[{CJK}，。！？；：、（）“”]")
+
+
+class Span(NamedTuple):
+    """A stretch of a text by character offsets."""
+
+    start: int
+    end: int
+
+
+def split_sentences(text: str) -> list[Span]:
+    """Return the sentences of a text in order; none is empty, none overlaps, none has white space at its ends.
+
+    The marks of headings and list items stay outside; a table row is one sentence.
+    """
+    spans: list[Span] = []
+    for start, end, kind in _blocks(text):
+        if kind == "row" or kind == "heading":
+            _add(spans, text, start, end)
+        else:
+            begin = start
+            for stop in _stops(text, start, end):
+                _add(spans, text, begin, stop)
+                begin = stop
+            _add(spans, text, begin, end)
+    return spans
+
+
+def line_kind(text: str, offset: int) -> LineKind:
+    """Say what kind of line an offset stands in."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    return _kind_of(text[start : end if end >= 0 else len(text)])
+
+
+def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    stretch = text[start:end]
+    start += len(stretch) - len(stretch.lstrip())
+    end -= len(stretch) - len(stretch.rstrip())
+    if start < end and not _RULE.match(text, start, end):
+        spans.append(Span(start, end))
+
+
+def _kind_of(line: str) -> LineKind:
+    if _HEADING.match(line):
+        return "heading"
+    if _ROW.match(line):
+        return "row"
+    return "item" if _ITEM.match(line) else "prose"
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
+    """Yield the stretches no sentence crosses: wrapped lines joined, marks of headings and bullets left outside."""
+    open_start, open_end = -1, -1
+    open_kind: LineKind = "prose"
+    start = 0
+    for line in text.splitlines(keepends=True):
+        end = start + len(line)
+        kind = _kind_of(line) if line.strip() else None
+        goes_on = (
+            open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(text, open_end, line)
+        )
+        if goes_on:
+            open_end = end
+        else:
+            if open_start >= 0:
+                yield open_start, open_end, open_kind
+            if kind is None:
+                open_start = -1
+            else:
+                mark = _HEADING.match(line) or _BULLET.match(line) if kind in ("heading", "item") else None
+                open_start, open_end, open_kind = start + (mark.end() if mark else 0), end, kind
+        start = end
+    if open_start >= 0:
+        yield open_start, open_end, open_kind
+
+
+def _is_wrapped(text: str, end: int, following: str) -> bool:
+    """Say whether the line that ends at `end` was cut by its width and goes on in the following one."""
+    start = text.rfind("\n", 0, end - 1) + 1
+    line = text[start:end].rstrip()
+    first = following.lstrip()[:1]
+    if first.islower() and first.isascii() and len(line) > 1:
+        return True
+    columns = len(line) + len(_WIDE.findall(line))
+    return _WRAP_MIN_COLUMNS <= columns <= _WRAP_MAX_COLUMNS and not line.endswith((":", "："))
+
+
+def _stops(text: str, start: int, end: int) -> Iterator[int]:
+    begin = start
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    for match in _STOP.finditer(text, start, end):
+        kind = match.lastgroup
+        stop = match.end()
+        if stop >= end:
+            return
+        if kind == "wide":
+            is_end = not _in_title(text, begin, match.start())
+        elif kind == "mixed":
+            is_end = True
+        else:
+            is_end = _ends_sentence(text, begin, match, end)
+        if is_end:
+            yield stop
+            begin = stop
+
+
+def _in_title(text: str, begin: int, at: int) -> bool:
+    """Say whether a stop stands inside a title or parenthesis that is still open."""
+    for opening, closing in _TITLE_MARKS:
+        opened = text.rfind(opening, max(begin, at - _MAX_TITLE_CHARS), at)
+        if opened >= 0 and text.find(closing, opened, at) < 0 and closing in text[at : at + _MAX_TITLE_CHARS]:
+            # A sentence that is all in parentheses ends with them.
+            return text[at + 1 : at + 2] != closing or bool(text[begin:opened].strip())
+    return False
+
+
+def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> bool:
+    following = _NEXT.match(text, match.end(), end)
+    if following is None:
+        return True
+    word = following.group(1)
+    # "iPhone", "mtDNA" and "rim1" may begin a sentence; a plain lower-case word does not.
+    if word[0].islower() and word.islower() and not any(letter.isdigit() for letter in word):
+        return False
+    if match.lastgroup == "ellipsis" or match.group("mark") != ".":
+        return True
+    before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())
+    last = before.group() if before else ""
+    if not text[begin : match.start() - len(last)].strip() and _LIST_NUMBER.fullmatch(last):
+        return False
+    return _word_can_end(last, word, is_closed=bool(match.group("closed")))
+
+
+def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:
+    """Say whether a sentence can end after `last` and its full stop, with `word` next."""
+    if is_closed:
+        return True
+    plain = last.lower().lstrip("(")
+    starts = word.rstrip(",;:'’") in _STARTERS
+    if plain in _TRAILING:
+        return starts
+    if len(last) > 1 and last.isalpha() and last.isupper() and not word[0].isdigit():
+        return True
+    if plain in _LEADING:
+        # "The answer is no. We left." and "in March. The": words that are abbreviations only before a number or name.
+        return plain in ("no", "art", "ed", "fig", "dec", "mar", "est", "p") and starts and last[:1].islower()
+    if len(plain) == 1 and plain.isalpha() and last.isupper():
+        return starts
+    if "." in plain and all(len(part) == 1 for part in plain.split(".")) and plain[0].isalpha():
+        return starts
+    return True

@@ -1,0 +1,42 @@
+"""The base of every value that is stored, sent or handed between parts: frozen, strict about its fields, plain JSON."""
+
+import hashlib
+import json
+from typing import Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+Json: TypeAlias = JsonValue
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class Value(BaseModel):
+    """A frozen value that round-trips through plain JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def to_json(self) -> JsonObject:
+        """Return the value as plain JSON data."""
+        data: JsonObject = self.model_dump(mode="json")
+        return data
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """Return the value that plain JSON data describes."""
+        return cls.model_validate(data)
+
+
+def canonical_json(data: object) -> str:
+    """Return the one spelling of plain JSON data that hashes and golden files rely on."""
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def json_of(text: bytes | str) -> Json:
+    """Return the plain JSON data that a text spells."""
+    data: Json = json.loads(text)
+    return data
+
+
+def digest(*parts: object) -> str:
+    """Return the SHA-256 of the canonical JSON of the parts."""
+    return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()

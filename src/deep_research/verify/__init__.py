@@ -1,0 +1,1 @@
+"""Does the passage carry the sentence: verdicts by code alone."""

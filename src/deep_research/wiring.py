@@ -1,0 +1,44 @@
+"""The only place that builds adapters: settings in, the parts of a run out."""
+
+from importlib import import_module
+
+from deep_research.errors import ConfigurationError
+from deep_research.pipeline.parts import Parts
+from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.settings import Settings
+from deep_research.store.port import Store
+from deep_research.store.sqlite import SqliteStore
+
+
+def open_store(settings: Settings) -> Store:
+    """Return the store of all runs."""
+    return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+
+
+def build(settings: Settings) -> Parts:
+    """Return the parts of a run without a model: rules judge, and nothing leaves the machine."""
+    return Parts(
+        open_store=lambda: open_store(settings),
+        checkpoints=settings.checkpoints_path,
+        logs=settings.logs,
+        stand_in=ExtractiveReasoner(),
+        lease_s=settings.lease_s,
+        confirm_above_usd=settings.confirm_above_usd,
+        tracing=settings.tracing,
+    )
+
+
+def parts_for(settings: Settings, wiring: str | None = None) -> Parts:
+    """Build the parts with the named function (`module:function`); a run's own row names the one it began with."""
+    name = wiring or settings.wiring
+    module, _, function = name.partition(":")
+    try:
+        builder = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as exc:
+        raise ConfigurationError(
+            f"The wiring {name!r} cannot be found ({exc}); give module:function, by default deep_research.wiring:build."
+        ) from exc
+    parts = builder(settings)
+    if not isinstance(parts, Parts):
+        raise ConfigurationError(f"The wiring {name!r} returned {type(parts).__name__}, not Parts.")
+    return parts

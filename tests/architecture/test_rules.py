@@ -1,0 +1,115 @@
+"""The rules for single files hold, and each checker notices a file that breaks its rule."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import rules
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "deep_research"
+TESTS = ROOT / "tests"
+
+MAY_READ_ENVIRONMENT = ["settings.py"]
+# Who may catch everything, and why (CONVENTIONS: the runner, the edge of a fan-out branch, entry points of shells).
+MAY_CATCH_EVERYTHING = {
+    "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
+    "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
+    "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
+}
+
+
+def test_files_stay_short():
+    assert rules.long_files(PACKAGE, 400) == []
+    assert rules.long_files(TESTS, 600) == []
+
+
+def test_functions_stay_short():
+    assert rules.long_functions(PACKAGE, 80) == []
+
+
+def test_module_names_say_something():
+    assert rules.shapeless_names(PACKAGE) == []
+
+
+def test_only_settings_read_the_environment():
+    assert rules.environment_reads(PACKAGE, MAY_READ_ENVIRONMENT) == []
+
+
+def test_every_module_says_what_it_is_for():
+    assert rules.missing_docstrings(PACKAGE) == []
+
+
+def test_only_listed_files_catch_everything():
+    assert rules.broad_excepts(PACKAGE, MAY_CATCH_EVERYTHING) == []
+
+
+def test_files_allowed_to_catch_everything_still_do():
+    broad = {place.partition(":")[0] for place in rules.broad_excepts(PACKAGE, {})}
+    assert set(MAY_CATCH_EVERYTHING) <= broad
+
+
+def test_only_the_command_line_prints():
+    assert rules.prints(PACKAGE, "cli") == []
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "tools"])
+def test_promised_work_names_its_issue(folder):
+    assert rules.loose_todos(ROOT / folder) == []
+
+
+def test_a_long_file_is_noticed(tmp_path):
+    (tmp_path / "fits.py").write_text("x = 1\n" * 3)
+    (tmp_path / "long.py").write_text("x = 1\n" * 4)
+    assert rules.long_files(tmp_path, 3) == ["long.py: 4 lines, at most 3"]
+
+
+def test_a_long_function_is_noticed(tmp_path):
+    (tmp_path / "long.py").write_text("async def f():\n" + "    x = 1\n" * 3)
+    assert rules.long_functions(tmp_path, 4) == []
+    assert rules.long_functions(tmp_path, 3) == ["long.py:1: f has 4 lines, at most 3"]
+
+
+@pytest.mark.parametrize(
+    "name", ["utils.py", "store/helpers.py", "common/__init__.py", "misc.py", "manager.py", "base.py"]
+)
+def test_a_shapeless_name_is_noticed(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("")
+    assert len(rules.shapeless_names(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("line", ["os.environ['A']", "os.getenv('A')", "from os import environ", "os.environ.get('A')"])
+def test_an_environment_read_is_noticed(tmp_path, line):
+    for name in ("settings.py", "other.py"):
+        (tmp_path / name).write_text(f"import os\n{line}\n")
+    assert [place.partition(":")[0] for place in rules.environment_reads(tmp_path, ["settings.py"])] == ["other.py"]
+
+
+def test_a_missing_docstring_is_noticed(tmp_path):
+    (tmp_path / "good.py").write_text('"""Good."""\n')
+    (tmp_path / "bad.py").write_text("x = 1\n")
+    assert rules.missing_docstrings(tmp_path) == ["bad.py"]
+
+
+@pytest.mark.parametrize(
+    "clause", ["except Exception:", "except BaseException as e:", "except:", "except (OSError, Exception):"]
+)
+def test_a_broad_except_is_noticed(tmp_path, clause):
+    (tmp_path / "fine.py").write_text("try:\n    pass\nexcept OSError:\n    pass\nexcept Exception:\n    raise\n")
+    (tmp_path / "broad.py").write_text(f"try:\n    pass\n{clause}\n    pass\n")
+    assert rules.broad_excepts(tmp_path, {}) == ["broad.py:3"]
+    assert rules.broad_excepts(tmp_path, {"broad.py": "a reason"}) == []
+
+
+def test_a_print_is_noticed(tmp_path):
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "main.py").write_text("print('fine')\n")
+    (tmp_path / "other.py").write_text("console.print('fine')\nprint('not fine')\n")
+    assert rules.prints(tmp_path, "cli") == ["other.py:2"]
+
+
+def test_a_promise_without_issue_is_noticed(tmp_path):
+    (tmp_path / "a.py").write_text("# TODO(#12): fine\nx = 'TODO in text is fine'\n# TODO later\n")
+    assert [place[:6] for place in rules.loose_todos(tmp_path)] == ["a.py:3"]

@@ -1,0 +1,27 @@
+"""What every test starts from: none of the machine's settings, a home of its own, a time limit for unit tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+UNIT_TESTS = Path(__file__).parent / "unit"
+UNIT_TIMEOUT_S = 5
+
+
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the test, and every process it starts, a fresh home and no other settings of ours."""
+    for name in list(os.environ):
+        if name.startswith(("DEEP_RESEARCH_", "SANDBOX_", "LANGSMITH_", "LANGCHAIN_")):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
+    return home
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fail a unit test that takes five seconds."""
+    for item in items:
+        if UNIT_TESTS in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_S, func_only=True))

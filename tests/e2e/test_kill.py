@@ -1,0 +1,72 @@
+"""A process is killed with SIGKILL at points spread over a whole run; another goes on as if nothing had happened."""
+
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from deep_research.pipeline.stage import Stage
+from tests.e2e.harness import User, assert_told_once, keys_but_status
+
+POINTS = 30
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
+    user = User(tmp_path_factory.mktemp("undisturbed"))
+    finished = user.ask("quick")
+    assert finished.returncode == 0, finished.stderr
+    return user
+
+
+def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp_path: Path) -> None:
+    last = int((undisturbed.folder / "writes").read_text())
+    points = [2 + (last - 3) * number // (POINTS - 1) for number in range(POINTS)]
+    faults = ["kill_before", "kill_after"]
+
+    def try_point(number: int) -> tuple[int, set[str], str]:
+        user = User(tmp_path / f"point-{number}")
+        return _kill_and_resume(user, undisturbed, points[number], faults[number % 2])
+
+    with ThreadPoolExecutor(2) as pool:
+        tried = list(pool.map(try_point, range(POINTS)))
+    killed = [(stages, where) for count, stages, where in tried if count]
+    assert len(killed) >= 25, f"only {len(killed)} of {POINTS} points killed a process"
+    met = set().union(*(stages for stages, _ in killed))
+    assert met >= {stage.value for stage in Stage}, f"no kill during {set(Stage) - met}"
+    assert sum("/task/" in where for _, where in killed) >= 5, "too few kills inside a fan-out"
+
+
+def _kill_and_resume(user: User, undisturbed: User, at: int, fault: str) -> tuple[int, set[str], str]:
+    first = user.ask("quick", TEST_KILL_AT=str(at), TEST_FAULT=fault)
+    if first.returncode == 0:
+        return 0, set(), ""
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    run, told = user.only_run(), user.events()
+    paid = [row for row in user.calls() if row.state == "done"]
+    begun = len(user.logged("begin"))
+
+    resumed = user.run("runs", "resume", run.id)
+    assert resumed.returncode == 0, f"{at} {fault}: {resumed.stderr}"
+    begun_again = len(user.logged("begin")) - begun
+    needed = len(undisturbed.logged("begin"))
+    assert begun_again == needed - len(paid), f"{at} {fault}: {begun_again} calls after {len(paid)} paid of {needed}"
+    events = user.events()
+    assert_told_once(events)
+    assert events[: len(told)] == told, "what was told must not change"
+    assert keys_but_status(events) == keys_but_status(undisturbed.events())
+    assert user.report() == undisturbed.report(), f"{at} {fault}"
+    open_steps = _open_steps(told)
+    return 1, {step for step, _ in open_steps}, told[-1].key if told else ""
+
+
+def _open_steps(told: list) -> set[tuple[str, str]]:
+    """Return the stages that had begun and not ended, and the one that ended last."""
+    open_: set[tuple[str, str]] = set()
+    for event in told:
+        if event.kind == "progress":
+            step = (event.data["step"], event.key.split(":")[1])
+            open_ = open_ | {step} if event.data["status"] == "started" else open_ - {step}
+    return open_

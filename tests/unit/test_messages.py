@@ -1,0 +1,120 @@
+"""Fixed words: the same keys and placeholders in every language, and the right language for a question."""
+
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.events import RunStatus
+from deep_research.messages import report_language, words
+from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
+from deep_research.messages.words import placeholders
+from deep_research.request import BUDGET_KINDS, Language
+
+LANGUAGES = get_args(Language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_the_same_keys_and_placeholders(language):
+    english = words("en").templates
+    ours = words(language).templates
+    assert ours.keys() == english.keys()
+    assert {key: placeholders(text) for key, text in ours.items()} == {
+        key: placeholders(text) for key, text in english.items()
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_words_are_empty(language):
+    assert [key for key, text in words(language).templates.items() if not text.strip()] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_status_and_budget_has_words(language):
+    say = words(language)
+    assert all(say(f"status.{status}") for status in get_args(RunStatus))
+    assert all("7" in say(f"budget.{kind}", limit=7, left_out="x") for kind in BUDGET_KINDS)
+
+
+def test_documented_headings_are_kept():
+    say = words("en")
+    assert say("report.cited_sources") == "Cited Sources (Used in Report)"
+    assert say("report.additional_sources") == "Additional Sources (Not Cited)"
+    assert say("report.statistics") == "Citation Statistics"
+    assert say("report.cited_share", share=80) == "Cited: 80%"
+    assert say("report.total_sources", count=5) == "Total: 5 sources"
+
+
+def test_chinese_headings_follow_the_script():
+    assert words("zh-Hans")("report.references") == "参考文献"
+    assert words("zh-Hant")("report.references") == "參考文獻"
+
+
+@pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
+def test_chinese_words_use_full_width_punctuation(language):
+    han = r"[\u4e00-\u9fff]"
+    for key, text in words(language).templates.items():
+        assert not re.search(f"{han}[,;:!?()]|[,;:!?()]{han}", text), key
+        assert not re.search(rf"{han}\.", text), key
+
+
+def test_chinese_words_keep_to_their_script():
+    assert not set("".join(words("zh-Hans").templates.values())) & _TRADITIONAL
+    assert not set("".join(words("zh-Hant").templates.values())) & _SIMPLIFIED
+
+
+def test_unknown_key_is_refused():
+    with pytest.raises(KeyError, match=r"report\.nothing"):
+        words("en")("report.nothing")
+
+
+@pytest.mark.parametrize("values", [{}, {"count": 1}, {"share": 1, "count": 1}])
+def test_values_that_do_not_fit_are_refused(values):
+    with pytest.raises(TypeError, match=r"report\.cited_share takes share"):
+        words("en")("report.cited_share", **values)
+
+
+def test_braces_in_a_value_stay_as_they_are():
+    assert "{reason.__class__}" in words("en")("failed.search", query="{reason.__class__}", reason="x")
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("How does attention scale with sequence length?", "en"),
+        ("KRAS G12C 靶点", "zh-Hans"),
+        ("ADC 药物的 linker 设计", "zh-Hans"),
+        ("transformer attention 原理", "zh-Hans"),
+        ("iPhone 15 Pro Max 评测", "zh-Hans"),
+        ("请解释“to be or not to be”的含义", "zh-Hans"),
+        ("The Economist 对中国的看法", "zh-Hans"),
+        ("癌症", "zh-Hans"),
+        ("癌症治療的最新進展", "zh-Hant"),
+        ("比較台灣與南韓的半導體產業", "zh-Hant"),
+        ("《红楼梦》", "zh-Hans"),
+        ("What does 关系 mean in business?", "en"),
+        ("What does the book 《中国经济的长期增长与结构转型》 say?", "en"),
+        ("Compare 淘宝 and 京东", "en"),
+        ("日本の経済について", "en"),
+        ("", "en"),
+        ("42 + 1?", "en"),
+    ],
+)
+def test_report_follows_the_language_and_script_of_the_question(question, language):
+    assert report_language(question, None) == language
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_wanted_language_wins(language):
+    assert report_language("What is a lease?", language) == language
+
+
+@given(st.text())
+def test_any_text_has_a_language(question):
+    assert report_language(question) in LANGUAGES
+
+
+def test_no_character_counts_for_both_scripts():
+    assert not _SIMPLIFIED & _TRADITIONAL
