@@ -1,5 +1,6 @@
 """What a caller may ask for: the question, how far to go, what it may cost, and how to search."""
 
+from datetime import date
 from typing import Literal, Self
 
 from pydantic import Field
@@ -8,6 +9,7 @@ from deep_research.value import Value
 
 ClarifyMode = Literal["auto", "strict", "off"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
+ReportLength = Literal["short", "standard", "long"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]
 BudgetKind = Literal["usd", "tokens", "seconds", "queries", "pages"]
 BUDGET_KINDS: tuple[BudgetKind, ...] = ("usd", "tokens", "seconds", "queries", "pages")
@@ -24,7 +26,7 @@ class Spend(Value):
 
     def __add__(self, other: "Spend") -> "Spend":
         return Spend(
-            usd=self.usd + other.usd,
+            usd=round(self.usd + other.usd, 10),
             tokens=self.tokens + other.tokens,
             seconds=self.seconds + other.seconds,
             queries=self.queries + other.queries,
@@ -85,14 +87,24 @@ class Depth(Value):
 
 
 class ResearchRequest(Value):
-    """One question and everything its asker decided about the run."""
+    """One question and everything its asker decided about the run.
+
+    `docs` is the absolute path of a folder of documents; `assume` starts on stated assumptions instead of asking;
+    sources dated before `since` or after `until` are left out, undated ones are kept.
+    """
 
     question: str
     context: str = ""
+    docs: str = ""
     language: Language | None = None
     clarify: ClarifyMode = "auto"
+    assume: bool = False
     confirm_plan: bool = False
     focus: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+    length: ReportLength = "standard"
+    offline: bool = False
     depth: Depth = Depth()
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()

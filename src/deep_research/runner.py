@@ -103,7 +103,10 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
     """Return the request that settings and a question make."""
     return ResearchRequest(
         question=question,
+        docs="" if settings.docs is None else str(settings.docs),
         language=settings.language,
+        length=settings.length,
+        offline=settings.offline,
         clarify=settings.clarify,
         depth=settings.depth(),
         budget=settings.budget(),

@@ -12,7 +12,15 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from deep_research.errors import ConfigurationError
-from deep_research.request import Budget, ClarifyMode, Depth, Language, ParallelStrategy, SearchEngineConfig
+from deep_research.request import (
+    Budget,
+    ClarifyMode,
+    Depth,
+    Language,
+    ParallelStrategy,
+    ReportLength,
+    SearchEngineConfig,
+)
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -70,6 +78,14 @@ class Settings(BaseSettings):
         default="deep_research.wiring:build",
         pattern=r"^\w+(\.\w+)*:\w+$",
         description="The function that builds the parts of a run, as `module:function`.",
+    )
+
+    docs: AbsoluteFolder | None = Field(
+        default=None, description="Folder of your own documents to search; not set, none is searched."
+    )
+    offline: bool = Field(default=False, description="Forbid every address outside this machine.")
+    length: ReportLength = Field(
+        default="standard", description="How much a report tells: `short`, `standard` or `long`."
     )
 
     max_iterations: int = Field(
@@ -164,6 +180,11 @@ class Settings(BaseSettings):
     def store_path(self) -> Path:
         """The database of runs."""
         return self.home / "store.db"
+
+    @property
+    def index_path(self) -> Path:
+        """Return the index of documents, which can be rebuilt at any time."""
+        return self.home / "index.db"
 
     @property
     def checkpoints_path(self) -> Path:

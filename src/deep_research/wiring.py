@@ -2,7 +2,12 @@
 
 from importlib import import_module
 
+from deep_research.corpus.fetcher import CorpusFetcher
+from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.scan import check_folder
+from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import ConfigurationError
+from deep_research.fetch.port import Fetched
 from deep_research.pipeline.parts import Parts
 from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.settings import Settings
@@ -17,11 +22,18 @@ def open_store(settings: Settings) -> Store:
 
 def build(settings: Settings) -> Parts:
     """Return the parts of a run without a model: rules judge, and nothing leaves the machine."""
+    corpus = None
+    if settings.docs is not None:
+        check_folder(settings.docs)
+        corpus = FolderCorpus(settings.docs, index=settings.index_path)
     return Parts(
         open_store=lambda: open_store(settings),
         checkpoints=settings.checkpoints_path,
         logs=settings.logs,
-        stand_in=ExtractiveReasoner(),
+        stand_in=ExtractiveReasoner(corpus),
+        corpus=corpus,
+        engines=() if corpus is None else (CorpusSearch(corpus),),
+        fetcher=None if settings.docs is None else CorpusFetcher(settings.docs, Fetched),
         lease_s=settings.lease_s,
         confirm_above_usd=settings.confirm_above_usd,
         tracing=settings.tracing,

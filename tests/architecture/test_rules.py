@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 MAY_READ_ENVIRONMENT = ["settings.py"]
 # Who may catch everything, and why (CONVENTIONS: the runner, the edge of a fan-out branch, entry points of shells).
 MAY_CATCH_EVERYTHING = {
+    "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",

@@ -1,21 +1,32 @@
-"""A user at the command line: real processes with a home and a working folder of their own."""
+"""A user at the command line: real processes with a home and a working folder of their own.
+
+`Lab` is the same user inside the test's process, for what a process of its own would add nothing to.
+"""
 
 import asyncio
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from deep_research.events import RunEvent
+from deep_research.events import OnEvent, RunEvent
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.request import ResearchRequest
+from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow
 from deep_research.store.sqlite import SqliteStore
 from deep_research.testing.model import CallLog
+from deep_research.testing.world import World
 
 QUESTION = "What did the projects cost and achieve?"
 Result = TypeVar("Result")
@@ -50,26 +61,33 @@ class User:
         }
         return {**kept, **ours, **self.env, **extra}
 
-    def start(self, *arguments: str, **extra: str) -> "subprocess.Popen[str]":
+    def start(
+        self,
+        *arguments: str,
+        before: Sequence[str] = (),
+        in_child: Callable[[], None] | None = None,
+        **extra: str,
+    ) -> "subprocess.Popen[str]":
+        """Start the command; `before` is a command that starts it, `in_child` is called before it begins."""
         return subprocess.Popen(
-            [sys.executable, "-m", "deep_research", *arguments],
+            [*before, sys.executable, "-m", "deep_research", *arguments],
             cwd=self.folder,
             env=self.environment(**extra),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=in_child,
         )
 
-    def run(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
-        process = self.start(*arguments, **extra)
-        try:
-            out, err = process.communicate(timeout=100)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            raise AssertionError(f"{arguments} hung:\n{out}\n{err}") from None
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+    def run(
+        self,
+        *arguments: str,
+        before: Sequence[str] = (),
+        in_child: Callable[[], None] | None = None,
+        **extra: str,
+    ) -> "subprocess.CompletedProcess[str]":
+        return finish(self.start(*arguments, before=before, in_child=in_child, **extra))
 
     def ask(self, wiring: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         return self.run("ask", QUESTION, "--wiring", f"worlds:{wiring}", *arguments, **extra)
@@ -102,6 +120,10 @@ class User:
             [line for line in CallLog.read(self.call_log) if line["event"] == event] if self.call_log.exists() else []
         )
 
+    def begun(self) -> list[str]:
+        """Return the outside calls that were begun, in order, by all processes."""
+        return [f"{line['kind']} {line['what']}" for line in self.logged("begin")]
+
     def report(self) -> str:
         """Return the report without the two things that differ between runs."""
         row = self.only_run()
@@ -116,6 +138,85 @@ class User:
 
     def wait_for_calls(self, count: int) -> None:
         self.wait_for(lambda: len(self.logged("begin")) >= count)
+
+    def wait_for_act(self, act: str) -> None:
+        """Wait until the model has been asked for an act."""
+        self.wait_for(lambda: any(call.startswith(f"llm {act} ") for call in self.begun()))
+
+    def freeze(self, process: "subprocess.Popen[str]") -> None:
+        """Stop a process where it holds no lock: a frozen writer would keep everybody else out of the store."""
+        while True:
+            kill(process, signal.SIGSTOP)
+            if all(_is_free(self.home / name) for name in ("store.db", "checkpoints.db")):
+                return
+            kill(process, signal.SIGCONT)
+            time.sleep(0.02)
+
+    def everything(self) -> dict[str, object]:
+        """Return all rows of the store and the content of all files of the runs."""
+        with closing(sqlite3.connect(self.home / "store.db")) as connection:
+            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            kept: dict[str, object] = {
+                name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in tables
+            }
+        files = sorted(path for path in (self.folder / "logs").rglob("*") if path.is_file())
+        return kept | {str(path): path.read_bytes() for path in files}
+
+    def lose_checkpoints(self) -> None:
+        for path in self.home.glob("checkpoints.db*"):
+            path.unlink()
+
+
+@dataclass
+class Lab:
+    """The user's runs in this process: the real runtime over the real store, in a scripted world."""
+
+    user: User
+    world: World = field(default_factory=lambda: World(pages=8))
+    machine: StateMachine | None = None
+    change: Callable[[Parts], Parts] = lambda parts: parts
+
+    def settings(self) -> Settings:
+        return Settings(home=self.user.home, logs=self.user.folder / "logs")
+
+    def processor(self) -> DeepResearchProcessor:
+        parts = replace(self.world, log=CallLog(self.user.call_log)).parts(self.settings())
+        return DeepResearchProcessor(self.change(parts), machine=self.machine, wiring="worlds:quick")
+
+    def ask(self, question: str = QUESTION, *, on_event: OnEvent | None = None, **wishes: Any) -> RunRow:
+        request = ResearchRequest(question=question, **wishes)
+        return asyncio.run(self.processor().process(request, on_event=on_event))
+
+    def resume(self, run: str, *, retry: bool = False, on_event: OnEvent | None = None) -> RunRow:
+        return asyncio.run(self.processor().runtime.resume(run, retry=retry, on_event=on_event))
+
+    def answer(self, run: str, answer: str) -> RunRow:
+        asyncio.run(self.processor().runtime.answer(run, answer))
+        return self.resume(run)
+
+    def cancel(self, run: str) -> RunRow:
+        return asyncio.run(self.processor().runtime.cancel(run))
+
+
+def finish(process: "subprocess.Popen[str]", *, timeout_s: float = 100) -> "subprocess.CompletedProcess[str]":
+    """Wait for a process and return what it said."""
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"{process.args!r} hung:\n{out}\n{err}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def assert_explained(ended: "subprocess.CompletedProcess[str]", code: int) -> str:
+    """The exit code is right, the last line is one sentence of ours, and no trace was shown; return the sentence."""
+    assert ended.returncode == code, f"{ended.returncode} instead of {code}:\n{ended.stderr}"
+    assert "Traceback" not in ended.stderr, ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("deep-research: "), ended.stderr
+    assert len(last) > len("deep-research: "), "an empty sentence"
+    return last
 
 
 def assert_told_once(events: list[RunEvent]) -> None:
@@ -132,3 +233,13 @@ def keys_but_status(events: list[RunEvent]) -> set[str]:
 
 def kill(process: "subprocess.Popen[str]", number: int = signal.SIGKILL) -> None:
     os.kill(process.pid, number)
+
+
+def _is_free(path: Path) -> bool:
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        connection.execute("ROLLBACK")
+        return True

@@ -9,7 +9,7 @@ import pytest
 from deep_research.pipeline.stage import Stage
 from tests.e2e.harness import User, assert_told_once, keys_but_status
 
-POINTS = 30
+EVEN_POINTS = 18
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
@@ -21,19 +21,28 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
     return user
 
 
+def choose_points(undisturbed: User) -> list[tuple[int, str]]:
+    """Return write numbers: just after the beginning of each stage, and evenly over the whole run."""
+    noted = [line.split() for line in (undisturbed.folder / "writes").read_text().splitlines()]
+    last = max(int(number) for number, _ in noted)
+    begins = {step: int(number) for number, step in reversed(noted) if step != "end"}
+    even = [2 + (last - 3) * number // (EVEN_POINTS - 1) for number in range(EVEN_POINTS)]
+    faults = ("kill_before", "kill_after")
+    spread = [(at, faults[number % 2]) for number, at in enumerate(even)]
+    return [*spread, *((number + 1, "kill_before") for number in begins.values())]
+
+
 def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp_path: Path) -> None:
-    last = int((undisturbed.folder / "writes").read_text())
-    points = [2 + (last - 3) * number // (POINTS - 1) for number in range(POINTS)]
-    faults = ["kill_before", "kill_after"]
+    points = choose_points(undisturbed)
 
     def try_point(number: int) -> tuple[int, set[str], str]:
         user = User(tmp_path / f"point-{number}")
-        return _kill_and_resume(user, undisturbed, points[number], faults[number % 2])
+        return _kill_and_resume(user, undisturbed, *points[number])
 
     with ThreadPoolExecutor(2) as pool:
-        tried = list(pool.map(try_point, range(POINTS)))
+        tried = list(pool.map(try_point, range(len(points))))
     killed = [(stages, where) for count, stages, where in tried if count]
-    assert len(killed) >= 25, f"only {len(killed)} of {POINTS} points killed a process"
+    assert len(killed) >= 25, f"only {len(killed)} of {len(points)} points killed a process"
     met = set().union(*(stages for stages, _ in killed))
     assert met >= {stage.value for stage in Stage}, f"no kill during {set(Stage) - met}"
     assert sum("/task/" in where for _, where in killed) >= 5, "too few kills inside a fan-out"

@@ -1,16 +1,20 @@
 """Scripted worlds for processes that are killed, frozen, starved or left alone; chosen by `--wiring worlds:NAME`."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from deep_research.errors import CallFailed, NetworkError
+from deep_research.events import RunEvent
 from deep_research.pipeline.parts import Parts
 from deep_research.settings import Settings
+from deep_research.store.port import Claim, NewEvent
 from deep_research.testing.faults import Fault, FaultyStore
 from deep_research.testing.model import ActPrice, CallLog
 from deep_research.testing.reasoner import ScriptedReasoner
+from deep_research.testing.web import MemoryFetcher, StaticSearch
 from deep_research.testing.world import World
 
 
@@ -26,13 +30,22 @@ def quick(settings: Settings) -> Parts:
 
 
 class _Counted(FaultyStore):
-    """Leaves behind how many writes the busiest connection made."""
+    """Leaves behind which of its writes told the beginning of which stage, and how many there were."""
+
+    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+        for event in events:
+            if event.data.get("status") == "started":
+                self._note(f"{self.writes + 1} {event.data['step']}")
+        return await super().append_events(claim, events)
 
     async def close(self) -> None:
-        counted = Path(os.environ["TEST_CALL_LOG"]).with_name("writes")
-        before = int(counted.read_text()) if counted.exists() else 0
-        counted.write_text(str(max(before, self.writes)))
+        if self.writes > 1:
+            self._note(f"{self.writes} end")
         await super().close()
+
+    def _note(self, line: str) -> None:
+        with Path(os.environ["TEST_CALL_LOG"]).with_name("writes").open("a") as file:
+            file.write(line + "\n")
 
 
 def slow(settings: Settings) -> Parts:
@@ -50,7 +63,7 @@ def planless(settings: Settings) -> Parts:
     """The model cannot be reached for the plan, until the file TEST_MENDED exists."""
     world = World(log=_log(), pages=8)
     parts = world.parts(settings)
-    if Path(os.environ["TEST_MENDED"]).exists():
+    if _is_mended():
         return parts
     model = world.model()
     down: list[CallFailed] = [NetworkError("the model's service does not answer")] * 3
@@ -69,3 +82,40 @@ class _Hasty:
 
     async def sleep(self, seconds: float) -> None:
         await self._real.sleep(0)
+
+
+def hanging(settings: Settings) -> Parts:
+    """The model does not come back from the plan, until the file TEST_MENDED exists."""
+    world = World(log=_log(), pages=8)
+    if not _is_mended():
+        world = replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=90.0, timeout_s=120.0))
+    return world.parts(settings)
+
+
+def hurried(settings: Settings) -> Parts:
+    """A search takes half of the time it has."""
+    parts = World(log=_log(), pages=8, search_s=1.0).parts(settings)
+    engines = tuple(replace(cast("StaticSearch", engine), timeout_s=2.0) for engine in parts.engines)
+    return replace(parts, engines=engines)
+
+
+def paced(settings: Settings) -> Parts:
+    """Every call takes its time, so that seconds can run out."""
+    world = World(log=_log(), pages=8, act=ActPrice(tokens=100, usd=0.001, delay_s=0.2), search_s=0.2, page_s=0.1)
+    return replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.2)).parts(settings)
+
+
+def torn(settings: Settings) -> Parts:
+    """Two searches fail and two pages are missing, until the file TEST_MENDED exists."""
+    parts = World(log=_log(), pages=8).parts(settings)
+    if _is_mended():
+        return parts
+    down: list[CallFailed] = [NetworkError("the engine does not answer"), NetworkError("the engine does not answer")]
+    engines = tuple(replace(cast("StaticSearch", engine), failures=list(down)) for engine in parts.engines)
+    fetcher = cast("MemoryFetcher", parts.fetcher)
+    there = {address: text for address, text in fetcher.pages.items() if not address.endswith(("/1", "/2"))}
+    return replace(parts, engines=engines, fetcher=replace(fetcher, pages=there))
+
+
+def _is_mended() -> bool:
+    return Path(os.environ["TEST_MENDED"]).exists()

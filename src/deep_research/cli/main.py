@@ -1,23 +1,28 @@
 """The commands and their options. What they do is imported when they run, so that `--help` stays quick."""
 
 import sys
+import traceback
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 # SPEC I7: typer's own code for bad usage is 2, ours is 64.
 EXIT_USAGE = 64
+EXIT_FAILED = 70
 EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="deep-research",
     help="Deep research you can check: every claim can be held against a stored passage.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, delete.", no_args_is_help=True)
 app.add_typer(runs, name="runs")
+config = typer.Typer(help="Settings: what is set, and from where.", no_args_is_help=True)
+app.add_typer(config, name="config")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or its first characters.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -28,45 +33,72 @@ Events = Annotated[
     ),
 ]
 
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")]
+
 
 @app.command()
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question to research.")] = None,
+    question: Annotated[str | None, typer.Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
-    max_iterations: Annotated[int | None, typer.Option(help="Most rounds for a section (1-10).")] = None,
+    docs: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of documents to search.")] = None,
     language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
-    clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
-    confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
+    length: Annotated[str | None, typer.Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
+    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Leave out older sources.")] = None,
+    until: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Leave out newer sources.")] = None,
+    clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
+    assume: Annotated[bool, typer.Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
+    confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
+    max_iterations: Annotated[int | None, typer.Option(help="Most rounds for a section (1-10).")] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most money, in US dollars.")] = None,
     budget_tokens: Annotated[int | None, typer.Option(help="Most model tokens.")] = None,
     budget_seconds: Annotated[float | None, typer.Option(help="Most active seconds.")] = None,
     budget_queries: Annotated[int | None, typer.Option(help="Most search queries.")] = None,
     budget_pages: Annotated[int | None, typer.Option(help="Most pages.")] = None,
-    wiring: Annotated[
-        str | None, typer.Option(metavar="MODULE:FUNCTION", help="What builds the parts of the run.")
+    provider: Annotated[
+        str | None, typer.Option("--provider", "-p", metavar="NAME", help="The model's provider.")
     ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Forbid every address outside this machine.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file instead.")] = None,
+    wiring: Annotated[str | None, typer.Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
     deep_research: Annotated[bool, typer.Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - SPEC R8
     as_json: Json = False,
     events: Events = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    from deep_research.cli.research import ask_question
+    _set_up_logs(verbose)
+    from deep_research.cli.research import Output, ask_question
+    from deep_research.errors import UsageError
 
+    if provider is not None:
+        raise UsageError(f"There is no model provider {provider!r}: this version researches without a model.")
     flags = {
+        "docs": docs,
         "max_iterations": max_iterations,
         "language": language,
+        "length": length,
         "clarify": clarify,
         "budget_usd": budget_usd,
         "budget_tokens": budget_tokens,
         "budget_seconds": budget_seconds,
         "budget_queries": budget_queries,
         "budget_pages": budget_pages,
+        "offline": offline or None,
         "wiring": wiring,
     }
+    wishes = {
+        "assume": assume,
+        "confirm_plan": confirm_plan,
+        "focus": tuple(focus or ()),
+        "since": since.date() if since else None,
+        "until": until.date() if until else None,
+    }
     text = query if query is not None else question
-    wishes = {"confirm_plan": confirm_plan, "focus": tuple(focus or ())}
-    raise typer.Exit(ask_question(text, flags=flags, wishes=wishes, as_json=as_json, events=events))
+    where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
+    raise typer.Exit(ask_question(text, flags=flags, wishes=wishes, output=where))
 
 
 @runs.command("list")
@@ -90,19 +122,21 @@ def show(run: RunId, as_json: Json = False) -> None:
 
 
 @runs.command()
-def resume(run: RunId, as_json: Json = False, events: Events = None) -> None:
+def resume(run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False) -> None:
     """Go on with a run from where it stood; nothing that was paid for is done again."""
-    from deep_research.cli.research import resume_run
+    from deep_research.cli.research import Output, resume_run
 
-    raise typer.Exit(resume_run(run, as_json=as_json, events=events))
+    where = Output(as_json=as_json, events=events, is_quiet=quiet)
+    raise typer.Exit(resume_run(run, output=where))
 
 
 @runs.command()
-def retry(run: RunId, as_json: Json = False, events: Events = None) -> None:
+def retry(run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False) -> None:
     """Do the failed steps of a run again; what succeeded is kept."""
-    from deep_research.cli.research import resume_run
+    from deep_research.cli.research import Output, resume_run
 
-    raise typer.Exit(resume_run(run, retry=True, as_json=as_json, events=events))
+    where = Output(as_json=as_json, events=events, is_quiet=quiet)
+    raise typer.Exit(resume_run(run, retry=True, output=where))
 
 
 @runs.command()
@@ -111,11 +145,13 @@ def answer(
     text: Annotated[str, typer.Argument(help="The answer.")],
     as_json: Json = False,
     events: Events = None,
+    quiet: Quiet = False,
 ) -> None:
     """Answer the question that a run waits for, and go on with it."""
-    from deep_research.cli.research import answer_run
+    from deep_research.cli.research import Output, answer_run
 
-    raise typer.Exit(answer_run(run, text, as_json=as_json, events=events))
+    where = Output(as_json=as_json, events=events, is_quiet=quiet)
+    raise typer.Exit(answer_run(run, text, output=where))
 
 
 @runs.command()
@@ -136,6 +172,22 @@ def delete(
     from deep_research.cli.history import delete_run
 
     delete_run(run, is_confirmed=yes, keep_files=keep_files)
+
+
+@config.command("show")
+def show_config(as_json: Json = False) -> None:
+    """Show every setting, its value, and where it comes from."""
+    from deep_research.cli.doctor import print_config
+
+    print_config(as_json=as_json)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is configured, what is missing, and how to mend it."""
+    from deep_research.cli.doctor import print_diagnosis
+
+    raise typer.Exit(print_diagnosis())
 
 
 @app.callback(invoke_without_command=True)
@@ -168,14 +220,16 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Put `ask` before a first word that is no command: a bare question is asked."""
-    commands = {"ask", "runs"}
-    if not arguments or arguments[0] in commands or arguments[0] in ("--help", "--version") or _completes(arguments[0]):
-        return arguments
-    return ["ask", *arguments]
+    known = {"ask", "runs", "config", "doctor", "--help", "--version", "--install-completion", "--show-completion"}
+    return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 
-def _completes(argument: str) -> bool:
-    return argument in ("--install-completion", "--show-completion")
+def _set_up_logs(is_verbose: bool) -> None:
+    import logging
+
+    level = logging.DEBUG if is_verbose else logging.WARNING
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("deep_research").setLevel(level)
 
 
 def _explained(exc: Exception) -> int:
@@ -186,6 +240,7 @@ def _explained(exc: Exception) -> int:
     from deep_research.errors import DeepResearchError
 
     if not isinstance(exc, DeepResearchError):
-        raise exc
+        traceback.print_exception(exc)
+        return EXIT_FAILED
     typer.echo(f"deep-research: {exc}", err=True)
     return exc.exit_code

@@ -1,22 +1,25 @@
 """Commands that drive a run: ask, resume, retry, answer; with events, signals, and the report at the end."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import typer
 
-from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, StopRun
+from deep_research.cli.progress import Display, display
+from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.processor import DeepResearchProcessor
-from deep_research.pipeline.runtime import AgentRuntime
+from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
 from deep_research.runner import code_version, request_from
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
@@ -27,33 +30,40 @@ SCHEMA_VERSION = 1
 EXIT_NOT_VERIFIED = 3
 
 
-def ask_question(
-    question: str | None, *, flags: Mapping[str, Any], wishes: Mapping[str, Any], as_json: bool, events: str | None
-) -> int:
+@dataclass(frozen=True)
+class Output:
+    """Where the result goes, and how much is shown on the way."""
+
+    as_json: bool = False
+    events: str | None = None
+    file: Path | None = None
+    is_quiet: bool = False
+
+
+def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it."""
     settings = load_settings(**flags)
-    if question is None or not question.strip():
-        raise InputError('The question is empty: give one, for example deep-research "What does …?"')
-    request = request_from(settings, question).model_copy(update=dict(wishes))
+    text = _given(question)
+    request = request_from(settings, text).model_copy(update=dict(wishes))
     processor = _processor(settings, settings.wiring)
 
     async def begin() -> RunRow:
         return await processor.runtime.create(request)
 
-    return _stay(processor, begin, as_json=as_json, events=events)
+    return _stay(processor, begin, output=output)
 
 
-def resume_run(run: str, *, retry: bool = False, as_json: bool, events: str | None) -> int:
+def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
     """Go on with a run, with the parts it began with."""
     processor, row = _of(run)
 
     async def begin() -> RunRow:
         return row
 
-    return _stay(processor, begin, retry=retry, as_json=as_json, events=events)
+    return _stay(processor, begin, retry=retry, output=output)
 
 
-def answer_run(run: str, answer: str, *, as_json: bool, events: str | None) -> int:
+def answer_run(run: str, answer: str, *, output: Output) -> int:
     """Answer a waiting run and go on with it."""
     processor, row = _of(run)
 
@@ -61,11 +71,25 @@ def answer_run(run: str, answer: str, *, as_json: bool, events: str | None) -> i
         await processor.runtime.answer(row.id, answer)
         return row
 
-    return _stay(processor, begin, as_json=as_json, events=events)
+    return _stay(processor, begin, output=output)
+
+
+def _given(question: str | None) -> str:
+    """Return the question: as given, from standard input, or asked for at the terminal."""
+    if question is None and sys.stdin.isatty():
+        question = str(typer.prompt("Question / 问题", err=True))
+    elif question is None or question == "-":
+        question = sys.stdin.read()
+    if not question.strip():
+        raise InputError('The question is empty: give one, for example deep-research "What does …?"')
+    return question
 
 
 def _processor(settings: Settings, wiring: str) -> DeepResearchProcessor:
-    return DeepResearchProcessor(parts_for(settings, wiring), wiring=wiring, code_version=code_version())
+    parts = parts_for(settings, wiring)
+    if not parts.engines:
+        raise UsageError("There is nothing to search: name a folder of documents with --docs.")
+    return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
 
 
 def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
@@ -79,48 +103,45 @@ def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
             await store.close()
 
     row = asyncio.run(find())
+    if row.request.docs:
+        settings = load_settings(docs=row.request.docs)
     return _processor(settings, row.wiring), row
 
 
 def _stay(
-    processor: DeepResearchProcessor,
-    begin: Callable[[], Any],
-    *,
-    retry: bool = False,
-    as_json: bool,
-    events: str | None,
+    processor: DeepResearchProcessor, begin: Callable[[], Awaitable[RunRow]], *, retry: bool = False, output: Output
 ) -> int:
     async def drive() -> int:
         row = await begin()
         said = words(report_language(row.request.question, row.request.language))
-        with _event_sink(events) as sink, _signals(processor.runtime, said):
-            show = _shown(sink, said)
+        is_quiet = output.is_quiet or output.events == "-"
+        with (
+            _event_sink(output.events) as sink,
+            display(said, is_quiet=is_quiet) as shown,
+            _signals(processor.runtime, shown, said),
+        ):
             try:
-                row = await processor.runtime.resume(row.id, on_event=show, on_question=_asker(said), retry=retry)
-            except StopRun as stop:
-                command = f"deep-research runs resume {row.id}"
-                if isinstance(stop, RunInterrupted):
-                    raise RunInterrupted(
-                        f"{said('shell.interrupted', run=row.id)} {said('shell.resume_hint', command=command)}"
-                    ) from stop
-                raise
-        return await _print_outcome(processor, row, said, as_json=as_json, is_quiet=events == "-")
+                row = await processor.runtime.resume(
+                    row.id, on_event=_teller(sink, shown), on_question=_asker(shown, said), retry=retry
+                )
+            except RunInterrupted as stop:
+                hint = said("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
+                raise RunInterrupted(f"{said('shell.interrupted', run=row.id[:8])} {hint}") from stop
+        return await _print_outcome(processor, row, said, output)
 
     return asyncio.run(drive())
 
 
-async def _print_outcome(
-    processor: DeepResearchProcessor, row: RunRow, said: Words, *, as_json: bool, is_quiet: bool
-) -> int:
+async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Words, output: Output) -> int:
     run: JsonObject = {"id": row.id, "status": row.status, "folder": row.folder}
     if row.status == "waiting":
-        if as_json:
+        if output.as_json:
             print(canonical_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending}))
-        hint = said("shell.answer_hint", command=f'deep-research runs answer {row.id} "…"')
+        hint = said("shell.answer_hint", command=f'deep-research runs answer {row.id[:8]} "…"')
         question = str((row.pending or {}).get("question", ""))
-        raise AnswerNeeded(" ".join(part for part in (said("shell.waiting", run=row.id), question, hint) if part))
+        raise AnswerNeeded(" ".join(part for part in (said("shell.waiting", run=row.id[:8]), question, hint) if part))
     result = await processor.result(row)
-    if as_json:
+    if output.as_json:
         shown = {
             "schema_version": SCHEMA_VERSION,
             "title": result.title,
@@ -132,10 +153,41 @@ async def _print_outcome(
             "run": run,
         }
         print(canonical_json(shown))
-    elif not is_quiet:
-        print(result.final_report, end="")
-        typer.echo(said("shell.report_saved", path=Path(row.folder) / "report.md"), err=True)
+    elif output.events != "-" and output.file is None:
+        print(result.final_report, end="", flush=True)
+    if output.file is not None:
+        _write_file(output.file, result.final_report)
+    if not output.is_quiet and output.events != "-":
+        typer.echo(_summary(row, said, output.file), err=True)
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
+
+
+def _summary(row: RunRow, said: Words, file: Path | None) -> str:
+    """Say in a few lines what the run came to: how much is proved, what it cost, where it lies."""
+    folder = Path(row.folder)
+    check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
+    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(check["paragraphs"]["verdicts"].items()))
+    verdict = said("shell.verified" if check["passed"] else "shell.not_verified", counts=counts or "0")
+    spent = stats["spent"]
+    cost = said(
+        "shell.cost",
+        seconds=f"{spent['seconds']:.1f}",
+        searches=stats["searches"],
+        pages=stats["pages"],
+        usd=f"{spent['usd']:.4f}",
+    )
+    return "\n".join(("", verdict, cost, said("shell.report_saved", path=file or folder / "report.md")))
+
+
+def _write_file(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise CannotWrite(
+            f"Cannot write {path}: {exc.strerror}. The report is in the run folder all the same."
+        ) from exc
 
 
 @contextmanager
@@ -153,39 +205,41 @@ def _event_sink(target: str | None) -> Iterator[TextIO | None]:
             yield file
 
 
-def _shown(sink: TextIO | None, said: Words) -> OnEvent:
-    def show(event: RunEvent) -> None:
+def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
+    def tell(event: RunEvent) -> None:
         if sink is not None:
             sink.write(canonical_json(event.to_json()) + "\n")
             sink.flush()
-        if event.kind == "progress" and event.data["status"] == "started" and sink is not sys.stdout:
-            typer.echo(f"{said('stage.' + str(event.data['step']))} …", err=True)
+        shown.show(event)
 
-    return show
+    return tell
 
 
-def _asker(said: Words) -> Callable[[JsonObject], Any] | None:
+def _asker(shown: Display, said: Words) -> OnQuestion | None:
     """Return the one who answers: the person at the terminal, if there is one."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 
     async def ask(pending: JsonObject) -> Json:
+        shown.pause()
         return await asyncio.to_thread(_ask_in_terminal, pending, said)
 
     return ask
 
 
 def _ask_in_terminal(pending: JsonObject, said: Words) -> str:
-    options = [str(option) for option in pending.get("options") or ()]  # type: ignore[union-attr]  # the pipeline writes a list
-    typer.echo(str(pending.get("question") or said("stage.confirm")), err=True)
-    for number, option in enumerate(options, start=1):
-        typer.echo(f"  {number}. {option}", err=True)
-    given = str(typer.prompt(">", default="1" if options else "", show_default=False, err=True)).strip()
-    return options[int(given) - 1] if given.isdigit() and 0 < int(given) <= len(options) else given
+    """Put one question: numbered options, free text allowed, Enter takes the first."""
+    options = pending.get("options")
+    names = [str(option) for option in options] if isinstance(options, list) else []
+    typer.echo("\n" + (str(pending.get("question") or "") or said("shell.approve")), err=True)
+    for number, name in enumerate(names, start=1):
+        typer.echo(f"  {number}. {name}", err=True)
+    given = str(typer.prompt(">", default="1" if names else "", show_default=False, err=True)).strip()
+    return names[int(given) - 1] if given.isdigit() and 0 < int(given) <= len(names) else given
 
 
 @contextmanager
-def _signals(runtime: AgentRuntime, said: Words) -> Iterator[None]:
+def _signals(runtime: AgentRuntime, shown: Display, said: Words) -> Iterator[None]:
     """Let the first Ctrl-C (or SIGTERM) stop the run cleanly, and the second stop the process at once."""
     loop, asked = asyncio.get_running_loop(), False
 
@@ -194,6 +248,7 @@ def _signals(runtime: AgentRuntime, said: Words) -> Iterator[None]:
         if asked:
             os._exit(130)  # Everything finished is in the store already; threads may be in the middle of a call.
         asked = True
+        shown.pause()
         typer.echo(said("shell.stopping"), err=True)
         runtime.interrupt()
 

@@ -20,7 +20,7 @@ class Passage(Value):
 
 
 class Evidence(Value):
-    """A verbatim passage, the finding it carries, and the section it was gathered for."""
+    """A verbatim passage, the finding it carries, the section it was gathered for, and what speaks for it there."""
 
     id: str
     document: str
@@ -29,9 +29,10 @@ class Evidence(Value):
     quote: str
     finding: str
     section: str
+    score: float = 0.0
 
 
-def evidence_from(passage: Passage, *, text: str, finding: str, section: str) -> Evidence:
+def evidence_from(passage: Passage, *, text: str, finding: str, section: str, score: float = 0.0) -> Evidence:
     """Return the evidence that a passage of `text` gives a section."""
     return Evidence(
         id=passage.id,
@@ -41,4 +42,5 @@ def evidence_from(passage: Passage, *, text: str, finding: str, section: str) ->
         quote=text[passage.start : passage.end],
         finding=finding,
         section=section,
+        score=score,
     )

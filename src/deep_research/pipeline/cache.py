@@ -1,23 +1,51 @@
-"""Cache: seals the run: the copy of its report, its statistics, and the list of its files."""
+"""Cache: seals the run: what was found and read, its statistics, and the copy of its report."""
 
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.folder import report_copy_of
 from deep_research.pipeline.statistics import statistics_of
-from deep_research.value import canonical_json
+from deep_research.sources.document import Document
+from deep_research.store.port import JournalRow
+from deep_research.value import JsonObject, canonical_json
+
+# SPEC R4: longer texts stand in a file of their own.
+_INLINE_BYTES = 10 * 1024
 
 
 async def cache(*, ports: Ports) -> None:
     """Write what only the end of a run knows."""
-    folder = ports.run.folder
-    rows = await ports.store.list_calls(ports.run.row.id)
-    hits = [
-        {"scope": row.scope, "answer": row.answer}
-        for row in sorted(rows, key=lambda row: row.scope)
-        if row.kind == "search"
-    ]
-    await folder.write("search_results.json", canonical_json(hits) + "\n")
-    events = await ports.store.read_events(ports.run.row.id)
-    statistics = statistics_of(rows, events, spent=ports.run.journal.ledger.spent)
+    folder, run = ports.run.folder, ports.run.row.id
+    calls = await ports.store.list_calls(run)
+    results = {"searches": await _searches(calls, ports=ports), "documents": await _documents(ports=ports)}
+    await folder.write("search_results.json", canonical_json(results) + "\n")
+    events = await ports.store.read_events(run)
+    statistics = statistics_of(calls, events, spent=ports.run.journal.ledger.spent)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_bytes()
     await folder.write_at(report_copy_of(folder.path), report)
+
+
+async def _searches(calls: list[JournalRow], *, ports: Ports) -> list[JsonObject]:
+    """Return every search and what it found, in the order of the plan."""
+    searches = sorted((row for row in calls if row.kind == "search"), key=lambda row: (row.scope, row.attempt))
+    return [
+        {"scope": row.scope, "state": row.state, "hits": await ports.run.journal.unpack(row.answer)} for row in searches
+    ]
+
+
+async def _documents(*, ports: Ports) -> list[JsonObject]:
+    """Return every document that was read; a long text goes to `segment_N.md`."""
+    listed: list[JsonObject] = []
+    for address, id_ in (await ports.store.list_addresses(ports.run.row.id)).items():
+        document = await ports.store.get_document(id_)
+        entry: JsonObject = {"address": address, "document": id_, "title": document.title}
+        if len(document.text.encode("utf-8", "replace")) <= _INLINE_BYTES:
+            listed.append(entry | {"text": document.text})
+        else:
+            listed.append(entry | {"segment": await _segment(len(listed) + 1, document, address, ports=ports)})
+    return listed
+
+
+async def _segment(number: int, document: Document, address: str, *, ports: Ports) -> str:
+    name = f"segment_{number:03}.md"
+    await ports.run.folder.write(name, f"<!-- {address} -->\n\n{document.text}\n".encode("utf-8", "replace"))
+    return name

@@ -123,7 +123,7 @@ class Ports:
         self.gaps.append(gap)
         limit = None if gap.budget is None else self.request.budget.limit(gap.budget)
         if gap.budget is None or limit is None:
-            await self.emit("error", {"message": gap.reason, "step": self.scope})
+            await self.emit("error", {"message": gap.in_words, "step": self.scope})
             return
         spent = self.run.journal.ledger.spent.of(gap.budget)
         await self.emit(

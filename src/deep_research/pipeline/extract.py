@@ -15,6 +15,7 @@ async def extract(reading: Reading, *, ports: Ports) -> list[Evidence]:
             text=text,
             finding=finding.finding,
             section=reading.section.title,
+            score=finding.score,
         )
         for finding in findings
         if 0 <= finding.start < finding.end <= len(text)

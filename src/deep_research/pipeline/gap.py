@@ -18,6 +18,11 @@ class Gap(Value):
     reason: str
     budget: BudgetKind | None = None
 
+    @property
+    def in_words(self) -> str:
+        """Return what is missing and why, the name once."""
+        return self.reason if self.subject in self.reason else f"{self.subject}: {self.reason}"
+
     @classmethod
     def of(cls, failure: CallFailed, *, kind: GapKind, scope: str, subject: str) -> "Gap":
         """Return the gap that a failed or refused call leaves."""

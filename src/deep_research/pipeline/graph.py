@@ -97,6 +97,7 @@ def _sections(state: State) -> list[Send]:
             {
                 "number": number,
                 "section": section,
+                "outline": [other["title"] for other in state["sections"]],
                 "brief": state["brief"],
                 "round": 0,
                 "grants": grant,
@@ -125,6 +126,7 @@ def _going_on(state: State, section: dict[str, Any], known: SectionOutcome, gran
     return {
         "number": known.number,
         "section": section,
+        "outline": [other["title"] for other in state["sections"]],
         "brief": state["brief"],
         "round": known.rounds,
         "grants": grant,
@@ -150,6 +152,7 @@ def _tasks(state: State) -> list[Send] | str:
                 "round": state["round"],
                 "task": number,
                 "section": state["section"],
+                "outline": state["outline"],
                 "brief": state["brief"],
                 "query": query,
                 "seen": state.get("visited_sources", []),
@@ -161,4 +164,6 @@ def _tasks(state: State) -> list[Send] | str:
 
 
 def _again(state: State) -> str:
-    return END if state.get("is_sufficient") or not any(state["grants"][:1]) else "queries"
+    """Search again while evidence is thin, queries are left, and the last round still brought something."""
+    is_exhausted = state["round"] > 1 and not state["fresh"]
+    return END if state.get("is_sufficient") or is_exhausted or not any(state["grants"][:1]) else "queries"

@@ -3,6 +3,7 @@
 from deep_research.errors import ClarificationFailed
 from deep_research.pipeline.context import Ports
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Inquiry
+from deep_research.request import ReportLength
 from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
@@ -39,7 +40,7 @@ def wants_to_start(answer: str) -> bool:
     return answer.strip().strip(".!。！\"'“”").strip().lower() in START_NOW
 
 
-def brief_from(inquiry: Inquiry, assessment: Assessment) -> Brief:
+def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength = "standard") -> Brief:
     """Return the question as it will be researched; what was inferred is listed as an assumption."""
     answers = [exchange.answer for exchange in inquiry.exchanges if not wants_to_start(exchange.answer)]
     question = assessment.refined_query or " — ".join([inquiry.question, *answers])
@@ -49,6 +50,8 @@ def brief_from(inquiry: Inquiry, assessment: Assessment) -> Brief:
         language=inquiry.language,
         goal=assessment.task.goal,
         focus=inquiry.focus or assessment.task.research_focus,
+        has_own_focus=bool(inquiry.focus),
+        length=length,
         assumptions=assessment.assumptions,
     )
 

@@ -129,7 +129,7 @@ class Journal:
         attempt, row = await self._newest(call)
         key = call.key(attempt)
         if row is not None and row.state == "done":
-            return key, await self._unpack(row.answer)
+            return key, await self.unpack(row.answer)
         if row is not None and row.error is not None:
             raise _failure(key, str(row.error["name"]), str(row.error["detail"]))
         if self._stop is not None:
@@ -213,7 +213,8 @@ class Journal:
             return data
         return {_BLOB: await self._store.put_blob(self._claim, text)}
 
-    async def _unpack(self, answer: Json) -> Json:
+    async def unpack(self, answer: Json) -> Json:
+        """Return a row's answer, which may lie in a blob."""
         if isinstance(answer, dict) and set(answer) == {_BLOB}:
             return json_of(await self._store.get_blob(str(answer[_BLOB])))
         return answer

@@ -24,6 +24,8 @@ def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tu
         lines.append(words("failed.stand_in", count=len(failed_acts)))
     names = {"search": "query", "page": "address", "section": "section"}
     for gap in known:
-        if gap.budget is None and gap.kind in names:
+        if gap.budget is None and gap.kind == "page" and gap.subject in gap.reason:
+            lines.append(gap.reason)
+        elif gap.budget is None and gap.kind in names:
             lines.append(words(f"failed.{gap.kind}", **{names[gap.kind]: gap.subject}, reason=gap.reason))
     return tuple(dict.fromkeys(lines))

@@ -69,7 +69,7 @@ class StateMachine:
             question=request.question,
             context=request.context,
             language=given["language"],
-            clarify=request.clarify,
+            clarify="off" if request.assume else request.clarify,
             focus=request.focus,
             exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
             known_terms=tuple(given.get("known_terms", ())),
@@ -77,7 +77,7 @@ class StateMachine:
         )
         assessment = await assess(inquiry, ports=state.ports)
         await save_clarification(inquiry, assessment, ports=state.ports)
-        brief = brief_from(inquiry, assessment)
+        brief = brief_from(inquiry, assessment, length=request.length)
         return {
             "assessment": assessment.to_json(),
             "brief": brief.to_json(),
@@ -103,6 +103,7 @@ class StateMachine:
         reading = Reading(
             brief=Brief.from_json(state.input["brief"]),
             section=SectionPlan.from_json(state.input["section"]),
+            outline=tuple(state.input.get("outline", ())),
             query=SearchQuery.from_json(state.input["query"]),
             document=document,
         )

@@ -152,7 +152,11 @@ class Nodes:
         ports = runtime.context.ports("supervise", phase="research", after=after)
         unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
         rounds_left = ports.request.depth.max_iterations
-        thin = [outcome for outcome in outcomes if not outcome.is_sufficient and outcome.rounds < rounds_left]
+        thin = [
+            outcome
+            for outcome in outcomes
+            if not (outcome.is_sufficient or outcome.is_exhausted) and outcome.rounds < rounds_left
+        ]
         extra: list[list[int]] = [[] for _ in state["sections"]]
         for position, outcome in enumerate(thin):
             share = unused // len(thin) + (1 if position < unused % len(thin) else 0)
@@ -287,11 +291,13 @@ class Nodes:
         ports = _round_ports(state, runtime, "compress")
         this_round = f"section/{state['number']}/round/{state['round']}/"
         tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
-        evidence = list(
-            dict.fromkeys([*state.get("evidence", []), *(id_ for task in tasks for id_ in task["evidence"])])
-        )
+        before = {id_ for task in state.get("tasks", []) if task not in tasks for id_ in task["evidence"]}
+        found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
+        evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
         ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
-        update = {"evidence": evidence} | await self._guarded(Stage.COMPRESS, state | {"evidence": evidence}, ports)
+        update = {"evidence": evidence, "fresh": len(set(found) - before)} | await self._guarded(
+            Stage.COMPRESS, state | {"evidence": evidence}, ports
+        )
         return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
 
     async def reflect(self, state: State, runtime: Context) -> Update:
@@ -348,6 +354,7 @@ def _outcome(state: State) -> SectionOutcome:
         synthesis=state.get("synthesis", ""),
         coverage=state.get("coverage", 0.0),
         is_sufficient=state.get("is_sufficient", False),
+        is_exhausted=state["round"] > 1 and not state.get("fresh", 0),
         open_questions=tuple(state.get("open_questions", ())),
         asked=tuple(state.get("asked", ())),
         next_queries=tuple(state.get("queries", ())),

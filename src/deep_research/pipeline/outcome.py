@@ -20,6 +20,7 @@ class SectionOutcome(Value):
     synthesis: str = ""
     coverage: float = 0.0
     is_sufficient: bool = False
+    is_exhausted: bool = False
     open_questions: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     next_queries: tuple[dict[str, Any], ...] = ()
@@ -33,7 +34,11 @@ async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
     return SectionWork(
         brief=Brief.from_json(state["brief"]),
         section=SectionPlan.from_json(state["section"]),
-        evidence=tuple(await ports.store.get_evidence(ports.run.row.id, state.get("evidence", []))),
+        evidence=tuple(
+            await ports.store.get_evidence(
+                ports.run.row.id, state.get("evidence", []), section=state["section"]["title"]
+            )
+        ),
         synthesis=synthesis.text,
         coverage=synthesis.coverage,
         round=state.get("round", 0),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
+from deep_research.corpus.port import Corpus
 from deep_research.fetch.port import Fetcher
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.clock import Clock, SystemClock
@@ -31,6 +32,7 @@ class Parts:
     model: ChatModel | None = None
     engines: tuple[SearchEngine, ...] = ()
     fetcher: Fetcher | None = None
+    corpus: Corpus | None = None
     sandbox: Sandbox | None = None
     clock: Clock = field(default_factory=SystemClock)
     new_id: Callable[[], str] = new_run_id

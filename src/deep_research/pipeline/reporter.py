@@ -8,6 +8,7 @@ from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.limits import limits_of
 from deep_research.pipeline.outcome import unanswered
+from deep_research.readers import place_of
 from deep_research.reasoning.values import Conclusion, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
@@ -38,7 +39,9 @@ class ReportGenerator:
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await ports.store.get_evidence(ports.run.row.id, cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        citations = number_sources(report.paragraphs, document_of=document_of, sources=await _sources(ports))
+        sources = await _sources(evidence, said, ports=ports)
+        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
+        report = report.model_copy(update={"limits": (*report.limits, *_foreign(citations, said))})
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
         return WrittenReport(report.title, text, report.paragraphs, citations, evidence)
 
@@ -55,22 +58,23 @@ class ReportGenerator:
         chapters = []
         for section in findings.plan.sections:
             paragraphs = tuple(paragraph for paragraph in body if paragraph.section == section.title)
-            chapters.append(
-                Chapter(title=section.title, paragraphs=paragraphs or (note(section.title, said("nothing.section")),))
-            )
+            if paragraphs:
+                chapters.append(Chapter(title=section.title, paragraphs=paragraphs))
         for key, closing in (("conclusion", conclusion.conclusion), ("outlook", conclusion.outlook)):
             if closing:
                 chapters.append(Chapter(title=said(f"report.{key}"), paragraphs=closing))
         abstract = conclusion.abstract
         if not any(paragraph.cite_ids for paragraph in body):
-            abstract = (note("abstract", f"{said('nothing.report')} {said('nothing.abstract')}"),)
+            abstract = (note("abstract", said("nothing.report")),)
+        elif not conclusion.is_answered:
+            abstract = (note("abstract", said("nothing.answer")), *abstract)
         row = ports.run.row
         return Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
             abstract=abstract,
             chapters=tuple(chapters),
-            gaps=tuple(unanswered(state.get("outcomes", []))),
+            gaps=tuple(dict.fromkeys([*conclusion.unanswered, *unanswered(state.get("outcomes", []))])),
             limits=limits_of(state.get("gaps", []), budget=ports.request.budget, words=said),
             run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
@@ -99,15 +103,29 @@ class ReportGenerator:
         await folder.write("report.md", written.text)
 
 
-async def _sources(ports: Ports) -> list[Source]:
+async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> list[Source]:
+    """Return everything that was read, by its first address, with the places that are cited."""
     addresses = await ports.store.list_addresses(ports.run.row.id)
     first: dict[str, str] = {}
     for address, document in addresses.items():
         first.setdefault(document, address)
-    return [
-        Source(document=document, title=(await ports.store.get_document(document)).title, address=address)
-        for document, address in first.items()
-    ]
+    sources = []
+    for id_, address in first.items():
+        read = await ports.store.get_document(id_)
+        spans = sorted((piece.start, piece.end) for piece in cited if piece.document == id_)
+        found = (place_of(read.places, start, end, text=read.text) for start, end in spans)
+        places = dict.fromkeys(said(f"place.{place.kind}", label=place.label) for place in found if place is not None)
+        sources.append(
+            Source(document=id_, title=read.title, address=address, places=tuple(places), language=read.language)
+        )
+    return sources
+
+
+def _foreign(citations: Citations, said: Words) -> list[str]:
+    """Say which sources are quoted in another language than the report's (SPEC P6)."""
+    own = said.language[:2]
+    titles = [source.title for source in citations.cited if source.language and source.language[:2] != own]
+    return [said("limits.languages", titles=said("report.list_separator").join(titles))] if titles else []
 
 
 def _json_lines(records: list[Any]) -> str:

@@ -13,6 +13,7 @@ from deep_research.errors import (
     CallFailed,
     DeepResearchError,
     ErrorClassifier,
+    InputError,
     RunCancelled,
     RunInterrupted,
     RunTaken,
@@ -27,6 +28,7 @@ from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_ov
 from deep_research.pipeline.clock import Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.folder import RunFolder, folder_of
+from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
@@ -198,10 +200,11 @@ class AgentRuntime:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
+            skipped = await self._survey(context)
             async with open_checkpoints(self._parts.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
                 graph = build_graph(self._machine, saver)
-                session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known))
+                session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known, skipped=skipped))
                 try:
                     end = await session.task
                 except asyncio.CancelledError:
@@ -230,12 +233,28 @@ class AgentRuntime:
         else:
             await journal.drain(timeout_s=_CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None)
 
-    async def _retried(self, graph: Graph, context: RunContext, *, is_known: bool) -> _End:
+    async def _survey(self, context: RunContext) -> list[Gap]:
+        """Bring the documents' index up to date; what cannot be read is told, and will stand in the report's limits."""
+        if self._parts.corpus is None:
+            return []
+        emit = Emitter(context.streaming, "index")
+        await emit("progress", {"step": "index", "status": "started"})
+        survey = await self._parts.corpus.refresh()
+        if not survey.indexed:
+            raise InputError(f"There is no document to read in {context.row.request.docs}: put some there.")
+        skipped = [Gap(kind="page", scope="index", subject=one.address, reason=one.reason) for one in survey.skipped]
+        for gap in skipped:
+            await emit("error", {"message": gap.in_words, "step": "index"})
+        counted: JsonObject = {"files": survey.files, "indexed": survey.indexed, "read_now": survey.read_now}
+        await emit("progress", {"step": "index", "status": "done", "data": counted})
+        return skipped
+
+    async def _retried(self, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]) -> _End:
         begun = is_known
 
         async def drive() -> _End:
             nonlocal begun
-            given = None if begun else _initial_state(context.row)
+            given = None if begun else _initial_state(context.row, skipped)
             begun = True
             return await self._invoke(graph, context, given)
 
@@ -279,7 +298,7 @@ class AgentRuntime:
             _log.warning("the run's end could not be written down: %s", second)
 
 
-def _initial_state(row: RunRow) -> DeepResearchState:
+def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
     request = row.request
     return {
         "original_query": request.question,
@@ -288,6 +307,7 @@ def _initial_state(row: RunRow) -> DeepResearchState:
         "is_clarified": False,
         "gathered_info": [],
         "visited_sources": [],
+        "gaps": [gap.to_json() for gap in skipped],
         "after": [],
     }
 

@@ -67,6 +67,7 @@ class SectionState(TypedDict, total=False):
 
     number: int
     section: JsonObject
+    outline: list[str]
     brief: JsonObject
     round: int
     grants: list[int]
@@ -75,6 +76,7 @@ class SectionState(TypedDict, total=False):
     asked: list[str]
     tasks: Annotated[list[JsonObject], merge_by_scope]
     evidence: list[str]
+    fresh: int
     synthesis: str
     coverage: float
     is_sufficient: bool
@@ -105,6 +107,7 @@ class TaskState(TypedDict, total=False):
     round: int
     task: int
     section: JsonObject
+    outline: list[str]
     brief: JsonObject
     query: JsonObject
     seen: list[str]

@@ -6,7 +6,7 @@ from deep_research.pipeline.context import Ports
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.reporter import ReportGenerator, result_of
 from deep_research.pipeline.verify import verify
-from deep_research.reasoning.values import Conclusion, Draft, Findings
+from deep_research.reasoning.values import Draft, Findings
 from deep_research.report.paragraph import Paragraph
 from deep_research.value import canonical_json
 
@@ -20,13 +20,15 @@ async def write(
         plan=findings.plan,
         paragraphs=tuple(body),
         evidence=tuple(piece for work in findings.sections for piece in work.evidence),
+        titles=await _titles(findings, ports=ports),
         gaps=tuple(unanswered(state.get("outcomes", []))),
     )
     conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
-    checked = Conclusion(
-        abstract=tuple(await verify(list(conclusion.abstract), ports=ports.at("abstract"))),
-        conclusion=tuple(await verify(list(conclusion.conclusion), ports=ports.at("conclusion"))),
-        outlook=conclusion.outlook,
+    checked = conclusion.model_copy(
+        update={
+            "abstract": tuple(await verify(list(conclusion.abstract), ports=ports.at("abstract"))),
+            "conclusion": tuple(await verify(list(conclusion.conclusion), ports=ports.at("conclusion"))),
+        }
     )
     written = await reporter.write_final_report(findings, body, checked, state, ports=ports)
     await reporter.write_files(written, ports=ports)
@@ -34,3 +36,8 @@ async def write(
     path = str(ports.run.folder.path / "report.md")
     await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
     return await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
+
+
+async def _titles(findings: Findings, *, ports: Ports) -> tuple[str, ...]:
+    documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
+    return tuple([(await ports.store.get_document(document)).title for document in documents])

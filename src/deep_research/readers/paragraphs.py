@@ -35,8 +35,15 @@ def join_lines(lines: Sequence[str], words: Mapping[str, int]) -> str:
         elif mended := _mend(parts[-1], line, words):
             parts[-1] = mended
         else:
-            parts += ("" if _WIDE.match(before[-1:]) and _WIDE.match(line[:1]) else " ", line)
+            parts += ("" if _needs_no_space(before, line) else " ", line)
     return "".join(parts)
+
+
+def _needs_no_space(before: str, line: str) -> bool:
+    """Say whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
+    edges = bool(_WIDE.match(before[-1:])) + bool(_WIDE.match(line[:1]))
+    is_wide_text = all(3 * len(_WIDE.findall(each)) >= len(each) for each in (before, line))
+    return edges == 2 or (edges == 1 and is_wide_text)
 
 
 def _goes_on(before: str, line: str, page_width: int) -> bool:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
-from deep_research.request import ClarifyMode, Language
+from deep_research.request import ClarifyMode, Language, ReportLength
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Value
@@ -83,6 +83,8 @@ class Brief(Value):
     language: Language
     goal: str = ""
     focus: tuple[str, ...] = ()
+    has_own_focus: bool = False
+    length: ReportLength = "standard"
     assumptions: tuple[str, ...] = ()
 
 
@@ -117,10 +119,11 @@ class QueryWish(Value):
 
 
 class Reading(Value):
-    """A document to be read for one section."""
+    """A document to be read for one section; `outline` names all sections: a finding goes where it fits best."""
 
     brief: Brief
     section: SectionPlan
+    outline: tuple[str, ...] = ()
     query: SearchQuery
     document: Document
 
@@ -131,6 +134,7 @@ class Finding(Value):
     start: int
     end: int
     finding: str
+    score: float = 0.0
 
 
 class SectionWork(Value):
@@ -222,12 +226,15 @@ class Draft(Value):
     plan: Plan
     paragraphs: tuple[Paragraph, ...]
     evidence: tuple[Evidence, ...] = ()
+    titles: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
 
 
 class Conclusion(Value):
-    """Abstract, key insights and directions (SPEC W1)."""
+    """Abstract, key insights and directions (SPEC W1); whether the question is answered, and what of it is not."""
 
+    is_answered: bool = True
+    unanswered: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
     conclusion: tuple[Paragraph, ...] = ()
     outlook: tuple[Paragraph, ...] = ()

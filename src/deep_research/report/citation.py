@@ -13,6 +13,7 @@ class Source(Value):
     title: str
     address: str
     places: tuple[str, ...] = ()
+    language: str = ""
 
 
 class Citations(Value):

@@ -7,6 +7,8 @@ from deep_research.report.citation import Citations, Source
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.value import Value
 
+# More places than this say no more than the document itself.
+_MAX_PLACES = 4
 Cite = Callable[[str], int]
 
 
@@ -80,7 +82,8 @@ def _references(citations: Citations, words: Words) -> list[str]:
 def _listed(sources: Sequence[Source], first: int) -> str:
     lines = []
     for number, source in enumerate(sources, start=first):
-        places = f" ({', '.join(source.places)})" if source.places else ""
+        named = [*source.places[:_MAX_PLACES], *(["…"] if len(source.places) > _MAX_PLACES else [])]
+        places = f" ({', '.join(named)})" if named else ""
         lines.append(f"[{number}] {source.title} - {source.address}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.
     return "  \n".join(lines)

@@ -216,8 +216,11 @@ class Store(Protocol):
         """Keep passages by content id, with the run's findings about them."""
         ...
 
-    async def get_evidence(self, run: str, ids: Sequence[str]) -> list[Evidence]:
-        """Return the run's evidence in the order of the ids (an id the run does not have is `StoreCorrupt`)."""
+    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
+        """Return the run's evidence in the order of the ids, with what it says for the section (else for the first).
+
+        An id the run does not have is `StoreCorrupt`.
+        """
         ...
 
     async def size(self) -> StoreSize:

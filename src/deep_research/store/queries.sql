@@ -171,14 +171,16 @@ INSERT INTO passages (id, document, start, "end") VALUES (:id, :document, :start
 
 -- Parallel tasks may find the same passage: the finding that stays must not hang on which came first.
 -- name: add_evidence
-INSERT INTO evidence (run, passage, section, finding) VALUES (:run, :passage, :section, :finding)
-ON CONFLICT (run, passage, section) DO UPDATE SET finding = min(finding, excluded.finding)
+INSERT INTO evidence (run, passage, section, finding, score) VALUES (:run, :passage, :section, :finding, :score)
+ON CONFLICT (run, passage, section) DO UPDATE
+SET finding = min(finding, excluded.finding), score = max(score, excluded.score)
 
 -- name: get_evidence
-SELECT passages.id, passages.document, passages.start, passages."end", evidence.section, evidence.finding
+SELECT passages.id, passages.document, passages.start, passages."end", evidence.section, evidence.finding,
+       evidence.score
 FROM evidence JOIN passages ON passages.id = evidence.passage
 WHERE evidence.run = :run AND evidence.passage = :passage
-ORDER BY evidence.section LIMIT 1
+ORDER BY evidence.section <> :section, evidence.section LIMIT 1
 
 -- name: count_rows
 SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM documents) AS documents,

@@ -302,13 +302,20 @@ class SqliteStore:
             for item in evidence:
                 session.run("add_passage", id=item.id, document=item.document, start=item.start, end=item.end)
                 finding = rows.json_column(item.finding)
-                session.run("add_evidence", run=claim.run, passage=item.id, section=item.section, finding=finding)
+                session.run(
+                    "add_evidence",
+                    run=claim.run,
+                    passage=item.id,
+                    section=item.section,
+                    finding=finding,
+                    score=item.score,
+                )
 
         await self._write(work)
 
-    async def get_evidence(self, run: str, ids: Sequence[str]) -> list[Evidence]:
-        """Return the run's evidence in the order of the ids; a passage of several sections is the first one's."""
-        return await self._read(lambda session: get_evidence(session, run, ids))
+    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
+        """Return the run's evidence in the order of the ids; of several sections this one's, else the first one's."""
+        return await self._read(lambda session: get_evidence(session, run, ids, section))
 
     async def size(self) -> StoreSize:
         """Say how much the store holds."""

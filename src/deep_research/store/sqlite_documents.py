@@ -17,12 +17,12 @@ def get_document(session: Session, document: str) -> Document:
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
-def get_evidence(session: Session, run: str, ids: Sequence[str]) -> list[Evidence]:
+def get_evidence(session: Session, run: str, ids: Sequence[str], section: str) -> list[Evidence]:
     """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
     texts: dict[str, str] = {}
     found = []
     for passage in ids:
-        row = session.one("get_evidence", run=run, passage=passage)
+        row = session.one("get_evidence", run=run, passage=passage, section=section)
         if row is None:
             raise StoreCorrupt(f"The store does not hold the evidence {passage} of run {run}.")
         if row["document"] not in texts:

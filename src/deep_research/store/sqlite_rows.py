@@ -150,7 +150,7 @@ def read_evidence(row: sqlite3.Row, text: str) -> Evidence:
         raise _damaged("passages", row["id"])
     if not isinstance(finding, str):
         raise _damaged("evidence", row["id"])
-    return evidence_from(passage, text=text, finding=finding, section=row["section"])
+    return evidence_from(passage, text=text, finding=finding, section=row["section"], score=row["score"])
 
 
 def _columns(value: Value, json_columns: Iterable[str]) -> dict[str, Column]:

@@ -163,9 +163,9 @@ class FaultyStore:
         """Pass on."""
         return await self._inner.list_addresses(run)
 
-    async def get_evidence(self, run: str, ids: Sequence[str]) -> list[Evidence]:
+    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
         """Pass on."""
-        return await self._inner.get_evidence(run, ids)
+        return await self._inner.get_evidence(run, ids, section=section)
 
     async def size(self) -> StoreSize:
         """Pass on."""

@@ -43,6 +43,7 @@ class ScriptedReasoner(ExtractiveReasoner):
     def __init__(
         self, *, sections: tuple[str, ...] = ("Costs", "Results"), rounds: int = 2, questions: int = 0
     ) -> None:
+        super().__init__()
         self._sections = sections
         self._rounds = rounds
         self._questions = questions

@@ -98,7 +98,7 @@ class RunConformance:
         document = make_document("text")
         writes = [
             store.heartbeat(claim, current_owner(), active_s=1.0),
-            store.record_call(claim, make_call("k")),
+            store.record_call(claim, make_call("k", state="started")),
             store.supersede_calls(claim, ["k"]),
             store.raise_attempt(claim),
             store.append_events(claim, [make_event("e")]),

@@ -1,20 +1,196 @@
-"""Finds a sentence in the passages it cites. One that is not there word for word is left undecided, never guessed."""
+"""Finds a sentence in the passages it cites: whole sentences word for word, or one sentence with cuts that say nothing.
 
+What is found neither way is left undecided, never guessed.
+"""
+
+import re
+import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
+from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography
+from deep_research.text.sentences import Span, line_kind, split_sentences
+from deep_research.verify.particulars import particulars
+from deep_research.verify.trimming import Cut, possible_cuts
+
+# White space only parts tokens: readers leave line breaks inside Chinese text, and "5 %" is "5%".
+_TOKEN = re.compile(rf"[^\W_{CJK}]+(?:[.,]\d+)*|\S")
+_ENDS_IN_STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*[\"'”’»)\]）】》」』]*$")
+_OPENING, _CLOSING = "“「『«", "”」』»"
+# A line that was cut by its width is about as long as the next one; one much shorter is a heading.
+_WRAPPED_SHARE = 0.6
+# Superscripts and fractions fold to plain digits ("10²" to "102"): they are moved out of the folding's reach.
+_PRIVATE_PLANE = 0xF0000
+
+
+class Match(NamedTuple):
+    """Where a text holds a sentence; `is_whole` if nothing was cut from it."""
+
+    start: int
+    end: int
+    is_whole: bool
+
+
+class _Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+class _Bounds(NamedTuple):
+    """A sentence of a passage, by its first token and the one after its last, and what may be cut from it."""
+
+    first: int
+    last: int
+    cuts: tuple[tuple[int, int, Cut], ...]
+
+
+class _Passage(NamedTuple):
+    """A passage in tokens."""
+
+    tokens: tuple[_Token, ...]
+    words: tuple[str, ...]
+    bounds: tuple[_Bounds, ...]
 
 
 def check_quote(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict | None:
     """Return `supported` and where if a cited passage holds the sentence, `not_found` if none is cited, else None."""
     if not passages:
-        return Verdict(kind="not_found", reason="the sentence cites no stored passage")
-    wanted = fold_typography(sentence.text).text.strip()
-    for passage in passages:
-        span = fold_typography(passage.quote).find(wanted)
-        if span is not None:
-            start, end = passage.start + span[0], passage.start + span[1]
-            return Verdict(kind="supported", reason="verbatim", evidence=passage.id, start=start, end=end)
+        return Verdict(kind="not_found", reason="uncited")
+    matches = [(passage, find_quote(sentence.text, passage.quote)) for passage in passages]
+    found = [(passage, match) for passage, match in matches if match]
+    for passage, match in sorted(found, key=lambda pair: not pair[1].is_whole):
+        start, end = passage.start + match.start, passage.start + match.end
+        reason = "verbatim" if match.is_whole else "trimmed"
+        return Verdict(kind="supported", reason=reason, evidence=passage.id, start=start, end=end)
     return None
+
+
+def find_quote(sentence: str, text: str) -> Match | None:
+    """Return where a text holds a sentence, as whole sentences or with allowed cuts from one; else None.
+
+    The text's own ends count as ends of sentences; a sentence inside a longer quotation is somebody's and not found.
+    """
+    wanted = tuple(token.text for token in _tokens(sentence))
+    if not any(token[0].isalnum() for token in wanted):
+        return None
+    passage = _read(text)
+    ends = {bounds.last for bounds in passage.bounds}
+    for first, _, _ in passage.bounds:
+        last = first + len(wanted)
+        if last in ends and passage.words[first:last] == wanted:
+            start, end = passage.tokens[first].start, passage.tokens[last - 1].end
+            if _agrees(text[start:end], sentence) and not _in_quotation(text, start):
+                return Match(start, end, is_whole=True)
+    for bounds in passage.bounds:
+        if not bounds.cuts or bounds.last - bounds.first <= len(wanted):
+            continue
+        start, end = passage.tokens[bounds.first].start, passage.tokens[bounds.last - 1].end
+        cuts = _cuts_between(passage.words, bounds, wanted)
+        if cuts and _agrees(text[start:end], sentence, cuts) and not _in_quotation(text, start):
+            return Match(start, end, is_whole=False)
+    return None
+
+
+def whole_sentences(text: str) -> list[Span]:
+    """Return the sentences of a text; a line break alone ends none, unless the line is a heading beside the next."""
+    joined: list[Span] = []
+    for span in split_sentences(text):
+        if joined and _goes_on(text, joined[-1], span):
+            joined[-1] = Span(joined[-1].start, span.end)
+        else:
+            joined.append(span)
+    return joined
+
+
+def _goes_on(text: str, last: Span, following: Span) -> bool:
+    if text[last.end : following.start].count("\n") != 1 or _ENDS_IN_STOP.search(text, last.start, last.end):
+        return False
+    if line_kind(text, last.end - 1) not in ("prose", "item") or line_kind(text, following.start) != "prose":
+        return False
+    line_start = text.rfind("\n", 0, last.end) + 1
+    next_end = text.find("\n", following.start)
+    next_width = (next_end if next_end >= 0 else len(text)) - following.start
+    # A passage may begin inside its first line, so that how wide that line was is not known.
+    return line_start == 0 or last.end - line_start >= _WRAPPED_SHARE * next_width
+
+
+# The same few passages are asked for every sentence of a paragraph, and a reading depends on the text alone.
+@lru_cache(maxsize=512)
+def _read(text: str) -> _Passage:
+    tokens = tuple(_tokens(text))
+    bounds = []
+    at = 0
+    for span in whole_sentences(text):
+        first = _past(tokens, at, span.start)
+        at = _past(tokens, first, span.end)
+        if first < at:
+            shift = tokens[first].start
+            cuts = possible_cuts(text[shift : tokens[at - 1].end])
+            inside = ((_past(tokens, first, shift + c.start), _past(tokens, first, shift + c.end), c) for c in cuts)
+            bounds.append(_Bounds(first, at, tuple(inside)))
+    return _Passage(tokens, tuple(token.text for token in tokens), tuple(bounds))
+
+
+def _past(tokens: Sequence[_Token], at: int, offset: int) -> int:
+    while at < len(tokens) and tokens[at].start < offset:
+        at += 1
+    return at
+
+
+def _tokens(text: str) -> list[_Token]:
+    folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
+    return [_Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
+
+
+def _unfolded(letter: str) -> str:
+    is_number = letter > "\x7f" and letter <= "\uffff" and unicodedata.category(letter) == "No"
+    return chr(_PRIVATE_PLANE + ord(letter)) if is_number else letter
+
+
+def _cuts_between(held: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...]) -> list[Cut]:
+    """Return the allowed cuts that turn a sentence into the wanted tokens; none if no choice of cuts does."""
+    made: list[Cut] = []
+    at, done = bounds.first, 0
+    cuts = {first: (past, cut) for first, past, cut in bounds.cuts}
+    while at < bounds.last:
+        if at in cuts:
+            past, cut = cuts[at]
+            if wanted[done : done + past - at] != held[at:past]:
+                made.append(cut)
+                at = past
+                continue
+        if done >= len(wanted) or not _is_same(held[at], wanted[done], after_connective=_is_first(made, done)):
+            return []
+        at, done = at + 1, done + 1
+    return made if done == len(wanted) else []
+
+
+def _is_first(made: list[Cut], done: int) -> bool:
+    return done == 0 and bool(made) and made[0].is_connective
+
+
+def _is_same(token: str, wanted: str, *, after_connective: bool) -> bool:
+    return token == wanted or (after_connective and token[0].islower() and token[0].upper() + token[1:] == wanted)
+
+
+def _agrees(original: str, sentence: str, cuts: Sequence[Cut] = ()) -> bool:
+    """Say once more, without tokens, that figures, dates, negations and hedges are the same and none was cut."""
+    kept = original
+    for cut in cuts:
+        lost = particulars(original[cut.start : cut.end])
+        if not cut.is_connective and (lost.negations or lost.hedges):
+            return False
+        # A space for every letter: offsets stay, and no two words or numbers grow together.
+        kept = kept[: cut.start] + " " * (cut.end - cut.start) + kept[cut.end :]
+    return particulars(kept) == particulars(sentence)
+
+
+def _in_quotation(text: str, start: int) -> bool:
+    before = text[text.rfind("\n\n", 0, start) + 1 : start]
+    is_open = any(before.count(left) > before.count(right) for left, right in zip(_OPENING, _CLOSING, strict=True))
+    return is_open or before.count('"') % 2 == 1

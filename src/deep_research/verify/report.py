@@ -1,67 +1,35 @@
 """`Verifier` (document 001): checks a report's files as they were shipped, without asking anyone."""
 
-import json
-import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field
+from deep_research.messages.words import Words
+from deep_research.report.paragraph import Sentence
+from deep_research.request import Language
+from deep_research.verify.listing import Listing, ShippedSentence, read_listing
+from deep_research.verify.shipped import (
+    Block,
+    ShippedReport,
+    ends_in_marker,
+    hide_literals,
+    markers,
+    read_report,
+    without_markers,
+)
+from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
 
-from deep_research.value import Value
-
-_MARKER = re.compile(r"\[(\d+)\]")
-_ENDS_IN_MARKER = re.compile(r"\[\d+\][\s.。!！?？)）\"”]*$")
-_REFERENCE = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
-
-
-class ReportCheck(Value):
-    """What the report file shows."""
-
-    report_passed: bool
-    unresolved_markers: tuple[int, ...] = ()
-    paragraph_without_citation_count: int = 0
-
-
-class ParagraphCheck(Value):
-    """What `paragraphs.jsonl` shows."""
-
-    paragraphs_jsonl_cite_ids_passed: bool
-    paragraphs: int = 0
-    claims: int = 0
-    unknown_ids: tuple[str, ...] = ()
-    verdicts: dict[str, int] = Field(default_factory=dict)
-
-
-class Verification(Value):
-    """`verify.json` (SPEC V1)."""
-
-    passed: bool
-    report_passed: bool
-    paragraphs_jsonl_cite_ids_passed: bool
-    paragraph_end_citation_passed: bool
-    paragraph_without_citation_count: int
-    report: ReportCheck
-    paragraphs: ParagraphCheck
-
-    def in_words(self) -> str:
-        """Return `verification.md`."""
-        verdict = "passed" if self.passed else "FAILED"
-        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(self.paragraphs.verdicts.items())) or "none"
-        lines = [
-            f"# Verification {verdict}",
-            f"- Markers that name no reference: {len(self.report.unresolved_markers)}",
-            f"- Checked paragraphs without a citation at their end: {self.paragraph_without_citation_count}",
-            f"- Evidence ids that do not exist: {len(self.paragraphs.unknown_ids)}",
-            f"- Sentences: {counted}",
-        ]
-        return "\n".join(lines) + "\n"
+__all__ = ["CheckedSentence", "ParagraphCheck", "ReportCheck", "Verification", "Verifier"]
 
 
 class Verifier:
-    """Checks that every marker resolves and every claim is cited."""
+    """Checks that every marker resolves and every claim is cited; speaks the report's language unless given words."""
 
-    def verify(self, report: Path, paragraphs: Path) -> Verification:
-        """Check both files of a run."""
+    def __init__(self, words: Words | None = None) -> None:
+        self._language: Language | None = words.language if words else None
+
+    def verify(self, report: Path, paragraphs: Path, *, dropped: Sequence[Sentence] = ()) -> Verification:
+        """Check both files of a run; `dropped` are sentences that verification kept out of the report."""
         shown, listed = self.verify_report(report), self.verify_paragraphs_jsonl(paragraphs)
         ends = shown.paragraph_without_citation_count == 0
         return Verification(
@@ -72,49 +40,111 @@ class Verifier:
             paragraph_without_citation_count=shown.paragraph_without_citation_count,
             report=shown,
             paragraphs=listed,
+            dropped=tuple(sentence.text for sentence in dropped),
         )
 
     def verify_report(self, report_path: Path) -> ReportCheck:
-        """Check that every marker resolves and that no claim of `paragraphs.jsonl` beside it lacks one."""
-        text = report_path.read_text(encoding="utf-8")
-        known = {int(number) for number in _REFERENCE.findall(text)}
-        body = _REFERENCE.sub("", text)
-        unresolved = sorted({int(number) for number in _MARKER.findall(body)} - known)
-        bare = sum(1 for block in self._claims(report_path, text) if not _ENDS_IN_MARKER.search(block))
-        return ReportCheck(
-            report_passed=not unresolved and bare == 0,
-            unresolved_markers=tuple(unresolved),
-            paragraph_without_citation_count=bare,
-        )
+        """Check markers, references and that each paragraph of abstract, sections and conclusion ends in a marker.
+
+        What `paragraphs.jsonl` beside it calls a note is exempt, and a sentence's own "[3]" is no marker.
+        """
+        try:
+            text = report_path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ReportCheck(report_passed=False, problem="missing", language=self._language or "en")
+        except (OSError, UnicodeDecodeError):
+            return ReportCheck(report_passed=False, problem="unreadable", language=self._language or "en")
+        listing = read_listing(report_path.with_name("paragraphs.jsonl"))
+        own_words = {sentence.text for paragraph in listing.paragraphs for sentence in paragraph.sentences}
+        return self._check(read_report(hide_literals(text, own_words)), listing)
 
     def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
         """Check that every claim has evidence ids and that `evidence.jsonl` beside it holds them all."""
-        evidence = paragraphs_path.with_name("evidence.jsonl")
-        known = {line["id"] for line in _lines(evidence)}
-        lines = _lines(paragraphs_path)
-        claims = [line for line in lines if line["kind"] == "claim"]
-        unknown = sorted({id_ for line in lines for id_ in line["cite_ids"]} - known)
-        verdicts: dict[str, int] = Field(default_factory=dict)
-        for line in claims:
-            for sentence in line["sentences"]:
-                kind = (sentence["verdict"] or {"kind": "not_checked"})["kind"]
-                verdicts[kind] = verdicts.get(kind, 0) + 1
+        listing = read_listing(paragraphs_path)
+        claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind == "claim"]
+        uncited = tuple(claim.id for claim in claims if not claim.cite_ids)
+        used = {id_ for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
+        used |= {id_ for claim in claims for sentence in claim.sentences for id_ in sentence.evidence}
+        unknown = tuple(sorted(used - listing.evidence.keys()))
+        checked = [
+            _checked(sentence, listing)
+            for paragraph in listing.paragraphs
+            if paragraph.kind != "note"
+            for sentence in paragraph.sentences
+        ]
         return ParagraphCheck(
-            paragraphs_jsonl_cite_ids_passed=not unknown and all(line["cite_ids"] for line in claims),
-            paragraphs=len(lines),
+            paragraphs_jsonl_cite_ids_passed=not (unknown or uncited or listing.is_missing or listing.broken),
+            problem="missing" if listing.is_missing else "",
+            paragraphs=len(listing.paragraphs),
             claims=len(claims),
-            unknown_ids=tuple(unknown),
-            verdicts=verdicts,
+            uncited_claims=uncited,
+            unknown_ids=unknown,
+            broken_lines=listing.broken,
+            verdicts=dict(sorted(Counter(sentence.kind for sentence in checked).items())),
+            sentences=tuple(checked),
         )
 
-    def _claims(self, report_path: Path, text: str) -> list[str]:
-        """Return the report's blocks that open with the first sentence of a claim of `paragraphs.jsonl`."""
-        listed = report_path.with_name("paragraphs.jsonl")
-        openings = tuple(line["sentences"][0]["text"] for line in _lines(listed) if line["kind"] == "claim")
-        return [block for block in text.split("\n\n") if openings and block.startswith(openings)]
+    def _check(self, report: ShippedReport, listing: Listing) -> ReportCheck:
+        numbers = [reference.number for reference in report.references]
+        cited = {reference.number for reference in report.references if reference.is_cited}
+        used = [number for block in report.blocks if _may_cite(block) for number in markers(block.text)]
+        to_cite = _checked_blocks(report.blocks, listing)
+        bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
+        unresolved = tuple(sorted(set(used) - set(numbers)))
+        misplaced = tuple(sorted(set(used) & (set(numbers) - cited)))
+        unused = tuple(sorted(cited - set(used)))
+        is_numbered = numbers == list(range(1, len(numbers) + 1))
+        is_empty = not any(block.kind != "rule" for block in report.blocks)
+        sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
+        return ReportCheck(
+            report_passed=sound and not bare,
+            problem="empty" if is_empty else "",
+            checked_paragraphs=len(to_cite),
+            paragraph_without_citation_count=len(bare),
+            uncited_paragraphs=bare,
+            markers=len(used),
+            unresolved_markers=unresolved,
+            markers_of_uncited_sources=misplaced,
+            references=len(numbers),
+            references_are_numbered=is_numbered,
+            malformed_references=report.malformed,
+            unused_references=unused,
+            language=self._language or report.language,
+        )
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
+    """Return the blocks that must end in a marker: prose and items where claims are made, and every listed claim."""
+    texts = {
+        kind: {without_markers(paragraph.text) for paragraph in listing.paragraphs if paragraph.kind == kind}
+        for kind in ("claim", "note", "caption")
+    }
+    found = []
+    for block in blocks:
+        letters = without_markers(block.text)
+        is_free = block.is_exempt or letters in texts["note"] or letters in texts["caption"]
+        if letters in texts["claim"] or (block.kind in ("prose", "item") and not is_free):
+            found.append(block)
+    return found
+
+
+def _may_cite(block: Block) -> bool:
+    """Say whether numbers in brackets are markers there: in titles, gaps and assumptions they are the user's words."""
+    return block.kind != "heading" and not (block.is_exempt and block.kind == "item")
+
+
+def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:
+    verdict = sentence.verdict
+    numbers = {number for id_ in sentence.evidence if (number := listing.number_of(id_)) is not None}
+    proof = verdict.evidence if verdict else ""
+    piece = listing.evidence.get(proof)
+    return CheckedSentence(
+        text=sentence.text,
+        kind=verdict.kind if verdict else "not_checked",
+        reason=verdict.reason if verdict else "",
+        numbers=tuple(sorted(numbers)),
+        evidence=proof,
+        place=(piece.place or "") if piece else "",
+        start=verdict.start if verdict else -1,
+        end=verdict.end if verdict else -1,
+    )

@@ -105,6 +105,7 @@ CREATE TABLE evidence (
     passage TEXT NOT NULL REFERENCES passages (id),
     section TEXT NOT NULL,
     finding TEXT NOT NULL, -- JSON
+    score   REAL NOT NULL DEFAULT 0,
     PRIMARY KEY (run, passage, section)
 );
 CREATE INDEX evidence_by_passage ON evidence (passage);

@@ -1,0 +1,1 @@
+"""Measurements, printed as ratios within one run; tests assert nothing of this."""

@@ -1,0 +1,15 @@
+"""`make bench`: every measurement, one table each."""
+
+import asyncio
+
+from benchmarks import command_line, within_a_run
+
+
+def main() -> None:
+    """Print all measurements."""
+    command_line.report()
+    asyncio.run(within_a_run.report())
+
+
+if __name__ == "__main__":
+    main()

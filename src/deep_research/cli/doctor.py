@@ -1,0 +1,103 @@
+"""`config show` and `doctor`: what is set and from where, what works here, what is missing and how to mend it."""
+
+import asyncio
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from deep_research.errors import DeepResearchError
+from deep_research.settings import Settings, load_settings, variable_of
+from deep_research.value import canonical_json
+from deep_research.wiring import open_store
+
+OK, MISSING, OFF = "ok", "missing", "off"
+_MEBI = 1024 * 1024
+
+
+def print_config(*, as_json: bool) -> None:
+    """Print every setting, its value, and where it comes from."""
+    settings = load_settings()
+    shown = {
+        name: {
+            "value": _plain(getattr(settings, name)),
+            "from": settings.source_of(name),
+            "variable": variable_of(name),
+        }
+        for name in Settings.model_fields
+    }
+    if as_json:
+        print(canonical_json({"schema_version": 1, "file": str(settings.config_path), "settings": shown}))
+        return
+    print(f"# {settings.config_path}{'' if settings.config_path.exists() else ' (not there)'}")
+    for name, entry in shown.items():
+        print(f"{name:<28} {entry['value']!s:<32} {entry['from']}")
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def print_diagnosis() -> int:
+    """Print what works and what does not; return 0 if research can run."""
+    settings = load_settings()
+    lines = [
+        (OK, "python", f"{sys.version_info.major}.{sys.version_info.minor} on {sys.platform}"),
+        _home(settings),
+        asyncio.run(_store(settings)),
+        _documents(settings),
+        (OFF, "model", "none: rules without a model research and write; nothing leaves this machine"),
+        *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
+        _program("bwrap", "bubblewrap", "charts, once they are there"),
+        _program("chromium", "chromium", "pages drawn by scripts, once the web is there"),
+    ]
+    for state, name, detail in lines:
+        print(f"{state:<8} {name:<12} {detail}")
+    return 0 if all(state != MISSING for state, name, _ in lines if name in ("home", "store", "documents")) else 1
+
+
+def _home(settings: Settings) -> tuple[str, str, str]:
+    home = settings.home
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    is_writable = nearest.is_dir() and _writable(nearest)
+    fix = "" if is_writable else "; cannot be written: set DEEP_RESEARCH_HOME to a folder that can"
+    return (OK if is_writable else MISSING, "home", f"{home}{fix}")
+
+
+def _writable(folder: Path) -> bool:
+    import os
+
+    return os.access(folder, os.W_OK)
+
+
+async def _store(settings: Settings) -> tuple[str, str, str]:
+    if not settings.store_path.exists():
+        return OK, "store", f"{settings.store_path} (will be made by the first run)"
+    store = open_store(settings)
+    try:
+        size = await store.size()
+    except DeepResearchError as exc:
+        return MISSING, "store", str(exc)
+    finally:
+        await store.close()
+    held = f"{size.runs} runs, {size.documents} documents, {size.bytes_on_disk / _MEBI:.1f} MiB"
+    return OK, "store", f"{settings.store_path}: {held}"
+
+
+def _documents(settings: Settings) -> tuple[str, str, str]:
+    if settings.docs is None:
+        return OFF, "documents", "no folder set: name one with --docs, or docs in config.toml"
+    if not settings.docs.is_dir():
+        return MISSING, "documents", f"{settings.docs} is no folder: name another with --docs"
+    return OK, "documents", str(settings.docs)
+
+
+def _module(name: str, module: str) -> tuple[str, str, str]:
+    if find_spec(module) is None:
+        return MISSING, name, f"the package {module} is missing: install deep-research again"
+    return OK, name, f"read with {module}"
+
+
+def _program(program: str, package: str, use: str) -> tuple[str, str, str]:
+    found = shutil.which(program)
+    return (OK, program, found) if found else (OFF, program, f"not installed ({package}); used for {use}")

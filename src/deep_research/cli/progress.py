@@ -1,0 +1,176 @@
+"""What a run shows while it works, on stderr: bars on a terminal, plain lines elsewhere, nothing if asked."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+from deep_research.events import RunEvent
+from deep_research.messages.words import Words
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+# The stages that a section goes through side by side are one line; its bar counts search tasks.
+_RESEARCH = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
+
+
+class Display(Protocol):
+    """Shows a run's events as they come."""
+
+    def show(self, event: RunEvent) -> None:
+        """Show one event."""
+        ...
+
+    def pause(self) -> None:
+        """Leave the terminal to a question."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def show(self, event: RunEvent) -> None:
+        """Show nothing."""
+
+    def pause(self) -> None:
+        """Do nothing."""
+
+
+class Lines:
+    """A line for each thing worth knowing: stages, the plan, coverage, what failed."""
+
+    def __init__(self, said: Words) -> None:
+        self._said = said
+        self._begun: set[str] = set()
+
+    def show(self, event: RunEvent) -> None:
+        """Print the event's line, if it has one."""
+        line = self._line(event)
+        if line:
+            typer.echo(line, err=True)
+
+    def pause(self) -> None:
+        """Do nothing: lines do not hold the terminal."""
+
+    def _line(self, event: RunEvent) -> str:
+        if event.kind == "progress" and event.data["status"] == "started":
+            step = str(event.data["step"])
+            if step in self._begun or step in _RESEARCH - {"harvest"}:
+                return ""
+            self._begun.add(step)
+            return f"{self._said('stage.' + step)} …"
+        return describe(event, self._said)
+
+
+def describe(event: RunEvent, said: Words) -> str:
+    """Return what an event says to a person, or "" for those that only machines need."""
+    data = event.data
+    if event.kind == "report-plan":
+        sections = data["sections"]
+        titles = (
+            [str(section["title"]) for section in sections if isinstance(section, dict)]
+            if isinstance(sections, list)
+            else []
+        )
+        return "  " + said("shell.plan", sections=said("report.list_separator").join(titles))
+    if event.kind == "section-coverage":
+        state = said("shell.enough" if data["is_sufficient"] else "shell.thin")
+        return f"  {data['section']} ({data['round']}): {data['reason']} – {state}"
+    if event.kind == "budget":
+        return "  " + said("shell.budget", kind=data["kind"], left_out=data["left_out"])
+    if event.kind == "error":
+        return f"  ! {data['message']}"
+    return ""
+
+
+class Bars:
+    """Stages with bars that move, and below them what was found so far."""
+
+    def __init__(self, said: Words) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._said = said
+        columns = (
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self._progress: Progress = Progress(*columns, console=Console(stderr=True), transient=False)
+        self._tasks: dict[str, TaskID] = {}
+        self._sources: set[str] = set()
+        self._evidence = 0
+
+    def show(self, event: RunEvent) -> None:
+        """Move the bar the event is about."""
+        self._progress.start()
+        data = event.data
+        if event.kind == "progress":
+            self._stage(str(data["step"]), str(data["status"]))
+        elif event.kind == "serp-query" and isinstance(data["queries"], list):
+            self._grow("research", len(data["queries"]))
+        elif event.kind == "search-task":
+            self._progress.advance(self._task("research"))
+        elif event.kind == "source":
+            self._sources.add(str(data["document"]))
+            self._evidence += int(str(data["evidence"]))
+            note = self._said("shell.found", sources=len(self._sources), passages=self._evidence)
+            self._progress.update(self._task("research"), note=note)
+        elif event.kind == "run-status" and data["status"] != "running":
+            self.pause()
+        elif line := describe(event, self._said):
+            self._progress.console.print(line, highlight=False, markup=False)
+
+    def pause(self) -> None:
+        """Stop drawing; the next event starts it again."""
+        self._progress.stop()
+
+    def _stage(self, step: str, status: str) -> None:
+        if step in _RESEARCH:
+            self._task("research")
+            return
+        task = self._task(step)
+        if step == "analyze" and "research" in self._tasks:
+            self._finish("research")
+        if status != "started":
+            self._finish(step)
+            if status == "skipped":
+                self._progress.update(task, note=self._said("shell.skipped"))
+
+    def _task(self, name: str) -> "TaskID":
+        if name not in self._tasks:
+            label = self._said(f"stage.{'harvest' if name == 'research' else name}")
+            total = 0 if name == "research" else 1
+            self._tasks[name] = self._progress.add_task(label, total=total or None, note="")
+        return self._tasks[name]
+
+    def _grow(self, name: str, more: int) -> None:
+        task = self._task(name)
+        total = next(each.total for each in self._progress.tasks if each.id == task)
+        self._progress.update(task, total=(total or 0) + more)
+
+    def _finish(self, name: str) -> None:
+        task = self._tasks[name]
+        total = next(each.total for each in self._progress.tasks if each.id == task) or 1
+        self._progress.update(task, total=total, completed=total)
+
+
+@contextmanager
+def display(said: Words, *, is_quiet: bool) -> Iterator[Display]:
+    """Return what fits: nothing, bars on a terminal, lines elsewhere."""
+    shown: Display
+    if is_quiet:
+        shown = Silent()
+    elif sys.stderr.isatty():
+        shown = Bars(said)
+    else:
+        shown = Lines(said)
+    try:
+        yield shown
+    finally:
+        shown.pause()

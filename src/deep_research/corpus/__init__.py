@@ -1,0 +1,1 @@
+"""A folder of the user's documents as something that can be searched and fetched."""

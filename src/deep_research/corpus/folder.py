@@ -1,0 +1,148 @@
+"""`FolderCorpus`: a folder of documents behind an FTS5 index. All work is done in threads, none on the event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from deep_research.corpus.address import address_of
+from deep_research.corpus.documents import text_of
+from deep_research.corpus.index import Index, Session
+from deep_research.corpus.port import OnProgress, PassageHit, Survey
+from deep_research.corpus.query import match_expression, query_terms, rarest
+from deep_research.corpus.refresh import folder_key, refresh
+from deep_research.errors import SourceError
+
+T = TypeVar("T")
+
+
+class FolderCorpus:
+    """The documents below a folder; the index file can be deleted at any time and be shared by many folders."""
+
+    def __init__(self, folder: Path, *, index: Path) -> None:
+        self.folder = folder
+        self._path = index
+        # One connection for all searches, and SQLite wants it to stay in one thread.
+        self._index = Index(index)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="corpus")
+        self._is_closed = False
+
+    async def refresh(self, on_progress: OnProgress | None = None) -> Survey:
+        """Bring the index up to date with the folder; `on_progress` is called on the event loop."""
+        loop = asyncio.get_running_loop()
+        stopped = threading.Event()
+
+        def tell(done: int, total: int, address: str) -> None:
+            if on_progress is not None and not stopped.is_set():
+                loop.call_soon_threadsafe(on_progress, done, total, address)
+
+        def work() -> Survey:
+            with closing(Index(self._path)) as index:
+                return refresh(self.folder, index, tell, stopped.is_set)
+
+        try:
+            return await asyncio.to_thread(work)
+        finally:
+            # A refresh that nobody waits for any longer ends after the file at hand.
+            stopped.set()
+
+    async def search(self, query: str, *, limit: int) -> list[PassageHit]:
+        """Return the passages that hold the query's rarer terms most densely, best first."""
+        return await self._read(lambda session: _search(session, query, limit))
+
+    async def passages(self, address: str) -> list[PassageHit]:
+        """Return all passages of a file in order; raise `SourceError` for a file that is not in the index."""
+        return await self._read(lambda session: _passages(session, address))
+
+    async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """Return the number of passages, and for each term of the analyzer how many of them hold it."""
+        return await self._read(lambda session: (_passage_count(session), _frequencies(session, terms)))
+
+    async def close(self) -> None:
+        """Let go of the index and its thread."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._worker.submit(self._index.close)
+            await asyncio.to_thread(self._worker.shutdown)
+
+    async def _read(self, work: Callable[[Session], T]) -> T:
+        def attempt() -> T:
+            with self._index.reading() as session:
+                row = session.one("folder", path=folder_key(self.folder))
+                if row is None:
+                    raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
+                session.folder = row["id"]
+                return work(session)
+
+        return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
+
+
+def _search(session: Session, query: str, limit: int) -> list[PassageHit]:
+    terms = query_terms(query)
+    chosen = rarest(_frequencies(session, terms), _passage_count(session))
+    if not chosen or limit < 1:
+        return []
+    ranked: list[tuple[int, float]] = []
+    for row in session.rows("ranked", match=match_expression(chosen)):
+        # Passages as good as the last one that counts come too: their order is not to depend on row numbers.
+        if len(ranked) >= limit and row["cost"] != -ranked[-1][1]:
+            break
+        ranked.append((row["id"], -row["cost"]))
+    places = []
+    for number, score in ranked:
+        row = session.one("passage", id=number)
+        if row is not None:
+            places.append((-score, row["address"], row["start"], row))
+    best = sorted(places, key=lambda place: place[:3])[:limit]
+    return [
+        PassageHit(
+            address=address,
+            title=row["title"],
+            start=start,
+            end=row["end"],
+            text=text_of(session, row["document"], start, row["end"]),
+            score=-cost,
+            language=row["language"],
+            published=row["published"],
+        )
+        for cost, address, start, row in best
+    ]
+
+
+def _passages(session: Session, address: str) -> list[PassageHit]:
+    file = session.one("document_of_address", address=_storable(address))
+    if file is None:
+        raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
+    rows = session.rows("passages_of", document=file["document"]).fetchall()
+    text = text_of(session, file["document"], 0, max((row["end"] for row in rows), default=0))
+    return [
+        PassageHit(
+            address=address,
+            title=file["title"],
+            start=row["start"],
+            end=row["end"],
+            text=text[row["start"] : row["end"]],
+            score=0.0,
+            language=file["language"],
+            published=file["published"],
+        )
+        for row in rows
+    ]
+
+
+def _frequencies(session: Session, terms: Sequence[str]) -> dict[str, int]:
+    found = {term: session.one("frequency", term=_storable(term)) for term in terms}
+    return {term: 0 if row is None else row["doc"] for term, row in found.items()}
+
+
+def _passage_count(session: Session) -> int:
+    row = session.one("passage_count")
+    return 0 if row is None else row["passages"]
+
+
+def _storable(text: str) -> str:
+    """Return text as SQLite takes it; half a surrogate pair matches nothing anyway."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,142 @@
+"""What lies in a folder: the files that can be read, and why the others are not. Opens no file."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from deep_research.corpus.address import address_of
+from deep_research.corpus.port import Skipped, Survey
+from deep_research.errors import InputError
+from deep_research.readers import known_suffixes
+
+_NOT_DOCUMENTS = frozenset({"node_modules", "__pycache__"})
+# Office programs put a file of this name beside each document that is open.
+_LOCK_FILE = "~$"
+
+
+class Entry(NamedTuple):
+    """A file that can be read by its name."""
+
+    address: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Scan(NamedTuple):
+    """A folder at one moment: its readable files by address, and what else was met."""
+
+    entries: list[Entry]
+    files: int
+    skipped: list[Skipped]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `InputError` unless this is a folder that can be listed."""
+    shown = address_of(str(folder))
+    try:
+        with os.scandir(folder):
+            return
+    except NotADirectoryError as exc:
+        raise InputError(f"{shown} is a file, not a folder: give the folder that holds the documents.") from exc
+    except PermissionError as exc:
+        raise InputError(f"The folder {shown} may not be read: give yourself the right to read it.") from exc
+    except (OSError, ValueError) as exc:
+        raise InputError(f"There is no folder {shown}: check the path.") from exc
+
+
+def require_documents(survey: Survey, folder: Path) -> None:
+    """Raise `InputError` if a folder holds nothing that can be researched."""
+    if survey.indexed:
+        return
+    shown, endings = address_of(str(folder)), " ".join(known_suffixes())
+    if not survey.skipped:
+        raise InputError(f"The folder {shown} holds no documents: put files into it that end in {endings}.")
+    raise InputError(
+        f"The folder {shown} holds no document that can be read: add files that end in {endings}, "
+        f"or mend those that are there; the first of {len(survey.skipped)}: {survey.skipped[0].reason}"
+    )
+
+
+def is_hidden(name: str) -> bool:
+    """Say whether a file or folder of this name is never looked into."""
+    return name.startswith((".", _LOCK_FILE)) or name in _NOT_DOCUMENTS
+
+
+def scan_folder(folder: Path) -> Scan:
+    """Return the files of a folder and of those below it, in the order of their addresses."""
+    check_folder(folder)
+    walk = _Walk(folder)
+    walk.look_into(Path())
+    # Links to folders come last: what they lead to mostly has been met under its own name.
+    while walk.linked:
+        walk.look_into(walk.linked.pop(0))
+    return Scan(sorted(walk.entries), walk.files, sorted(walk.skipped, key=lambda one: one.address))
+
+
+class _Walk:
+    def __init__(self, folder: Path) -> None:
+        self._root = Path(os.path.realpath(folder))
+        self._suffixes = frozenset(known_suffixes())
+        self._seen: set[str] = set()
+        self.linked: list[Path] = []
+        self.entries: list[Entry] = []
+        self.files = 0
+        self.skipped: list[Skipped] = []
+
+    def look_into(self, relative: Path) -> None:
+        """Take note of everything below one folder, given by its path in the root."""
+        pending = [relative]
+        while pending:
+            at = pending.pop()
+            real = os.path.realpath(self._root / at)
+            if real in self._seen:
+                continue
+            self._seen.add(real)
+            for name in self._names(at):
+                if self._is_folder(at / name):
+                    pending.append(at / name)
+
+    def _names(self, at: Path) -> Iterator[str]:
+        try:
+            names = sorted(path.name for path in (self._root / at).iterdir())
+        except OSError as exc:
+            self._skip(at, f"cannot be listed ({exc.strerror}); give yourself the right to read it")
+            return
+        yield from (name for name in names if not is_hidden(name))
+
+    def _is_folder(self, path: Path) -> bool:
+        """Say whether a path is a folder to look into; take note of anything else."""
+        full = self._root / path
+        try:
+            status = full.lstat()
+            is_link = stat.S_ISLNK(status.st_mode)
+            if is_link:
+                if not Path(os.path.realpath(full)).is_relative_to(self._root):
+                    self._skip(path, "is a link that leaves the folder; copy what it points to into the folder")
+                    return False
+                status = full.stat()
+        except OSError as exc:
+            self._skip(path, f"cannot be looked at ({exc.strerror}); mend the link or its rights, or remove it")
+            return False
+        if stat.S_ISDIR(status.st_mode):
+            if is_link:
+                self.linked.append(path)
+            return not is_link
+        self._take_file(path, full, status)
+        return False
+
+    def _take_file(self, path: Path, full: Path, status: os.stat_result) -> None:
+        self.files += 1
+        if not stat.S_ISREG(status.st_mode):
+            self._skip(path, "is not a regular file; remove it")
+        elif path.suffix.lower() not in self._suffixes:
+            self._skip(path, f"has a name that no reader knows; convert it to one of {' '.join(known_suffixes())}")
+        else:
+            self.entries.append(Entry(address_of(str(path)), str(full), status.st_size, status.st_mtime_ns))
+
+    def _skip(self, path: Path, why: str) -> None:
+        address = address_of(str(path))
+        self.skipped.append(Skipped(address=address, reason=f"{address!r} {why}."))

@@ -1,0 +1,85 @@
+"""How much of a question a text covers: terms weighted by how rare they are in the documents at hand."""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from deep_research.corpus.port import Corpus
+from deep_research.reasoning.aspects import Lens, side_terms
+from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.folding import to_simplified
+
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+# What a Chinese question is asked with, not what it is about; bigrams must not reach across it.
+_ASKING_WORDS = re.compile(
+    "花了多少钱|多少钱|花了多少|多少|怎么样|怎么|怎样|如何|为什么|为何|什么|哪些|哪个|哪里|哪|是否|有没有|能否|能不能|可以|应该|需要"
+    "|请问|请|关于|对于|根据|以及|还有|其中|之间|方面|情况|的|了|吗|呢|吧|和|与|及|或|对|在|是|有|从|把|被|由|为|给|让|将|它|其|这|那|个"
+)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The terms of a question and what each is worth; one that no document holds is `unknown` and worth most."""
+
+    of: dict[str, float]
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> float:
+        """Return the worth of the whole question."""
+        return sum(self.of.values())
+
+    def share(self, terms: Iterable[str]) -> float:
+        """Return which share of the question these terms cover, by worth."""
+        held = set(terms)
+        return sum(worth for term, worth in self.of.items() if term in held) / self.total if self.of else 0.0
+
+    def without_sides(self, own: Lens | None = None) -> "Weights":
+        """Return the weights of what the question is about: without words that name a side of it, but for its own."""
+        kept = own.terms if own is not None else frozenset()
+        left = {term: worth for term, worth in self.of.items() if term in kept or term not in side_terms()}
+        return Weights(left, self.unknown)
+
+    def known(self) -> "Weights":
+        """Return the weights of the terms that some document holds."""
+        return Weights({term: worth for term, worth in self.of.items() if term not in self.unknown})
+
+    def missing(self, terms: Iterable[str]) -> list[str]:
+        """Return the question's terms that are not among these."""
+        held = set(terms)
+        return [term for term in self.of if term not in held]
+
+
+async def weigh(question: str, corpus: Corpus | None) -> Weights:
+    """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
+    pieces = [list(dict.fromkeys(content_terms(piece))) for piece in _ASKING_WORDS.split(to_simplified(question))]
+    terms = list(dict.fromkeys(term for piece in pieces for term in piece))
+    if corpus is None:
+        return Weights(dict.fromkeys(terms, 1.0))
+    total, found = await corpus.frequencies(terms)
+    crossing = {term for piece in pieces for before, term in pairwise(piece) if _crosses(before, term, found)}
+    counts = {term: found.get(term, 0) for term in terms if term not in crossing}
+    worth = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
+    return Weights(worth, frozenset(term for term, count in counts.items() if not count))
+
+
+def _crosses(before: str, term: str, found: dict[str, int]) -> bool:
+    """Say whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
+    is_bigram = len(term) == len(before) == 2 and CJK_CHARACTER.match(term) is not None
+    return is_bigram and not found.get(term) and bool(found.get(before)) and before[1] == term[0]
+
+
+def terms_of(*texts: str) -> set[str]:
+    """Return the terms of several texts."""
+    return {term for text in texts for term in analyze(text)}
+
+
+def surface_words(question: str, terms: Iterable[str]) -> list[str]:
+    """Return the words of a question behind these terms, as the asker spelled them, each once."""
+    wanted = set(terms)
+    spelled = [
+        word for word in re.findall(r"[\w'-]+", question) if wanted.intersection(analyze(word)) and word.isascii()
+    ]
+    return list(dict.fromkeys([*spelled, *(term for term in terms if CJK_CHARACTER.match(term))]))

@@ -1,0 +1,185 @@
+"""The words by which a question is read without a model; the Chinese ones expect a text folded to simplified script."""
+
+import re
+
+from deep_research.text.analyzer import CJK
+from deep_research.text.stop_words import ENGLISH
+
+# Document 001's lists, to the letter.
+VAGUE_WORDS = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
+ABBREVIATIONS = tuple("ai ml dl llm nlp cv ag ar vr mr web app db os api".split())
+# Those with more than one common meaning; the meanings are in the messages.
+AMBIGUOUS_ABBREVIATIONS = frozenset("nlp cv ag ar mr db os api".split())
+
+WORD = re.compile(rf"[^\W_{CJK}]+(?:['’.&/+-][^\W_{CJK}]+)*[+#]*")
+HAN_RUN = re.compile(f"[{CJK}]+")
+HAN_PER_WORD = 3
+
+# What stands around a topic and says nothing about it.
+_FRAME_WORDS = frozenset(
+    """please kindly just can could would will you help me us i i'm i'd i've we want need like love to tell give show
+    find get provide do a an the some any something anything everything more all about on of regarding concerning into
+    up for in interested curious look looking search searching research researching explore exploring investigate study
+    learn learning know understand read write information info detail details data stuff thing things topic subject
+    hello hi hey thanks thank test""".split()
+)
+_LIGHT_WORDS = frozenset(
+    """thing things stuff work works working happen happens happened mean means meaning say says said tell know want
+    need information info details topic subject question questions help good bad new go going come look stand one ones
+    way kind sort lot bit able exist exists called part side""".split()
+)
+NO_SUBJECT_WORDS = ENGLISH | _LIGHT_WORDS | _FRAME_WORDS
+
+EMPTY_QUESTION = re.compile(
+    r"^\W*(?:(?:what|how) about|what(?:'s| is) up with|what(?:'s| is) (?:going on|new) with"
+    r"|what (?:can|could|do|would) you (?:tell me|know|have|say) (?:about|on)"
+    r"|(?:what|is there|are there|do you have)(?: any| some)? "
+    r"(?:information|info|data|news|details|anything|something)(?: (?:is|are) there)?(?: available)?(?: about| on)?"
+    r"|tell me (?:all|more|something|everything)?)\b",
+    re.IGNORECASE,
+)
+LEADING_FRAME_ZH = re.compile(
+    r"(?:[\s，,。、：:！!]|请问?|麻烦|能否|能不能|可否|可以|帮(?:我|忙|助我)|给我|为我|替我|我们?(?!的)(?:想要?|希望|需要|要)?|你|您"
+    r"|想(?=了解|知道|研究)|(?:研究|了解|调研|调查|介绍|整理|总结|分析|收集|查|搜|看|说|讲|聊)(?:一下|一查|下(?=[^一]))"
+    r"|研究|了解|知道|调研|调查|查查|查找|查询|搜索|搜集|看看|介绍|说说|讲讲|谈谈|聊聊|分析|整理|收集|总结|提供|告诉我?|关于|有关"
+    r"|有?(?:什么|哪些|啥)(?:相关)?(?:的)?(?:信息|资料|内容|情况|消息|东西)|一些|一下|相关|(?:信息|资料|情况|内容|东西)(?![里中之显])"
+    r"|你好|您好|在吗|谢谢|测试|的|吗|呢|吧|啊)+"
+)
+TRAILING_FRAME_ZH = re.compile(
+    r"(?:的?(?:相关)?的?有?(?:什么|哪些|啥)?(?:相关)?的?(?:信息|资料|情况|消息|东西|内容)|怎么样|一下|谢谢|吗|呢|吧|啊"
+    r"|[\s？?。！!，,.]|\b(?:information|info|please|stuff|details)\b)+$",
+    re.IGNORECASE,
+)
+FUNCTION_ZH = re.compile(
+    r"有什么|有没有|新(?=\s)|为什么|什么|怎么样?|怎样|如何|哪些|哪个|哪里|为何|多少|是否|以及|关于|目前|现在|当前|我们|一个|一些|一下|相关|[的了吗呢吧是啊]"
+)
+
+INTERROGATIVES = frozenset(
+    """what what's who who's whose when where why how which is are was were do does did can could should shall will
+    would has have had may might must isn't aren't don't doesn't""".split()
+)
+REQUEST_WORDS = (ENGLISH | _FRAME_WORDS) - INTERROGATIVES
+DIRECTIVES = frozenset(
+    """summarize summarise describe explain compare contrast analyze analyse evaluate assess list trace identify discuss
+    outline review examine estimate determine explore investigate detail define""".split()
+)
+ASKING_ZH = re.compile(
+    r"什么|如何|怎么|怎样|为何|多少|哪[些个里家种年位国]|谁|是否|能否|可否|有没有|是不是|会不会|能不能|何时|何种|多[大久高长远]|几[个种年次]"
+)
+QUESTION_END = re.compile(r"[?？]\W*$|吗[?？。\s]*$")
+
+# The asker's own material: it is a clear topic, and "these documents" points at nothing else.
+OWN_DOCUMENTS = re.compile(
+    r"\b(?:documents?|files?|folder|attachments?|these (?:papers|reports|notes)|sources|minutes)\b"
+    r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件",
+    re.IGNORECASE,
+)
+
+# Research fields that name no subject by themselves; only needed where Capital Letters make them look like names.
+BROAD_FIELDS = frozenset(
+    """cancer treatment treatments therapy drug drugs medicine health healthcare disease diseases education climate
+    change global warming energy technology science economy economics finance business market marketing politics
+    history machine deep learning artificial intelligence data computing quantum biology chemistry physics food water
+    environment sports music art culture law security software internet robotics space""".split()
+)
+
+# A name's look: capitals inside, letters with digits, quotation marks, an administrative suffix.
+QUOTED = re.compile(r"《[^》]{2,}》|「[^」]{2,}」|『[^』]{2,}』|“[^”]{2,}”|\"[^\"]{2,}\"|‘[^’]{2,}’")
+PLACE_ZH = re.compile(f"[{CJK}]{{2,8}}(?:(?<![城都上股超门夜])市|省|县|大学)")
+_CLASS_NOUN = (
+    r"基因|蛋白|靶点|药物?|化合物|分子|抗体|受体|型号|gene|protein|target|drug|compound|molecule|antibody|mutation"
+)
+# Three letters and digits in one piece, as in STATUS6; an event with its year (COP2024) is no such thing.
+RARE_TERM = re.compile(r"(?<![A-Za-z0-9_-])(?![A-Z]+(?:19|20)\d\d)[A-Z]{3,}\d{1,4}[A-Z]?(?![A-Za-z0-9_-])")
+RARE_TERM_OF_CLASS = re.compile(
+    rf"(?<![A-Za-z0-9_-])([A-Za-z]{{3,}}\d{{1,4}}[A-Za-z]?)(?=\s?(?:{_CLASS_NOUN})(?![a-z]))", re.IGNORECASE
+)
+
+# Words that point at something said before.
+POINTER_EN = re.compile(r"\b(it|its|this|that|these|those|they|them|their|he|she|him|his|her)\b", re.IGNORECASE)
+POINTER_NO_NOUN = frozenset("it its they them their he she him his her".split())
+POINTER_TIME = frozenset("year years month months week weeks decade century quarter season summer winter".split())
+EXPLETIVE = re.compile(
+    r"\b(?:is|was|would|will be|isn't|be) it (?:\w+ )?\w+ (?:that|to|for|if|when)\b"
+    r"|\bit(?:'s| is| was) \w+ (?:that|to)\b"
+    r"|\b(?:does|do|did|will|would) it (?:take\b|(?:help|matter|hurt|pay|make sense) to\b)"
+    r"|\bthat (?:is|are|can|could|will|would|have|has|do|does|were|was)\b",
+    re.IGNORECASE,
+)
+POINTER_ZH = re.compile(
+    r"(?:(?<!应)该|[那这](?:[个种款家项位类件]|一[个种款家项位类件]?|些)|它们?|他们?|她们?|(?<![尤与极])其(?![他它中实余次]))"
+    rf"(?:(?!的|是|在|对|和|与|有|会|能|为|怎|如何|什么|吗|呢|到底|目前|最近|[，。？！])[{CJK}A-Za-z0-9\s-]){{0,8}}"
+)
+POINTER_TIME_ZH = re.compile(r"[那这](?:一|几|个|些)?(?:年|月|周|天|季度|时候|时代|次|方面|问题)")
+POINTER_WORD_ZH = re.compile(r"^(?:该|[那这](?:[个种款家项位类件]|一[个种款家项位类件]?|些)|它们?|他们?|她们?|其)")
+GENERIC_NOUN = re.compile(
+    r"^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$", re.IGNORECASE
+)
+
+# A task that hangs on the asker's own situation: no search finds what it leaves out.
+OWN_TASK = re.compile(
+    r"\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources)|for me\b"
+    r"|help me (?!understand|find out|research|learn about|with (?:research|understanding))|assist me\b"
+    r"|i (?:want|need|plan|would like|am looking)\b(?! to (?:know|understand|find out|see how|research|learn about))"
+    r"|i'd like\b(?! to (?:know|understand|find out|research|learn about))|i'm (?:looking|planning|trying)\b|i've\b)"
+    r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|订|买|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)",
+    re.IGNORECASE,
+)
+MAKING_TASK = re.compile(
+    r"^\W*(?:please |can you |could you )?(?:write|create|design|develop|plan|organi[sz]e|build|set up|automate|install"
+    r"|debug|suggest|recommend|generate|perform|extract|scrape|clean|predict|train|implement|convert|optimi[sz]e"
+    r"|schedule|book|order|draft|compose|make|solve|send|arrange|translate|prepare|download|teach)"
+    r"(?: me| us)? (?:a|an|some|the|my|our|this|how)\b",
+    re.IGNORECASE,
+)
+# "Write a report on …" asks for research.
+RESEARCH_PRODUCT = re.compile(
+    r"^\W*(?:\w+ ){1,4}?(?:\w+ ){0,2}(?:report|overview|summary|review|analysis|comparison|survey|brief|briefing"
+    r"|assessment|paper|essay|timeline|framework)\b|报告|综述|分析|对比|总结",
+    re.IGNORECASE,
+)
+
+COMPLEX = re.compile(
+    r"比较(?!想|好|多|大|小|少|高|低|快|慢|难|容易|常见|单一|重要|适合|热门)|分析|评估|深度(?!学习|神经)|全面|详细|详尽|对比"
+    r"|\b(?:compar(?:e|es|ing|ison|isons)|contrast|analy[sz]e|analysis|evaluat(?:e|ion|ing)|assess(?:ment)?|in-depth"
+    r"|comprehensive|detailed|versus|vs)\b",
+    re.IGNORECASE,
+)
+
+# What only asks politely, before a question that stands without it.
+POLITE = re.compile(
+    r"^(?:please |(?:can|could|would) you (?:please )?(?=tell me))?(?:tell me (?:more )?about "
+    r"|i(?:'d| would) like to know |i want to (?:know|understand) )(?:about )?"
+    r"|^(?:请问|请|麻烦|能否|帮我|帮忙|我想(?:要)?(?:了解|知道)|我们想(?:了解|知道)"
+    r"|(?:研究|了解|介绍|调研|查)一下|关于|[\s，,])+",
+    re.IGNORECASE,
+)
+
+NO_PREFERENCE_END = re.compile(r"(?:看着办|你决定|您决定|无所谓|都可以|都行)$|\b(?:up to you|your choice)$")
+# Answers that mean "do not ask, begin" (SPEC I4).
+START_NOW = frozenset(("start now", "just start", "start", "go ahead", "直接开始研究", "直接开始", "开始研究", "开始"))
+# Answers that leave the choice to us; compared in lower case without surrounding punctuation.
+NO_PREFERENCE = frozenset(
+    (
+        "",
+        *("any", "anything", "whatever", "no", "none", "skip", "pass", "idk", "you decide", "you choose", "no idea"),
+        *("i don't know", "don't know", "i do not know", "not sure", "doesn't matter", "no preference", "everything"),
+        *(
+            "随便",
+            "都行",
+            "你看着办",
+            "看着办",
+            "随你",
+            "都可以",
+            "不知道",
+            "不清楚",
+            "不确定",
+            "跳过",
+            "无所谓",
+            "你决定",
+            "没有",
+            "不限",
+            "随意",
+        ),
+    )
+)

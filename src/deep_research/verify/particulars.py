@@ -1,0 +1,72 @@
+"""What a sentence may not lose or change: its figures, dates, negations and hedges. Reads words, judges no meaning."""
+
+import re
+from typing import NamedTuple
+
+from deep_research.text.analyzer import CJK
+from deep_research.text.folding import fold_typography, to_simplified
+from deep_research.text.quantities import DateMention, Quantity, find_dates, find_quantities
+
+# White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
+_IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|\s+(?=[{CJK}])")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nowhere|hardly|scarcely|barely|rarely|seldom"
+    r"|fail\w*|lack\w*|refus\w+|den(?:y|ies|ied))\b|n't\b|[不未没无非否勿毋莫]",
+    re.IGNORECASE,
+)
+# Words that hold a sign of negation and deny nothing.
+_NO_NEGATION = re.compile(
+    r"\bnot only\b|\bno\. ?(?=\d)|不仅|不断|不同|不过|不少|不久|不止|不管|不但|非常|未来|无论|无锡|是否|否则|除非"
+    r"|莫过于|非洲|不锈钢",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:may|might|could|can|would|should|likely|unlikely|possibl[ey]|probabl[ey]|perhaps|potential(?:ly)?|about"
+    r"|approximately|around|nearly|almost|roughly|some|most|mostly|partly|estimate[sd]?|expect(?:s|ed)?|plan(?:s|ned)?"
+    r"|propose[sd]?|project(?:s|ed)|forecasts?|reported(?:ly)?|alleged(?:ly)?|claim(?:s|ed)?|suggest(?:s|ed)?"
+    r"|appear(?:s|ed)?|seem(?:s|ed)?|believe[sd]?|assume[sd]?|according to|up to|at least|at most|only|if|unless"
+    r"|usually|often|sometimes|generally|typically)\b"
+    r"|可能|或许|也许|大约|约|大概|左右|上下|预计|估计|据|有望|似乎|疑似|拟|计划|将|近|超过|至少|最多|以上|以下|部分"
+    r"|多数|少数|通常|一般|如果|若|除非|认为|声称|称|表示|假设|仅|只",
+    re.IGNORECASE,
+)
+
+
+class Particulars(NamedTuple):
+    """The figures with units, dates, negations and hedges of a text, each in order."""
+
+    figures: tuple[tuple[float, str], ...]
+    dates: tuple[str, ...]
+    negations: tuple[str, ...]
+    hedges: tuple[str, ...]
+
+
+def particulars(text: str) -> Particulars:
+    """Return what a faithful shortening of the text must keep."""
+    plain = plain_letters(text)
+    return Particulars(
+        figures=tuple((figure.value, figure.unit) for figure in figures_of(text)),
+        dates=tuple(date.iso for date in dates_of(text)),
+        negations=tuple(_NEGATION.findall(plain)),
+        hedges=tuple(_HEDGE.findall(plain)),
+    )
+
+
+def figures_of(text: str) -> list[Quantity]:
+    """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
+    return find_quantities(_IDLE_SPACE.sub("", text))
+
+
+def dates_of(text: str) -> list[DateMention]:
+    """Return the dates of a text, read across stray white space; their offsets are not the text's."""
+    return find_dates(_IDLE_SPACE.sub("", text))
+
+
+def without_negations(text: str) -> tuple[str, int]:
+    """Return the text without its negations, in plain letters, and how many there were."""
+    return _NEGATION.subn(" ", _NO_NEGATION.sub(" ", plain_letters(text)))
+
+
+def plain_letters(text: str) -> str:
+    """Return the text in lower case, plain typography and simplified characters."""
+    return to_simplified(fold_typography(text).text).lower()

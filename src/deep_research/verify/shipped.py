@@ -1,0 +1,184 @@
+"""A report file taken apart again: its blocks, which of them must be cited, its markers and its references."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from deep_research.messages.words import words
+from deep_research.request import Language
+
+BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
+
+_MARKER = re.compile(r"(?<![\\!A-Za-z0-9_])\[(\d{1,4})\]|(?<=[A-Za-z0-9_])\[(\d{1,4})\](?![A-Za-z0-9_])")
+_MARKERS_AT_END = re.compile(r"(?:\[\d{1,4}\])+[\s.。!！?？)）\"”」]*$")
+# What brackets mean inside an address or code is not ours to read; markers right after an address are.
+_OPAQUE = re.compile(
+    r"(?m:^\[\d+\]:.*$)|\[[^\[\]\n]*\]\([^\s)]+\)|`[^`\n]+`|(?:https?|file)://[^\s<>\"，。；、）」]*?(?=[.,;:!?)]?(?:\[\d{1,4}\])*(?:[\s，。；、）」]|$))"
+)
+_REFERENCE = re.compile(r"\[(\d{1,6})\] (\S.*?) - (\S.*)")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_CAPTION = re.compile(r"!\[|[*_]{0,3}(?:Figure|Fig\.|Table|图|圖|表)\s?\d+[*_]{0,3}\s?[:.：。]")
+_LABEL = re.compile(r"\*\*[^*.。!?！？]{1,60}\*\*[:：]?$")
+_RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})$|<!--.*-->$")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+
+
+class Reference(NamedTuple):
+    """A line of the references."""
+
+    number: int
+    is_cited: bool
+
+
+class Block(NamedTuple):
+    """A paragraph, list item, table, heading or other block; `is_exempt` if it stands where no claim is made."""
+
+    kind: BlockKind
+    text: str
+    is_exempt: bool
+
+
+class ShippedReport(NamedTuple):
+    """A report file, read: the body's blocks, the references in order, and lines among them that are none."""
+
+    language: Language
+    blocks: tuple[Block, ...]
+    references: tuple[Reference, ...]
+    malformed: tuple[str, ...]
+
+
+def read_report(text: str) -> ShippedReport:
+    """Take a report apart; headings are recognised in every language we write."""
+    exempt = _headings("gaps", "limits", "outlook", "assumptions")
+    references = _headings("references")
+    cited, additional = _headings("cited_sources"), _headings("additional_sources")
+    blocks: list[Block] = []
+    listed: list[Reference] = []
+    malformed: list[str] = []
+    place: Literal["body", "exempt", "references"] = "body"
+    is_cited, after_assumptions = True, False
+    for kind, block in _blocks(text):
+        if kind == "heading":
+            level, title = _heading(block)
+            if place == "references" and level > 2:
+                is_cited = title in cited or (is_cited and title not in additional)
+                continue
+            if level <= 2:
+                is_own = level == 2
+                place = "references" if is_own and title in references else "body"
+                place = "exempt" if is_own and title in exempt else place
+                is_cited = True
+        if place == "references":
+            _read_references(block, kind, is_cited, listed, malformed)
+            continue
+        is_label = kind == "label"
+        after_assumptions = (after_assumptions and kind == "item") or (is_label and _is_assumptions(block, exempt))
+        blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
+    return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed))
+
+
+def markers(text: str) -> list[int]:
+    """Return the citation numbers of a block in order."""
+    found = _MARKER.findall(_OPAQUE.sub(" ", text))
+    return [int(spaced or joined) for spaced, joined in found]
+
+
+def ends_in_marker(text: str) -> bool:
+    """Say whether a block's last words carry a citation."""
+    return bool(_MARKERS_AT_END.search(text))
+
+
+def without_markers(text: str) -> str:
+    """Return the letters of a block alone: no markers, no white space."""
+    return "".join(_MARKER.sub("", text).split())
+
+
+def hide_literals(text: str, sentences: Collection[str]) -> str:
+    """Return the report without the bracketed numbers that belong to its sentences' own words."""
+    for sentence in sorted((s for s in sentences if _MARKER.search(s)), key=len, reverse=True):
+        hidden = _MARKER.sub("", sentence)
+        text = text.replace(sentence, hidden).replace(" ".join(sentence.split()), " ".join(hidden.split()))
+    return text
+
+
+def _headings(*keys: str) -> set[str]:
+    return {words(language)(f"report.{key}") for key in keys for language in get_args(Language)}
+
+
+def _language(text: str) -> Language:
+    lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
+    known: Sequence[Language] = get_args(Language)
+    return next((language for language in known if words(language)("report.references") in lines), "en")
+
+
+def _heading(block: str) -> tuple[int, str]:
+    match = _HEADING.match(block)
+    return (len(match.group(1)), match.group(2)) if match else (0, "")
+
+
+def _is_assumptions(label: str, exempt: set[str]) -> bool:
+    return label.strip("*:： ") in exempt
+
+
+def _read_references(
+    block: str, kind: BlockKind, is_cited: bool, listed: list[Reference], malformed: list[str]
+) -> None:
+    if kind != "prose":
+        return
+    for line in block.split("\n"):
+        match = _REFERENCE.fullmatch(line.strip())
+        if match:
+            listed.append(Reference(int(match.group(1)), is_cited))
+        elif line.lstrip().startswith("["):
+            malformed.append(line.strip())
+
+
+def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
+    """Yield the blocks of Markdown, each list item on its own; fenced code counts as a table."""
+    open_lines: list[str] = []
+    open_kind: BlockKind = "prose"
+    fence = ""
+    for line in [*_lines(text), ""]:
+        fenced = _FENCE.match(line.strip())
+        if fence:
+            open_lines.append(line)
+            if fenced and fenced.group(1).startswith(fence):
+                fence = ""
+            continue
+        kind = "table" if fenced else _line_kind(line)
+        # A line right below an item belongs to it: the renderer breaks no lines, but an editor may.
+        if open_lines and open_kind == "item" and kind == "prose":
+            open_lines.append(line)
+            continue
+        if open_lines and (kind is None or kind != open_kind or kind in ("heading", "item", "rule")):
+            yield open_kind, _joined(open_lines)
+            open_lines = []
+        if kind:
+            open_lines.append(line)
+            open_kind = kind
+        fence = fenced.group(1) if fenced else ""
+    if open_lines:
+        yield open_kind, _joined(open_lines)
+
+
+def _line_kind(line: str) -> BlockKind | None:
+    bare = line.strip()
+    if not bare:
+        return None
+    patterns: tuple[tuple[re.Pattern[str], BlockKind], ...] = (
+        (_HEADING, "heading"), (_RULE, "rule"), (_CAPTION, "caption"), (_LABEL, "label"), (_ITEM, "item"),
+    )  # fmt: skip
+    for pattern, kind in patterns:
+        if pattern.match(bare):
+            return kind
+    return "table" if bare.startswith("|") else "prose"
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip().removeprefix("> ") for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    # Not `splitlines`: a form feed or a line separator inside a sentence ends no line of Markdown.
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -1,0 +1,191 @@
+"""What checking a report showed: `verify.json`, and the same in words for `verification.md`."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from pydantic import Field
+
+from deep_research.messages.words import Words, words
+from deep_research.report.paragraph import VerdictKind
+from deep_research.request import Language
+from deep_research.value import Value
+
+_SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
+# The reasons that code gives; whatever else stands in a verdict is shown as it is.
+_REASONS = frozenset("verbatim trimmed judged unproved uncited number unit date name negation".split())
+
+
+class ReportCheck(Value):
+    """What the report file shows."""
+
+    report_passed: bool
+    problem: str = ""
+    checked_paragraphs: int = 0
+    paragraph_without_citation_count: int = 0
+    uncited_paragraphs: tuple[str, ...] = ()
+    markers: int = 0
+    unresolved_markers: tuple[int, ...] = ()
+    markers_of_uncited_sources: tuple[int, ...] = ()
+    references: int = 0
+    references_are_numbered: bool = True
+    malformed_references: tuple[str, ...] = ()
+    unused_references: tuple[int, ...] = ()
+    language: Language = "en"
+
+
+class CheckedSentence(Value):
+    """A sentence with what its check showed and where it was found."""
+
+    text: str
+    kind: VerdictKind
+    reason: str = ""
+    numbers: tuple[int, ...] = ()
+    evidence: str = ""
+    place: str = ""
+    start: int = -1
+    end: int = -1
+
+
+class ParagraphCheck(Value):
+    """What `paragraphs.jsonl` shows."""
+
+    paragraphs_jsonl_cite_ids_passed: bool
+    problem: str = ""
+    paragraphs: int = 0
+    claims: int = 0
+    uncited_claims: tuple[str, ...] = ()
+    unknown_ids: tuple[str, ...] = ()
+    broken_lines: tuple[str, ...] = ()
+    verdicts: dict[str, int] = Field(default_factory=dict)
+    # Each sentence is in `paragraphs.jsonl` already: `verify.json` holds counts.
+    sentences: tuple[CheckedSentence, ...] = Field(default=(), exclude=True)
+
+
+class Verification(Value):
+    """`verify.json` (SPEC V1)."""
+
+    passed: bool
+    report_passed: bool
+    paragraphs_jsonl_cite_ids_passed: bool
+    paragraph_end_citation_passed: bool
+    paragraph_without_citation_count: int
+    report: ReportCheck
+    paragraphs: ParagraphCheck
+    dropped: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """Return `verification.md` in the report's language."""
+        say = words(self.report.language)
+        sentences = self.paragraphs.sentences
+        parts = [
+            f"# {say('verification.passed' if self.passed else 'verification.failed')}",
+            say("verification.method"),
+            _bullets(self._counts(say)),
+            _chapter(say("verification.problems"), _bullets(self._problems(say))),
+            _chapter(
+                say("verification.unsupported"),
+                _bullets([_unsupported(sentence, say) for sentence in sentences if sentence.kind != "supported"]),
+            ),
+            _chapter(say("verification.dropped"), _bullets([_one_line(text) for text in self.dropped])),
+            _chapter(say("verification.all"), _table(sentences, say)),
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _counts(self, say: Words) -> list[str]:
+        counted = self.paragraphs.verdicts
+        verdicts = say("report.list_separator").join(
+            say("verification.count", count=counted[kind], verdict=say(f"verification.{kind}"))
+            for kind in get_args(VerdictKind)
+            if counted.get(kind)
+        )
+        return [
+            say("verification.sentences", verdicts=verdicts or say("verification.none")),
+            say(
+                "verification.paragraphs",
+                checked=self.report.checked_paragraphs,
+                bare=self.paragraph_without_citation_count,
+            ),
+            say("verification.markers", count=self.report.markers, unresolved=len(self.report.unresolved_markers)),
+            say("verification.references", count=self.report.references, unused=len(self.report.unused_references)),
+        ]
+
+    def _problems(self, say: Words) -> list[str]:
+        report, listed = self.report, self.paragraphs
+        found = [
+            say(f"verification.file_{problem}", name=name)
+            for name, problem in (("report.md", report.problem), ("paragraphs.jsonl", listed.problem))
+            if problem
+        ]
+        found += [say("verification.unresolved", number=number) for number in report.unresolved_markers]
+        found += [say("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
+        found += [say("verification.bare", text=_shorten(text, say)) for text in report.uncited_paragraphs]
+        found += [say("verification.unused", number=number) for number in report.unused_references]
+        found += [say("verification.malformed", text=_shorten(text, say)) for text in report.malformed_references]
+        if not report.references_are_numbered:
+            found.append(say("verification.misnumbered"))
+        found += [say("verification.uncited_claim", id=id_) for id_ in listed.uncited_claims]
+        found += [say("verification.unknown_id", id=id_) for id_ in listed.unknown_ids]
+        found += [say("verification.broken_line", place=place) for place in listed.broken_lines]
+        return found
+
+
+def _chapter(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _unsupported(sentence: CheckedSentence, say: Words) -> str:
+    text, markers = _one_line(sentence.text), _marked(sentence)
+    line = say("verification.unsupported_item", text=text, markers=markers, why=_verdict(sentence, say))
+    return line if markers else line.replace("  ", " ")
+
+
+def _verdict(sentence: CheckedSentence, say: Words) -> str:
+    verdict, reason = say(f"verification.{sentence.kind}"), _reason(sentence.reason, say)
+    return f"{verdict}{say('report.colon')}{reason}" if reason else verdict
+
+
+def _table(sentences: Sequence[CheckedSentence], say: Words) -> str:
+    if not sentences:
+        return ""
+    head = [say(f"verification.column_{name}") for name in ("sentence", "verdict", "source", "place", "passage")]
+    rows = [[f"{number}", *_cells(sentence, say)] for number, sentence in enumerate(sentences, start=1)]
+    lines = [["", *head], ["---"] * (len(head) + 1), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cells(sentence: CheckedSentence, say: Words) -> list[str]:
+    place = f"{sentence.start}–{sentence.end}" if sentence.start >= 0 else ""
+    cells = [
+        _shorten(sentence.text, say),
+        _verdict(sentence, say),
+        _marked(sentence),
+        say("report.list_separator").join(part for part in (sentence.place, place) if part),
+        f"`{sentence.evidence}`" if sentence.evidence else "",
+    ]
+    return [cell.replace("|", "\\|") for cell in cells]
+
+
+def _reason(reason: str, say: Words) -> str:
+    code, _, detail = reason.partition(": ")
+    if code not in _REASONS:
+        return reason
+    known = say(f"verification.reason_{code}")
+    return f"{known}{say('report.colon')}{detail}" if detail else known
+
+
+def _marked(sentence: CheckedSentence) -> str:
+    return "".join(f"[{number}]" for number in sentence.numbers)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shorten(text: str, say: Words) -> str:
+    line = _one_line(text)
+    limit = _SHOWN_CHARS[say.language]
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

@@ -1,0 +1,175 @@
+"""Every kind of budget is hit: the run ends in a report that names what was left out, and spends no more than it may."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deep_research.messages.words import words
+from deep_research.pipeline.budget import ENDING_SHARE
+from deep_research.pipeline.journal import spent_so_far
+from deep_research.reasoning.values import Brief, Plan
+from deep_research.request import BUDGET_KINDS, Budget, BudgetKind
+from deep_research.sources.hit import SearchQuery
+from deep_research.testing.model import ActPrice
+from deep_research.testing.reasoner import ScriptedReasoner
+from deep_research.testing.world import World
+from tests.e2e.harness import Lab, User, assert_told_once
+
+pytestmark = pytest.mark.timeout(120)
+
+# Enough to begin with and too little to end with, in the worlds of `worlds.py`.
+LIMITS: dict[BudgetKind, str] = {"usd": "0.02", "tokens": "2000", "seconds": "2", "queries": "3", "pages": "4"}
+LARGEST_DELAY_S = 0.2
+# What a run does between its calls; a busy machine takes longer for it.
+OVERHEAD_S = 2.0
+QUESTIONS = {
+    "en": "What did the projects cost and achieve?",
+    "zh-Hans": "这些项目花了多少钱，取得了什么成果？",
+    "zh-Hant": "這些專案花了多少錢，取得了什麼成果？",
+}
+
+
+@pytest.fixture(scope="module")
+def starved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, User]:
+    """Return one run for each kind of budget, all begun at the command line."""
+    folder = tmp_path_factory.mktemp("starved")
+
+    def ask(kind: BudgetKind) -> User:
+        user = User(folder / kind)
+        ended = user.ask("paced" if kind == "seconds" else "quick", f"--budget-{kind}", LIMITS[kind])
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.startswith("# ")
+        return user
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(BUDGET_KINDS, pool.map(ask, BUDGET_KINDS), strict=True))
+
+
+@pytest.mark.parametrize("kind", BUDGET_KINDS)
+def test_a_run_that_hits_a_budget_ends_in_a_report_that_says_so(starved: dict[str, User], kind: BudgetKind) -> None:
+    user = starved[kind]
+    assert user.only_run().status == "done"
+    report = user.report()
+    assert "## What was left out" in report
+    assert _names_budget(report, kind, float(LIMITS[kind]), "en"), report[-1500:]
+    told = [event for event in user.events() if event.kind == "budget"]
+    assert told
+    assert {event.data["kind"] for event in told} == {kind}
+    assert_told_once(user.events())
+
+
+@pytest.mark.parametrize("kind", BUDGET_KINDS)
+def test_no_budget_is_exceeded(starved: dict[str, User], kind: BudgetKind) -> None:
+    user, limit = starved[kind], float(LIMITS[kind])
+    stats = json.loads((Path(user.only_run().folder) / "stats.json").read_text(encoding="utf-8"))
+    if kind == "seconds":
+        assert stats["spent"]["seconds"] <= limit + LARGEST_DELAY_S + OVERHEAD_S
+        return
+    spent = spent_so_far(user.calls()).of(kind)
+    largest = max(row.estimate.of(kind) for row in user.calls())
+    assert limit - largest <= spent <= limit + 1e-9
+    assert stats["spent"][kind] == pytest.approx(spent)
+
+
+@pytest.mark.parametrize("kind", BUDGET_KINDS)
+def test_research_leaves_the_ending_its_share(starved: dict[str, User], kind: BudgetKind) -> None:
+    if kind in ("usd", "tokens"):
+        ending = ("analyze", "chart", "draft", "verify", "write")
+        research = [row for row in starved[kind].calls() if not row.scope.startswith(ending)]
+        assert spent_so_far(research).of(kind) <= float(LIMITS[kind]) * (1 - ENDING_SHARE[kind]) + 1e-9
+    finished = {row.scope for row in starved[kind].calls() if row.state == "done"}
+    assert any(scope.startswith(("draft", "write")) for scope in finished), "nothing was left for the ending"
+
+
+@pytest.mark.parametrize("kind", BUDGET_KINDS)
+def test_a_budget_of_nothing_still_ends_in_a_report(tmp_path: Path, kind: BudgetKind) -> None:
+    user = User(tmp_path)
+    row = Lab(user).ask(budget=Budget.from_json({kind: 0}))
+    assert row.status == "done"
+    assert row.result is not None
+    assert row.result["is_verified"] is True
+    assert spent_so_far(user.calls()).of(kind) == 0
+    assert _names_budget(user.report(), kind, 0, "en"), user.report()
+    assert {event.data["kind"] for event in user.events() if event.kind == "budget"} == {kind}
+
+
+@pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
+def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, language: str) -> None:
+    user = User(tmp_path)
+    budget = Budget(usd=0.02, pages=3)
+    assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
+    report, said = user.report(), words(language)
+    assert f"## {said('report.limits')}" in report
+    assert _names_budget(report, "usd", 0.02, language), report
+    assert _names_budget(report, "pages", 3, language), report
+    assert "What was left out" not in report
+    assert "budget" not in report
+
+
+def test_budgets_are_told_at_a_chinese_command_line(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    ended = user.run("ask", QUESTIONS["zh-Hans"], "--wiring", "worlds:quick", "--budget-tokens", "2000")
+    assert ended.returncode == 0, ended.stderr
+    assert _names_budget(ended.stdout, "tokens", 2000, "zh-Hans")
+
+
+def test_a_call_above_its_estimate_is_recorded_and_lowers_the_rest(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    dear = ActPrice(tokens=300, max_tokens=100, usd=0.003, max_usd=0.001)
+    limit = 6000
+    assert Lab(user, world=World(pages=8, act=dear, long_act=dear)).ask(budget=Budget(tokens=limit)).status == "done"
+    calls = [row for row in user.calls() if row.kind == "llm"]
+    assert {row.spend.tokens for row in calls if row.state == "done"} == {300}
+    assert any(row.state == "refused" for row in calls)
+    for row in calls:
+        if row.state == "done":
+            before = sum(
+                other.spend.tokens for other in calls if other.ended_at is not None and other.ended_at < row.started_at
+            )
+            assert before + row.estimate.tokens <= limit, "a call was begun that the rest did not allow"
+
+
+def test_several_budgets_are_all_kept(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    budget = Budget(usd=0.03, tokens=2500, queries=4, pages=5, seconds=60)
+    assert Lab(user).ask(budget=budget).status == "done"
+    spent = spent_so_far(user.calls())
+    assert (spent.usd, spent.tokens, spent.queries, spent.pages) <= (0.03, 2500, 4, 5)
+    for kind in ("usd", "tokens", "queries", "pages"):
+        assert spent.of(kind) <= (budget.limit(kind) or 0) + 1e-9
+
+
+class _Wordy(ScriptedReasoner):
+    """Plans more queries than anybody will pay for."""
+
+    async def plan(self, brief: Brief) -> Plan:
+        plan = await super().plan(brief)
+        queries = tuple(SearchQuery(query=f"planned {number}") for number in range(5))
+        sections = tuple(section.model_copy(update={"search_queries": queries}) for section in plan.sections)
+        return plan.model_copy(update={"sections": sections})
+
+
+def test_planned_queries_that_the_budget_forbids_are_counted(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    world = replace(World(pages=8), reasoner=_Wordy(rounds=1))
+    assert Lab(user, world=world).ask(budget=Budget(queries=2)).status == "done"
+    assert spent_so_far(user.calls()).queries == 2
+    assert words("en")("left_out.query", count=8) in user.report(), user.report()[-1500:]
+
+
+def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    ended = user.ask("quick", "--budget-tokens", "2000", TEST_KILL_AT="90")
+    assert ended.returncode < 0
+    assert Lab(user).resume(user.only_run().id).status == "done"
+    lost = sum(row.orphaned.tokens for row in user.calls())
+    assert spent_so_far(user.calls()).tokens <= 2000
+    assert _names_budget(user.report(), "tokens", 2000, "en"), f"{lost} tokens were lost"
+
+
+def _names_budget(report: str, kind: BudgetKind, limit: float, language: str) -> bool:
+    before, _, _ = words(language)(f"budget.{kind}", limit=f"{limit:g}", left_out="\0").partition("\0")
+    return before in report

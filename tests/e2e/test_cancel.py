@@ -1,0 +1,135 @@
+"""Cancelling from outside: a live run stops within seconds, one that nobody holds at once, and nothing is lost."""
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from deep_research.errors import RunCancelled, RunInterrupted, UsageError
+from deep_research.events import RunEvent
+from deep_research.fetch.port import Fetched
+from deep_research.pipeline.parts import Parts
+from deep_research.request import ResearchRequest
+from deep_research.testing.reasoner import ScriptedReasoner
+from deep_research.testing.web import MemoryFetcher
+from deep_research.testing.world import World
+from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish
+
+pytestmark = pytest.mark.timeout(120)
+SECONDS = 15.0
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
+    user = User(tmp_path_factory.mktemp("undisturbed"))
+    assert Lab(user).ask().status == "done"
+    return user
+
+
+def _statuses(user: User) -> list[str]:
+    return [str(event.data["status"]) for event in user.events() if event.kind == "run-status"]
+
+
+def test_a_live_run_is_cancelled_from_another_process_and_taken_up_again(undisturbed: User, tmp_path: Path) -> None:
+    user = User(tmp_path)
+    owner = user.start("ask", QUESTION, "--wiring", "worlds:slow")
+    user.wait_for_act("extract")
+    run = user.only_run().id
+    asked = user.run("runs", "cancel", run)
+    assert asked.returncode == 0
+    assert run in asked.stderr
+    before = time.monotonic()
+    assert run in assert_explained(finish(owner), 130)
+    assert time.monotonic() - before < SECONDS
+    assert user.only_run().status == "cancelled"
+    assert _statuses(user) == ["running", "cancelled"]
+    assert {call.state for call in user.calls()} == {"done"}, "a call in flight was dropped"
+
+    assert f"deep-research runs retry {run}" in assert_explained(user.run("runs", "resume", run), 64)
+    retried = user.run("runs", "retry", run)
+    assert retried.returncode == 0, retried.stderr
+    assert user.report() == undisturbed.report()
+    assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
+    assert_told_once(user.events())
+    assert _statuses(user) == ["running", "cancelled", "running", "done"]
+
+    finished = user.everything()
+    again = user.run("runs", "cancel", run)
+    assert again.returncode == 0
+    assert "nothing to cancel" in again.stderr
+    assert user.everything() == finished
+
+
+def test_an_interrupted_run_is_cancelled_at_once_and_told_once(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    lab = Lab(user)
+    runtime = lab.processor().runtime
+
+    def at_the_plan(event: RunEvent) -> None:
+        if event.data.get("step") == "plan":
+            runtime.interrupt()
+
+    async def begin() -> None:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        await runtime.resume(row.id, on_event=at_the_plan)
+
+    with pytest.raises(RunInterrupted):
+        asyncio.run(begin())
+    run = user.only_run().id
+    assert lab.cancel(run).status == "cancelled"
+    assert lab.cancel(run).status == "cancelled"
+    assert _statuses(user) == ["running", "interrupted", "cancelled"]
+    with pytest.raises(UsageError, match="retry"):
+        lab.resume(run)
+    assert lab.resume(run, retry=True).status == "done"
+    assert_told_once(user.events())
+
+
+def test_a_waiting_run_that_was_cancelled_takes_no_answer(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    lab = Lab(user, world=World(pages=8, reasoner=ScriptedReasoner(questions=1)))
+    row = lab.ask()
+    assert row.status == "waiting"
+    assert lab.cancel(row.id).status == "cancelled"
+    with pytest.raises(UsageError, match="cancelled"):
+        lab.answer(row.id, "Costs")
+    retried = lab.resume(row.id, retry=True)
+    assert retried.status == "waiting"
+    assert lab.answer(row.id, "Costs").status == "done"
+    assert_told_once(user.events())
+
+
+@dataclass
+class _OneHangs(MemoryFetcher):
+    """One page never comes; the others take a moment each."""
+
+    async def fetch(self, address: str) -> Fetched:
+        await asyncio.sleep(60 if address.endswith("/4") else 0.05)
+        return await super().fetch(address)
+
+
+def test_a_hanging_call_does_not_hold_up_a_cancel(tmp_path: Path) -> None:
+    user = User(tmp_path)
+
+    def busy(parts: Parts) -> Parts:
+        fetcher = _OneHangs(**vars(parts.fetcher)) if parts.fetcher else None
+        # The heart beats slowly, so that the run's own writes are the first to meet the cancel.
+        return replace(parts, fetcher=fetcher, heartbeat_s=3.0)
+
+    runtime = Lab(user, change=busy).processor().runtime
+
+    async def begin() -> float:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        work = asyncio.ensure_future(runtime.resume(row.id))
+        while not any(call.startswith("fetch") for call in user.begun()):
+            await asyncio.sleep(0.01)
+        await runtime.cancel(row.id)
+        asked = time.monotonic()
+        with pytest.raises(RunCancelled):
+            await work
+        return time.monotonic() - asked
+
+    assert asyncio.run(begin()) < SECONDS
+    assert user.only_run().status == "cancelled"

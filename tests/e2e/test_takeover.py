@@ -1,0 +1,193 @@
+"""Several processes want one run: one has it; and a run goes on without its checkpoints, however they were lost."""
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from deep_research.errors import RunHeld, RunInterrupted
+from deep_research.events import RunEvent
+from deep_research.pipeline.parts import Parts
+from deep_research.request import ResearchRequest
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.testing.web import StaticSearch
+from tests.e2e.harness import (
+    QUESTION,
+    Lab,
+    User,
+    assert_explained,
+    assert_told_once,
+    finish,
+    keys_but_status,
+    kill,
+)
+
+pytestmark = pytest.mark.timeout(200)
+GARBAGE = b"this was once a database " * 400
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
+    user = User(tmp_path_factory.mktemp("undisturbed"))
+    assert Lab(user).ask().status == "done"
+    return user
+
+
+def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path) -> None:
+    user = User(tmp_path)
+    first = user.start("ask", QUESTION, "--wiring", "worlds:slow")
+    user.wait_for_act("plan")
+    run = user.only_run().id
+    assert str(first.pid) in assert_explained(user.run("runs", "resume", run), 75)
+    assert_explained(user.run("runs", "delete", "--yes", run), 75)
+    kill(first)
+    finish(first)
+    begun, paid = len(user.begun()), sum(row.state == "done" for row in user.calls())
+
+    rivals = [user.start("runs", "resume", run) for _ in range(3)]
+    ended = [finish(process) for process in rivals]
+    assert sorted(process.returncode for process in ended) == [0, 75, 75], [process.stderr for process in ended]
+    for process in ended:
+        if process.returncode:
+            assert run in assert_explained(process, 75)
+    assert user.report() == undisturbed.report()
+    assert_told_once(user.events())
+    assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
+    assert len(user.begun()) - begun == len(undisturbed.begun()) - paid
+
+
+def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    runtime = Lab(user).processor().runtime
+
+    async def both() -> list[object]:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        return await asyncio.gather(runtime.resume(row.id), runtime.resume(row.id), return_exceptions=True)
+
+    outcomes = asyncio.run(both())
+    assert sorted(isinstance(outcome, RunHeld) for outcome in outcomes) == [False, True], outcomes
+    assert user.only_run().status == "done"
+    assert_told_once(user.events())
+
+
+# The checkpoint file
+
+
+def _gone(path: Path) -> None:
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def _garbage(path: Path) -> None:
+    _gone(path)
+    path.write_bytes(GARBAGE)
+
+
+def _garbage_with_its_log(path: Path) -> None:
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0, "a killed process leaves its log"
+    path.write_bytes(GARBAGE)
+
+
+def _cut_in_half(path: Path) -> None:
+    _fold_log(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _scribbled_on(path: Path) -> None:
+    """Leave the first page, so that the file opens, and destroy what it holds."""
+    _fold_log(path)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4096] + GARBAGE[: len(raw) - 4096].ljust(len(raw) - 4096, b"?"))
+
+
+def _fold_log(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+LOSSES: dict[str, Callable[[Path], None]] = {
+    "gone": _gone,
+    "garbage": _garbage,
+    "garbage with its log": _garbage_with_its_log,
+    "cut in half": _cut_in_half,
+    "scribbled on": _scribbled_on,
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, User]:
+    """Return one killed run for each way to lose its checkpoints."""
+    folder = tmp_path_factory.mktemp("killed")
+
+    def begin(name: str) -> User:
+        user = User(folder / name.replace(" ", "-"))
+        ended: subprocess.CompletedProcess[str] = user.ask("quick", TEST_KILL_AT="200")
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        return user
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(LOSSES, pool.map(begin, LOSSES), strict=True))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_lost_checkpoints_cost_nothing(killed: dict[str, User], undisturbed: User, loss: str) -> None:
+    user = killed[loss]
+    run, told = user.only_run().id, user.events()
+    paid, begun = sum(row.state == "done" for row in user.calls()), len(user.begun())
+    assert paid > 10
+    LOSSES[loss](user.home / "checkpoints.db")
+
+    assert Lab(user).resume(run).status == "done"
+    assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a paid call was repeated"
+    events = user.events()
+    assert events[: len(told)] == told
+    assert_told_once(events)
+    assert keys_but_status(events) == keys_but_status(undisturbed.events())
+    assert user.report() == undisturbed.report()
+
+
+@dataclass
+class _UnevenSearch(StaticSearch):
+    """Takes its time with the first section, so that the second is ahead."""
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        await asyncio.sleep(0.3 if query.query.startswith("Costs 1.") else 0.0)
+        return await super().search(query, limit=limit)
+
+
+def test_lost_checkpoints_cost_nothing_whichever_section_was_ahead(undisturbed: User, tmp_path: Path) -> None:
+    user = User(tmp_path)
+
+    def uneven(parts: Parts) -> Parts:
+        (engine,) = parts.engines
+        return replace(parts, engines=(_UnevenSearch(**vars(engine)),))
+
+    runtime = Lab(user, change=uneven).processor().runtime
+
+    def at_the_draft(event: RunEvent) -> None:
+        if event.kind == "progress" and event.data["step"] == "draft":
+            runtime.interrupt()
+
+    async def begin() -> None:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        await runtime.resume(row.id, on_event=at_the_draft)
+
+    with pytest.raises(RunInterrupted):
+        asyncio.run(begin())
+    user.lose_checkpoints()
+    assert Lab(user, change=uneven).resume(user.only_run().id).status == "done"
+    assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
+    assert user.report() == undisturbed.report()
+
+
+def test_a_run_that_is_done_leaves_no_checkpoints(undisturbed: User) -> None:
+    with closing(sqlite3.connect(undisturbed.home / "checkpoints.db")) as connection:
+        for table in ("checkpoints", "writes"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)

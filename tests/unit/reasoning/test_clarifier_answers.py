@@ -1,0 +1,150 @@
+"""What answers and context do to a question: one good answer is enough, and nothing of ours leaks into the query."""
+
+import pytest
+
+from deep_research.messages import report_language
+from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
+from deep_research.reasoning.clarifier import assess
+from deep_research.reasoning.values import Assessment, Exchange, Inquiry
+
+
+def answered(question: str, *answers: str | int, **given) -> Assessment:
+    """Put our own questions one after the other; a number chooses that option."""
+    inquiry = Inquiry(question=question, language=report_language(question), **given)
+    for answer in answers:
+        asked = assess(inquiry).clarification
+        assert asked is not None
+        text = asked.options[answer] if isinstance(answer, int) else answer
+        exchange = Exchange(question=asked.question, answer=text)
+        inquiry = inquiry.model_copy(update={"exchanges": (*inquiry.exchanges, exchange)})
+    return assess(inquiry)
+
+
+@pytest.mark.parametrize("question", ["癌症", "cancer", "癌症治療", "AI", "cancer treatment"])
+@pytest.mark.parametrize("option", range(4))
+def test_every_side_that_is_offered_is_an_answer(question, option):
+    assessment = answered(question, option)
+    assert assessment.next_action == "START_RESEARCH"
+    assert assessment.refined_query.startswith(question)
+
+
+@pytest.mark.parametrize("question", ["帮我研究一下", "那个东西", "help me", "Tell me about it"])
+@pytest.mark.parametrize("option", range(3))
+def test_documents_can_be_chosen_where_no_subject_is_named(question, option):
+    assert answered(question, option).next_action == "START_RESEARCH"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "refined"),
+    [
+        ("癌症", "机制", "癌症：机制"),
+        ("帮我研究一下", "肺癌免疫治疗的耐药机制", "肺癌免疫治疗的耐药机制"),
+        ("帮我研究一下", "我想了解固态电池的成本", "固态电池的成本"),
+        ("那个新药", "司美格鲁肽", "司美格鲁肽"),
+        ("那个靶点的耐药机制", "KRAS G12C", "KRAS G12C的耐药机制"),
+        ("How does it work?", "a heat pump", "How does a heat pump work?"),
+        ("tell me about that new drug", "semaglutide", "semaglutide"),
+        ("那個靶點的抗藥機制", "KRAS G12C", "KRAS G12C的抗藥機制"),
+    ],
+)
+def test_answer_becomes_part_of_the_question(question, answer, refined):
+    assessment = answered(question, answer)
+    assert assessment.is_clear
+    assert assessment.refined_query == refined
+
+
+def test_vague_answer_leads_to_another_question():
+    assert answered("帮我研究一下", "癌症").next_action == "NEED_CLARIFICATION"
+    assert answered("帮我研究一下", "癌症", 0).next_action == "START_RESEARCH"
+
+
+@pytest.mark.parametrize("answer", ["", "隨便", "whatever", "I don't know.", "start now", "直接开始研究", "你看着办"])
+def test_refusal_starts_with_default_assumptions(answer):
+    assessment = answered("癌症", answer)
+    assert assessment.next_action == "START_RESEARCH"
+    assert assessment.refined_query == "癌症"
+    assert assessment.assumptions
+
+
+def test_question_carries_the_assumptions_that_hold_if_nobody_answers():
+    assessment = answered("癌症")
+    assert assessment.next_action == "NEED_CLARIFICATION"
+    assert len(assessment.task.research_focus) == 3
+    assert len(assessment.assumptions) == 2
+
+
+def test_unknown_term_may_be_searched_as_written():
+    assessment = answered("XYZ123 基因", 0, unknown_terms=("XYZ123",))
+    assert assessment.next_action == "START_RESEARCH"
+    assert assessment.refined_query == "XYZ123 基因"
+    assert any("XYZ123" in line for line in assessment.assumptions)
+
+
+def test_unknown_term_may_be_left_out_or_corrected():
+    question = "What does XYZ123 do in liver fibrosis?"
+    assert "XYZ123" not in answered(question, 1, unknown_terms=("XYZ123",)).refined_query
+    assert answered("XYZ123 基因", "TP53", unknown_terms=("XYZ123",)).refined_query == "TP53 基因"
+
+
+def test_corrected_term_is_looked_up_as_well():
+    assert answered("XYZ123 基因", "STAT6", unknown_terms=("XYZ123",)).next_action == "VERIFY_TOPIC"
+
+
+def test_limits_of_a_task_are_asked_once():
+    assert answered("Plan a trip to Paris", 2).is_clear
+
+
+def test_meaning_of_an_ambiguous_abbreviation_is_offered():
+    assessment = answered("cv")
+    assert assessment.clarification is not None
+    assert "computer vision" in assessment.clarification.options
+    assert answered("cv", "computer vision").is_clear
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "refined"),
+    [
+        ("那个靶点", "我们刚才讨论了 KRAS G12C 靶点的抑制剂", "KRAS G12C 靶点"),
+        ("那個靶點", "我們剛才討論了 KRAS G12C 靶點的抑制劑", "KRAS G12C 靶點"),
+        ("那个靶点的耐药机制", "上文提到 KRAS G12C 靶点。", "KRAS G12C 靶点的耐药机制"),
+        ("它的成本", "我们刚才在讨论海绵城市改造", "海绵城市改造的成本"),
+        ("that target", "We discussed KRAS G12C and its inhibitors.", "KRAS G12C"),
+        ("How does that target drive resistance?", "We discussed the KRAS G12C target.", None),
+    ],
+)
+def test_context_says_what_a_pointer_means(question, context, refined):
+    assessment = answered(question, context=context)
+    assert assessment.next_action == "START_RESEARCH"
+    assert refined in (None, assessment.refined_query)
+    assert assessment.assumptions
+
+
+def test_several_candidates_in_the_context_are_offered():
+    context = "KRAS G12C 靶点和 EGFR 靶点各有抑制剂"
+    asked = answered("那个靶点", context=context).clarification
+    assert asked is not None
+    assert asked.options == ("KRAS G12C 靶点", "EGFR 靶点")
+    assert answered("那个靶点", 1, context=context).refined_query == "EGFR 靶点"
+
+
+def test_context_that_names_nothing_leaves_the_question_open():
+    assert answered("那个靶点", context="好的，谢谢。").next_action == "NEED_CLARIFICATION"
+
+
+def test_strict_asks_each_signal_once_and_then_starts():
+    assessment = answered("what is ai", 0, 0, 0, clarify="strict")
+    assert assessment.next_action == "START_RESEARCH"
+
+
+@pytest.mark.parametrize(("language", "foreign"), [("zh-Hans", _TRADITIONAL), ("zh-Hant", _SIMPLIFIED)])
+def test_question_is_put_in_the_readers_script(language, foreign):
+    asked = assess(Inquiry(question="癌症", language=language)).clarification
+    assert asked is not None
+    assert not foreign & set("".join((asked.question, *asked.options, asked.missing_info)))
+
+
+def test_question_is_put_in_english_to_an_english_reader():
+    asked = assess(Inquiry(question="cancer", language="en")).clarification
+    assert asked is not None
+    assert "cancer" in asked.question
+    assert "".join(asked.options).isascii()

@@ -1,0 +1,97 @@
+"""The stored text behind each verdict is opened, and what does not stand there is named."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deep_research.evidence.passage import Evidence
+from deep_research.report.paragraph import Sentence
+from deep_research.text.sentences import split_sentences
+from deep_research.verify.offsets import check_offsets
+from deep_research.verify.quote import check_quote
+
+TEXT = "Costs rose. However, the plant (see Table 1) cost 5 million. It is not safe. 该厂投资5亿元。此外，该厂已投产。"
+STORE = {"d1": TEXT}
+
+
+def ship(folder: Path, sentences: list[str], **changes: object) -> Path:
+    """Write what the pipeline would for sentences quoted from the text; `changes` go into each verdict."""
+    lines, evidence = [], []
+    for number, span in enumerate(split_sentences(TEXT)):
+        quote = TEXT[span.start : span.end]
+        evidence.append(
+            Evidence(
+                id=f"e{number}", document="d1", start=span.start, end=span.end, quote=quote, finding="", section=""
+            )
+        )
+    for number, text in enumerate(sentences, start=1):
+        verdict = check_quote(Sentence(text=text), evidence)
+        assert verdict is not None
+        said = verdict.model_copy(update=changes).to_json()
+        sentence = {"text": text, "evidence": [verdict.evidence], "verdict": said}
+        lines.append(
+            {
+                "id": f"p{number}",
+                "section": "s",
+                "kind": "claim",
+                "text": text,
+                "cite_ids": [verdict.evidence],
+                "sentences": [sentence],
+            }
+        )
+    path = folder / "paragraphs.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    proofs = "".join(json.dumps(piece.to_json()) + "\n" for piece in evidence)
+    (folder / "evidence.jsonl").write_text(proofs, encoding="utf-8")
+    return path
+
+
+def test_quoted_and_trimmed_sentences_stand_where_their_verdicts_say(tmp_path):
+    path = ship(tmp_path, ["Costs rose.", "The plant cost 5 million.", "该厂投资5亿元。", "该厂已投产。"])
+    assert check_offsets(path, STORE.__getitem__) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"start": 0}, "outside the passage"),
+        ({"end": 10_000}, "outside the passage"),
+        ({"start": -1, "end": -1}, "outside the passage"),
+        ({"end": TEXT.index(" safe.")}, "does not hold the sentence"),
+        ({"evidence": "e99"}, "names no evidence"),
+        ({"evidence": "e0"}, "names no evidence"),
+        ({"reason": "trimmed"}, "does not hold the sentence"),
+    ],
+)
+def test_wrong_offsets_are_named(tmp_path, changes, problem):
+    path = ship(tmp_path, ["It is not safe."], **changes)
+    found = check_offsets(path, STORE.__getitem__)
+    assert len(found) == 1
+    assert problem in found[0]
+    assert found[0].startswith("p1: ")
+
+
+def test_passage_that_was_cut_out_of_a_sentence_is_named(tmp_path):
+    start = TEXT.index("safe.")
+    piece = Evidence(id="e0", document="d1", start=start, end=start + 5, quote="safe.", finding="", section="")
+    sentence = Sentence(text="safe.", evidence=("e0",))
+    verdict = check_quote(sentence, (piece,))
+    path = ship(tmp_path, ["Costs rose."])
+    (tmp_path / "evidence.jsonl").write_text(json.dumps(piece.to_json()) + "\n", encoding="utf-8")
+    line = json.loads(path.read_text(encoding="utf-8"))
+    line["sentences"] = [sentence.model_copy(update={"verdict": verdict}).to_json()]
+    path.write_text(json.dumps(line), encoding="utf-8")
+    assert "only as part of a sentence" in check_offsets(path, STORE.__getitem__)[0]
+
+
+def test_changed_or_missing_documents_are_named(tmp_path):
+    path = ship(tmp_path, ["Costs rose."])
+    assert "does not hold the passage" in check_offsets(path, lambda _: TEXT.replace("rose", "fell"))[0]
+    assert "not in the store" in check_offsets(path, {}.__getitem__)[0]
+    assert check_offsets(tmp_path / "elsewhere" / "paragraphs.jsonl", STORE.__getitem__) != []
+
+
+def test_judged_sentences_need_a_real_span_and_others_none(tmp_path):
+    assert check_offsets(ship(tmp_path, ["Costs rose."], reason="judged"), STORE.__getitem__) == []
+    assert check_offsets(ship(tmp_path, ["Costs rose."], kind="not_checked", start=-1), STORE.__getitem__) == []

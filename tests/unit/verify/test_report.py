@@ -1,0 +1,307 @@
+"""The files of a report, checked as shipped: what passes, what fails, and what the reader is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deep_research.messages.words import words
+from deep_research.report.citation import Citations, Source
+from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note
+from deep_research.request import Language
+from deep_research.verify.report import Verifier
+
+SUPPORTED = Verdict(kind="supported", reason="verbatim", evidence="e1", start=3, end=40)
+TEXTS = {
+    "en": ("The plant cost 5 million euros.", "It opened in 2024.", "Costs"),
+    "zh-Hans": ("该厂投资5亿元。", "该厂于2024年投产。", "投资"),
+    "zh-Hant": ("該廠投資5億元。", "該廠於2024年投產。", "投資"),
+}
+LANGUAGES: list[Language] = ["en", "zh-Hans", "zh-Hant"]
+
+
+def claim(*texts: str, section: str = "Costs", evidence: str = "e1") -> Paragraph:
+    sentences = tuple(Sentence(text=text, evidence=(evidence,), verdict=SUPPORTED) for text in texts)
+    return Paragraph(section=section, sentences=sentences)
+
+
+def ship(folder: Path, report: Report, *, language: Language = "en", text: str | None = None) -> Path:
+    """Write a report and its proofs as the pipeline does; return the report's path."""
+    documents = {"e1": "d1", "e2": "d2"}
+    cited = dict.fromkeys(documents[id_] for paragraph in report.paragraphs for id_ in paragraph.cite_ids)
+    sources = {
+        document: Source(document=document, title=f"Title [{document}] - part 1", address=f"a/{document}.pdf")
+        for document in ("d1", "d2", "d3")
+    }
+    citations = Citations(
+        cited=tuple(sources[document] for document in cited),
+        additional=tuple(source for document, source in sources.items() if document not in cited),
+    )
+    rendered = render(report, citations, number_of=lambda id_: citations.number(documents[id_]), words=words(language))
+    lines = [
+        {
+            "id": f"p{number}",
+            "section": paragraph.section,
+            "kind": paragraph.kind,
+            "text": " ".join(sentence.text for sentence in paragraph.sentences),
+            "cite_ids": list(paragraph.cite_ids),
+            "sentences": [sentence.to_json() for sentence in paragraph.sentences],
+        }
+        for number, paragraph in enumerate(report.paragraphs, start=1)
+    ]
+    evidence = [{"id": id_, "document": document, "place": "p. 4"} for id_, document in documents.items()]
+    numbered = {str(n): s.to_json() for n, s in enumerate((*citations.cited, *citations.additional), start=1)}
+    write_lines(folder / "paragraphs.jsonl", lines)
+    write_lines(folder / "evidence.jsonl", evidence)
+    (folder / "citations.json").write_text(json.dumps(numbered), encoding="utf-8")
+    (folder / "report.md").write_bytes((rendered if text is None else text).encode())
+    return folder / "report.md"
+
+
+def write_lines(path: Path, records: list) -> None:
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+
+
+def whole_report(language: Language = "en") -> Report:
+    first, second, section = TEXTS[language]
+    return Report(
+        title="What does it cost [7]?",
+        assumptions=("Costs means [9] all costs.",),
+        abstract=(claim(first, section="abstract"),),
+        chapters=(
+            Chapter(title=section, paragraphs=(claim(first, second), claim(second, evidence="e2"))),
+            Chapter(title=words(language)("report.outlook"), paragraphs=(note("outlook", "More will be known."),)),
+        ),
+        gaps=("Who pays [8]?",),
+        limits=("3 pages",),
+        run_line="Run 1, started 2026-01-01",
+    )
+
+
+def verify(report: Path, language: Language | None = None):
+    verifier = Verifier(words(language)) if language else Verifier()
+    return verifier.verify(report, report.with_name("paragraphs.jsonl"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sound_report_passes_in_every_language(tmp_path, language):
+    outcome = verify(ship(tmp_path, whole_report(language), language=language))
+    assert outcome.passed, outcome
+    assert outcome.report_passed
+    assert outcome.paragraphs_jsonl_cite_ids_passed
+    assert outcome.paragraph_end_citation_passed
+    assert (outcome.report.checked_paragraphs, outcome.report.markers, outcome.report.references) == (3, 4, 3)
+    assert outcome.report.language == language
+    assert outcome.paragraphs.verdicts == {"supported": 4}
+    assert words(language)("verification.passed") in outcome.in_words()
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+def test_line_endings_do_not_matter(tmp_path, ending):
+    report = ship(tmp_path, whole_report())
+    report.write_bytes(report.read_bytes().replace(b"\n", ending.encode()))
+    assert verify(report).passed
+
+
+def test_honest_report_about_nothing_passes(tmp_path):
+    nothing = Report(
+        title="Anything?",
+        abstract=(note("abstract", words("en")("nothing.report")),),
+        chapters=(Chapter(title="Costs", paragraphs=(note("Costs", words("en")("nothing.section")),)),),
+        run_line="Run 1",
+    )
+    outcome = verify(ship(tmp_path, nothing))
+    assert outcome.passed
+    assert outcome.report.checked_paragraphs == 0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_paragraph_without_marker_fails(tmp_path, language):
+    report = ship(tmp_path, whole_report(language), language=language)
+    heading = f"## {TEXTS[language][2]}\n\n"
+    text = report.read_text(encoding="utf-8").replace(heading, f"{heading}{TEXTS[language][0]}\n\n")
+    report.write_text(text, encoding="utf-8")
+    outcome = verify(report)
+    assert not outcome.passed
+    assert not outcome.paragraph_end_citation_passed
+    assert outcome.paragraph_without_citation_count == 1
+    assert TEXTS[language][0] in outcome.in_words()
+
+
+@pytest.mark.parametrize(
+    "smuggled",
+    [
+        "- The plant is unsafe.",
+        "> The plant is unsafe.",
+        "**The plant is unsafe.**",
+        "1. The plant is unsafe.",
+        "The plant is unsafe. [1] And it leaks.",
+        "The plant is unsafe, see `x[1]`",
+        r"The plant is unsafe. \[1\]",
+        "## Annex\n\nThe plant is unsafe.",
+    ],
+)
+def test_claim_in_other_clothes_still_needs_a_marker(tmp_path, smuggled):
+    report = ship(tmp_path, whole_report())
+    text = report.read_text(encoding="utf-8").replace("## References", f"## More\n\n{smuggled}\n\n## References")
+    report.write_text(text, encoding="utf-8")
+    assert verify(report).paragraph_without_citation_count == 1
+    report.write_text(f"{text}\n\n## More\n\n{smuggled}\n", encoding="utf-8")
+    assert verify(report).paragraph_without_citation_count == 2
+
+
+def test_listed_claim_is_checked_even_where_claims_are_exempt(tmp_path):
+    plain = whole_report()
+    outlook = Chapter(title="Outlook", paragraphs=(claim("The plant will close."),))
+    report = ship(tmp_path, plain.model_copy(update={"chapters": (*plain.chapters[:1], outlook)}))
+    assert verify(report).passed
+    text = report.read_text(encoding="utf-8").replace("The plant will close. [1]", "The plant will close.")
+    report.write_text(text, encoding="utf-8")
+    assert verify(report).paragraph_without_citation_count == 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "| Part | Cost |\n| --- | --- |\n| Tank | 5 [1] |",
+        "![Figure 1](data:image/png;base64,AAAA)",
+        "*Figure 1: costs by year*",
+        "图1：各年投资",
+        "**Key figures**",
+        "### Part one",
+        "<!-- made by hand -->",
+        "```\nx[99] = 1\n```",
+    ],
+)
+def test_tables_captions_and_headings_need_no_marker(tmp_path, block):
+    report = ship(tmp_path, whole_report())
+    text = report.read_text(encoding="utf-8").replace("## References", f"## More\n\n{block}\n\n## References")
+    report.write_text(text, encoding="utf-8")
+    outcome = verify(report)
+    assert outcome.paragraph_without_citation_count == 0
+    if "x[99]" not in block:
+        assert outcome.passed, outcome.report
+
+
+def test_marker_in_a_table_must_resolve(tmp_path):
+    report = ship(tmp_path, whole_report())
+    table = "| Part | Cost |\n| --- | --- |\n| Tank | 5 [12] |"
+    text = report.read_text(encoding="utf-8").replace("## References", f"## More\n\n{table}\n\n## References")
+    report.write_text(text, encoding="utf-8")
+    outcome = verify(report)
+    assert not outcome.report_passed
+    assert outcome.report.unresolved_markers == (12,)
+    assert "[12]" in outcome.in_words()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "value"),
+    [
+        ("euros. [1]", "euros. [9]", "unresolved_markers", (9,)),
+        ("2024. [2]", "2024. [3]", "markers_of_uncited_sources", (3,)),
+        ("2024. [2]", "2024. [1]", "unused_references", (2,)),
+        ("\n[2] Title", "\n[4] Title", "references_are_numbered", False),
+        ("\n[2] Title", "\n[1] Title", "references_are_numbered", False),
+        (
+            "[3] Title [d3] - part 1 - a/d3.pdf",
+            "[3] Title of nothing",
+            "malformed_references",
+            ("[3] Title of nothing",),
+        ),
+    ],
+)
+def test_broken_references_fail(tmp_path, old, new, field, value):
+    report = ship(tmp_path, whole_report())
+    text = report.read_text(encoding="utf-8")
+    assert old in text
+    report.write_text(text.replace(old, new), encoding="utf-8")
+    outcome = verify(report)
+    assert not outcome.report_passed
+    assert getattr(outcome.report, field) == value
+    assert words("en")("verification.problems") in outcome.in_words()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As shown in [3] the plant cost 5 million.",
+        "The plant cost 5 million.[12]",
+        "See https://example.org/a[3]b and https://[2001:db8::1]/x for the cost.",
+        "The matrix a[3] is small.",
+        "The [4](https://example.org) plant is new.",
+        "一种方法[3]的成本较低。",
+        "A line\u2028separator and a\x0cform feed [5] are letters.",
+    ],
+)
+def test_brackets_in_a_sentence_are_its_own_words(tmp_path, text):
+    plain = whole_report()
+    chapter = Chapter(title="Costs", paragraphs=(claim(text, "It opened in 2024."), claim(text, evidence="e2")))
+    report = ship(tmp_path, plain.model_copy(update={"chapters": (chapter,)}))
+    outcome = verify(report)
+    assert outcome.passed, outcome.report
+    assert outcome.report.markers == 4
+    bare = report.read_text(encoding="utf-8").replace(f"{text} [2]", text)
+    report.write_text(bare, encoding="utf-8")
+    assert verify(report).paragraph_without_citation_count == 1
+
+
+def test_missing_files_fail_clearly(tmp_path):
+    outcome = verify(tmp_path / "report.md")
+    assert not outcome.passed
+    assert (outcome.report.problem, outcome.paragraphs.problem) == ("missing", "missing")
+    assert "report.md" in outcome.in_words()
+    assert "缺少文件" in verify(tmp_path / "report.md", "zh-Hans").in_words()
+
+
+def test_unreadable_and_empty_files_fail_clearly(tmp_path):
+    report = ship(tmp_path, whole_report())
+    report.write_bytes(b"\xff\xfe\x00broken")
+    assert verify(report).report.problem == "unreadable"
+    report.write_text("\n\n", encoding="utf-8")
+    assert verify(report).report.problem == "empty"
+    (tmp_path / "paragraphs.jsonl").write_text('{"id": "p1"}\nnot json\n', encoding="utf-8")
+    listed = Verifier().verify_paragraphs_jsonl(tmp_path / "paragraphs.jsonl")
+    assert not listed.paragraphs_jsonl_cite_ids_passed
+    assert listed.broken_lines == ("paragraphs.jsonl:1", "paragraphs.jsonl:2")
+
+
+def test_claim_without_ids_or_with_unknown_ones_fails(tmp_path):
+    report = ship(tmp_path, whole_report())
+    (tmp_path / "evidence.jsonl").write_text('{"id": "e2", "document": "d2"}\n', encoding="utf-8")
+    listed = verify(report).paragraphs
+    assert (listed.paragraphs_jsonl_cite_ids_passed, listed.unknown_ids) == (False, ("e1",))
+    path = tmp_path / "paragraphs.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace('"cite_ids": ["e2"]', '"cite_ids": []'), encoding="utf-8")
+    assert verify(report).paragraphs.uncited_claims == ("p3",)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_name_every_sentence_with_verdict_source_and_place(tmp_path, language):
+    first, second, section = TEXTS[language]
+    doubtful = Sentence(text=second, evidence=("e1",), verdict=Verdict(kind="contradicted", reason="number: 5|6"))
+    judged = Sentence(text="x " * 300, evidence=("e1",), verdict=Verdict(kind="not_checked", reason="a judge's words"))
+    mixed = Paragraph(section=section, sentences=(doubtful, judged))
+    plain = whole_report(language)
+    chapters = (*plain.chapters, Chapter(title="More", paragraphs=(mixed,)))
+    report = ship(tmp_path, plain.model_copy(update={"chapters": chapters}), language=language)
+    dropped = (Sentence(text="This was invented."),)
+    outcome = Verifier().verify(report, report.with_name("paragraphs.jsonl"), dropped=dropped)
+    text, say = outcome.in_words(), words(language)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + 6
+    assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
+    assert f"| {first} | {say('verification.supported')}" in text
+    assert "| [1] | p. 4" in text
+    assert "3–40 | `e1` |" in text
+    assert say("verification.reason_number") in text
+    assert "a judge's words" in text
+    assert "- This was invented." in text
+    assert len(text.splitlines()) < 60
+    assert "sentences" not in outcome.to_json()["paragraphs"]
+
+
+def test_report_alone_is_checked_without_its_proofs(tmp_path):
+    report = ship(tmp_path, whole_report())
+    (tmp_path / "paragraphs.jsonl").unlink()
+    assert Verifier().verify_report(report).report_passed
