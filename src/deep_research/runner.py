@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from deep_research.errors import UsageError
 from deep_research.events import OnEvent
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor, Result
 from deep_research.pipeline.runtime import OnQuestion, answer_needed
+from deep_research.reasoning.clarifier import usable_question
 from deep_research.request import Budget, Depth, ResearchRequest
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
@@ -102,7 +102,7 @@ def code_version() -> str:
 def request_from(settings: Settings, question: str) -> ResearchRequest:
     """Return the request that settings and a question make."""
     return ResearchRequest(
-        question=question,
+        question=usable_question(question),
         docs="" if settings.docs is None else str(settings.docs),
         language=settings.language,
         length=settings.length,
@@ -117,13 +117,14 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 async def _run(
     graph: DeepResearchGraph, request: ResearchRequest, *, on_event: OnEvent | None, on_question: OnQuestion | None
 ) -> Result:
-    if not request.question.strip():
-        raise UsageError("The question is empty: give one.")
     processor = graph.processor()
-    row = await processor.process(request, on_event=on_event, on_question=on_question)
-    if row.status == "waiting":
-        raise answer_needed(row)
-    return await processor.result(row)
+    try:
+        row = await processor.process(request, on_event=on_event, on_question=on_question)
+        if row.status == "waiting":
+            raise answer_needed(row)
+        return await processor.result(row)
+    finally:
+        await processor.parts.close()
 
 
 def _plain_question(ask: OnClarifyQuestion) -> OnQuestion:

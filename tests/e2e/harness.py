@@ -38,6 +38,8 @@ class User:
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
+    question: str = QUESTION
+    world: tuple[str, ...] = ("quick",)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +92,7 @@ class User:
         return finish(self.start(*arguments, before=before, in_child=in_child, **extra))
 
     def ask(self, wiring: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
-        return self.run("ask", QUESTION, "--wiring", f"worlds:{wiring}", *arguments, **extra)
+        return self.run("ask", self.question, "--wiring", f"worlds:{wiring}", *arguments, **extra)
 
     def with_store(self, work: Callable[[SqliteStore], Awaitable[Result]]) -> Result:
         async def run() -> Result:

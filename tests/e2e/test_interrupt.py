@@ -52,9 +52,7 @@ def stories(undisturbed: User, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_one_signal_stops_cleanly_and_a_resume_repeats_no_call(
-    stories: dict[str, "Future[None]"], number: str
-) -> None:
+def test_one_signal_stops_cleanly_and_a_resume_repeats_no_call(stories: dict[str, "Future[None]"], number: str) -> None:
     stories[number].result()
 
 

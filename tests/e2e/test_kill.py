@@ -7,16 +7,23 @@ from pathlib import Path
 import pytest
 
 from deep_research.pipeline.stage import Stage
-from tests.e2e.harness import User, assert_told_once, keys_but_status
+from tests.e2e.harness import QUESTION, User, assert_told_once, keys_but_status
 
 EVEN_POINTS = 18
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
-    user = User(tmp_path_factory.mktemp("undisturbed"))
-    finished = user.ask("quick")
+DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
+# A scripted model and web, and the real thing: research over real documents without a model.
+WORLDS = {"quick": ("quick",), "documents": ("documents", "--docs", str(DOCUMENTS))}
+QUESTIONS = {"quick": QUESTION, "documents": "How much did the Halden Bay heat pump retrofit cost?"}
+
+
+@pytest.fixture(scope="module", params=sorted(WORLDS))
+def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> User:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    user = User(folder, question=QUESTIONS[request.param], world=WORLDS[request.param])
+    finished = user.ask(*user.world)
     assert finished.returncode == 0, finished.stderr
     return user
 
@@ -36,7 +43,7 @@ def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp
     points = choose_points(undisturbed)
 
     def try_point(number: int) -> tuple[int, set[str], str]:
-        user = User(tmp_path / f"point-{number}")
+        user = User(tmp_path / f"point-{number}", question=undisturbed.question)
         return _kill_and_resume(user, undisturbed, *points[number])
 
     with ThreadPoolExecutor(2) as pool:
@@ -49,7 +56,7 @@ def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp
 
 
 def _kill_and_resume(user: User, undisturbed: User, at: int, fault: str) -> tuple[int, set[str], str]:
-    first = user.ask("quick", TEST_KILL_AT=str(at), TEST_FAULT=fault)
+    first = user.ask(*undisturbed.world, TEST_KILL_AT=str(at), TEST_FAULT=fault)
     if first.returncode == 0:
         return 0, set(), ""
     assert first.returncode == -signal.SIGKILL, first.stderr

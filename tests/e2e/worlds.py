@@ -8,14 +8,18 @@ from typing import cast
 
 from deep_research.errors import CallFailed, NetworkError
 from deep_research.events import RunEvent
+from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.pipeline.parts import Parts
+from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
+from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import Claim, NewEvent
 from deep_research.testing.faults import Fault, FaultyStore
 from deep_research.testing.model import ActPrice, CallLog
 from deep_research.testing.reasoner import ScriptedReasoner
 from deep_research.testing.web import MemoryFetcher, StaticSearch
 from deep_research.testing.world import World
+from deep_research.wiring import build as build_real
 
 
 def _log() -> CallLog:
@@ -24,7 +28,10 @@ def _log() -> CallLog:
 
 def quick(settings: Settings) -> Parts:
     """Every call answers at once; the store dies at write TEST_KILL_AT, if that is set."""
-    parts = World(log=_log(), pages=8).parts(settings)
+    return _dying(World(log=_log(), pages=8).parts(settings))
+
+
+def _dying(parts: Parts) -> Parts:
     at, fault = int(os.environ.get("TEST_KILL_AT", "0")), os.environ.get("TEST_FAULT", "kill_before")
     return replace(parts, open_store=lambda: _Counted(parts.open_store(), at=at, fault=cast("Fault", fault)))
 
@@ -46,6 +53,39 @@ class _Counted(FaultyStore):
     def _note(self, line: str) -> None:
         with Path(os.environ["TEST_CALL_LOG"]).with_name("writes").open("a") as file:
             file.write(line + "\n")
+
+
+def documents(settings: Settings) -> Parts:
+    """Research over real documents without a model, its searches and fetches logged; dies like `quick`."""
+    parts, log = build_real(settings), _log()
+    assert parts.fetcher is not None
+    return _dying(
+        replace(
+            parts,
+            engines=tuple(_LoggedSearch(engine, log) for engine in parts.engines),
+            fetcher=_LoggedFetcher(parts.fetcher, log),
+        )
+    )
+
+
+class _LoggedSearch:
+    def __init__(self, engine: SearchEngine, log: CallLog) -> None:
+        self._engine, self._log = engine, log
+        self.name, self.timeout_s = engine.name, engine.timeout_s
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        self._log.write("begin", "search", query.query)
+        return await self._engine.search(query, limit=limit)
+
+
+class _LoggedFetcher:
+    def __init__(self, fetcher: Fetcher, log: CallLog) -> None:
+        self._fetcher, self._log = fetcher, log
+        self.timeout_s = fetcher.timeout_s
+
+    async def fetch(self, address: str) -> Fetched:
+        self._log.write("begin", "fetch", address)
+        return await self._fetcher.fetch(address)
 
 
 def slow(settings: Settings) -> Parts:

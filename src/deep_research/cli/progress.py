@@ -25,7 +25,11 @@ class Display(Protocol):
         ...
 
     def pause(self) -> None:
-        """Leave the terminal to a question."""
+        """Leave the terminal to a question; the next event takes it back."""
+        ...
+
+    def close(self) -> None:
+        """Show nothing from now on."""
         ...
 
 
@@ -36,6 +40,9 @@ class Silent:
         """Show nothing."""
 
     def pause(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
         """Do nothing."""
 
 
@@ -54,6 +61,9 @@ class Lines:
 
     def pause(self) -> None:
         """Do nothing: lines do not hold the terminal."""
+
+    def close(self) -> None:
+        """Do nothing: the last lines may still be told."""
 
     def _line(self, event: RunEvent) -> str:
         if event.kind == "progress" and event.data["status"] == "started":
@@ -105,9 +115,12 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
         self._sources: set[str] = set()
         self._evidence = 0
+        self._is_closed = False
 
     def show(self, event: RunEvent) -> None:
         """Move the bar the event is about."""
+        if self._is_closed:
+            return
         self._progress.start()
         data = event.data
         if event.kind == "progress":
@@ -128,6 +141,11 @@ class Bars:
 
     def pause(self) -> None:
         """Stop drawing; the next event starts it again."""
+        self._progress.stop()
+
+    def close(self) -> None:
+        """Stop drawing for good."""
+        self._is_closed = True
         self._progress.stop()
 
     def _stage(self, step: str, status: str) -> None:
@@ -173,4 +191,4 @@ def display(said: Words, *, is_quiet: bool) -> Iterator[Display]:
     try:
         yield shown
     finally:
-        shown.pause()
+        shown.close()

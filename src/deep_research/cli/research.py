@@ -14,12 +14,13 @@ from typing import Any, TextIO
 import typer
 
 from deep_research.cli.progress import Display, display
-from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
+from deep_research.errors import AnswerNeeded, CannotWrite, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
+from deep_research.reasoning.clarifier import usable_question
 from deep_research.runner import code_version, request_from
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
@@ -80,9 +81,7 @@ def _given(question: str | None) -> str:
         question = str(typer.prompt("Question / 问题", err=True))
     elif question is None or question == "-":
         question = sys.stdin.read()
-    if not question.strip():
-        raise InputError('The question is empty: give one, for example deep-research "What does …?"')
-    return question
+    return usable_question(question)
 
 
 def _processor(settings: Settings, wiring: str) -> DeepResearchProcessor:
@@ -129,7 +128,13 @@ def _stay(
                 raise RunInterrupted(f"{said('shell.interrupted', run=row.id[:8])} {hint}") from stop
         return await _print_outcome(processor, row, said, output)
 
-    return asyncio.run(drive())
+    async def drive_and_close() -> int:
+        try:
+            return await drive()
+        finally:
+            await processor.parts.close()
+
+    return asyncio.run(drive_and_close())
 
 
 async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Words, output: Output) -> int:
@@ -138,8 +143,8 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
         if output.as_json:
             print(canonical_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending}))
         hint = said("shell.answer_hint", command=f'deep-research runs answer {row.id[:8]} "…"')
-        question = str((row.pending or {}).get("question", ""))
-        raise AnswerNeeded(" ".join(part for part in (said("shell.waiting", run=row.id[:8]), question, hint) if part))
+        asked = "\n".join(_question_lines(row.pending or {}, said))
+        raise AnswerNeeded(f"{said('shell.waiting', run=row.id[:8])}\n{asked}\n{hint}")
     result = await processor.result(row)
     if output.as_json:
         shown = {
@@ -229,13 +234,21 @@ def _asker(shown: Display, said: Words) -> OnQuestion | None:
 
 def _ask_in_terminal(pending: JsonObject, said: Words) -> str:
     """Put one question: numbered options, free text allowed, Enter takes the first."""
+    lines = _question_lines(pending, said)
+    typer.echo("\n" + "\n".join(lines), err=True)
+    return str(typer.prompt(">", default="1" if len(lines) > 1 else "", show_default=False, err=True)).strip()
+
+
+def _question_lines(pending: JsonObject, said: Words) -> list[str]:
+    """Return the question and its numbered options; a plan that waits for approval shows its sections."""
+    if pending.get("kind") == "plan-approval":
+        plan = pending["plan"] if isinstance(pending["plan"], dict) else {}
+        sections = plan.get("sections")
+        titles = [str(one["title"]) for one in sections if isinstance(one, dict)] if isinstance(sections, list) else []
+        return ["\n".join((said("shell.approve"), *(f"  - {title}" for title in titles)))]
     options = pending.get("options")
-    names = [str(option) for option in options] if isinstance(options, list) else []
-    typer.echo("\n" + (str(pending.get("question") or "") or said("shell.approve")), err=True)
-    for number, name in enumerate(names, start=1):
-        typer.echo(f"  {number}. {name}", err=True)
-    given = str(typer.prompt(">", default="1" if names else "", show_default=False, err=True)).strip()
-    return names[int(given) - 1] if given.isdigit() and 0 < int(given) <= len(names) else given
+    names = options if isinstance(options, list) else []
+    return [str(pending.get("question", "")), *(f"  {number}. {name}" for number, name in enumerate(names, start=1))]
 
 
 @contextmanager
@@ -248,7 +261,7 @@ def _signals(runtime: AgentRuntime, shown: Display, said: Words) -> Iterator[Non
         if asked:
             os._exit(130)  # Everything finished is in the store already; threads may be in the middle of a call.
         asked = True
-        shown.pause()
+        shown.close()
         typer.echo(said("shell.stopping"), err=True)
         runtime.interrupt()
 

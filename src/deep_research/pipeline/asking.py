@@ -8,9 +8,13 @@ from deep_research.value import Json
 
 
 async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
-    """Answer the question that a run waits for; the first answer stands."""
+    """Answer the question that a run waits for, in words or by an option's number; the first answer stands."""
     if row.status != "waiting" or row.pending is None:
         raise UsageError(f"Run {row.id} does not wait for an answer; it is {row.status}.")
+    options = row.pending.get("options")
+    if isinstance(answer, str) and isinstance(options, list) and answer.strip().isdecimal():
+        number = int(answer)
+        answer = options[number - 1] if 0 < number <= len(options) else answer
     if not await store.put_answer(row.id, str(row.pending["scope"]), answer):
         raise UsageError(f"Run {row.id} was answered before; go on with: deep-research runs resume {row.id}")
 

@@ -2,13 +2,12 @@
 
 from deep_research.errors import ClarificationFailed
 from deep_research.pipeline.context import Ports
+from deep_research.reasoning.topic_folding import is_no_preference
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Inquiry
 from deep_research.request import ReportLength
 from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
-# Answers that mean "do not ask, begin" (SPEC I4); compared in lower case without surrounding punctuation.
-START_NOW = frozenset({"start now", "just start", "start", "直接开始研究", "直接開始研究", "直接开始", "直接開始"})
 
 
 async def assess(inquiry: Inquiry, *, ports: Ports) -> Assessment:
@@ -32,17 +31,12 @@ def may_ask(inquiry: Inquiry) -> bool:
     """Say whether the asker may be asked once more."""
     if inquiry.clarify == "off" or len(inquiry.exchanges) >= MAX_CLARIFICATION_ROUNDS:
         return False
-    return not any(wants_to_start(exchange.answer) for exchange in inquiry.exchanges)
-
-
-def wants_to_start(answer: str) -> bool:
-    """Say whether an answer refuses to answer and wants the research to begin."""
-    return answer.strip().strip(".!。！\"'“”").strip().lower() in START_NOW
+    return not any(is_no_preference(exchange.answer) for exchange in inquiry.exchanges)
 
 
 def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength = "standard") -> Brief:
     """Return the question as it will be researched; what was inferred is listed as an assumption."""
-    answers = [exchange.answer for exchange in inquiry.exchanges if not wants_to_start(exchange.answer)]
+    answers = [exchange.answer for exchange in inquiry.exchanges if not is_no_preference(exchange.answer)]
     question = assessment.refined_query or " — ".join([inquiry.question, *answers])
     return Brief(
         question=question,
@@ -68,7 +62,7 @@ async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports:
 
 def exchange_from(question: str, answer: str, *, is_strict: bool) -> Exchange:
     """Return the asker's answer; in strict mode an empty one ends the run."""
-    if is_strict and (not answer.strip() or wants_to_start(answer)):
+    if is_strict and is_no_preference(answer):
         raise ClarificationFailed(
             "The question was not answered, and clarify is strict: answer it, or use --clarify auto."
         )

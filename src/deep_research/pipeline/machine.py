@@ -23,7 +23,7 @@ from deep_research.pipeline.reflect import compress, reflect
 from deep_research.pipeline.reporter import ReportGenerator
 from deep_research.pipeline.search_executor import SearchExecutor
 from deep_research.pipeline.state import Update
-from deep_research.pipeline.verify import verify
+from deep_research.pipeline.verify import Checked, verify
 from deep_research.pipeline.write import write
 from deep_research.reasoning.values import Brief, Exchange, Inquiry, Reading, SectionPlan
 from deep_research.report.paragraph import Paragraph
@@ -144,12 +144,13 @@ class StateMachine:
 
     async def _stage_write(self, state: RunState) -> Update | bool:
         findings = await findings_from(state.input, ports=state.ports)
-        checked = await state.ports.load_all(Paragraph, state.input["checked"])
-        written = await write(findings, checked, state.input, reporter=self.reporter, ports=state.ports)
+        checked = await state.ports.load(Checked, state.input["checked"])
+        written = await write(findings, checked.paragraphs, state.input, reporter=self.reporter, ports=state.ports)
         return {"final_report": written}
 
     async def _stage_audit(self, state: RunState) -> Update | bool:
-        return {"is_verified": await audit(ports=state.ports)}
+        checked = await state.ports.load(Checked, state.input["checked"])
+        return {"is_verified": await audit(checked, language=state.input["language"], ports=state.ports)}
 
     async def _stage_cache(self, state: RunState) -> Update | bool:
         await cache(ports=state.ports)

@@ -40,3 +40,8 @@ class Parts:
     heartbeat_s: float = 1.0
     confirm_above_usd: float = 1.0
     tracing: bool = False
+
+    async def close(self) -> None:
+        """Let go of what outlives a run."""
+        if self.corpus is not None:
+            await self.corpus.close()

@@ -1,5 +1,6 @@
 """`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +26,25 @@ class WrittenReport:
     paragraphs: list[Paragraph]
     citations: Citations
     evidence: list[Evidence]
+    places: dict[str, str]
+
+    def proof(self, piece: Evidence) -> JsonObject:
+        """Return a line of `evidence.jsonl` (SPEC W2)."""
+        address = next(source.address for source in self.citations.cited if source.document == piece.document)
+        return piece.to_json() | {"source": address, "place": self.places.get(piece.id, "")}
 
 
 class ReportGenerator:
     """Assembles the report; the words are the reasoner's or the sources', the order and the numbers are ours."""
 
     async def write_final_report(
-        self, findings: Findings, body: list[Paragraph], conclusion: Conclusion, state: dict[str, Any], *, ports: Ports
+        self,
+        findings: Findings,
+        body: Sequence[Paragraph],
+        conclusion: Conclusion,
+        state: dict[str, Any],
+        *,
+        ports: Ports,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         said = words(findings.brief.language)
@@ -39,16 +52,16 @@ class ReportGenerator:
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await ports.store.get_evidence(ports.run.row.id, cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        sources = await _sources(evidence, said, ports=ports)
+        sources, places = await _sources(evidence, said, ports=ports)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         report = report.model_copy(update={"limits": (*report.limits, *_foreign(citations, said))})
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
-        return WrittenReport(report.title, text, report.paragraphs, citations, evidence)
+        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places)
 
     def _report(
         self,
         findings: Findings,
-        body: list[Paragraph],
+        body: Sequence[Paragraph],
         conclusion: Conclusion,
         state: dict[str, Any],
         said: Words,
@@ -98,27 +111,30 @@ class ReportGenerator:
             for number, paragraph in enumerate(written.paragraphs, start=1)
         ]
         await folder.write("paragraphs.jsonl", _json_lines(lines))
-        await folder.write("evidence.jsonl", _json_lines([piece.to_json() for piece in written.evidence]))
+        await folder.write("evidence.jsonl", _json_lines([written.proof(piece) for piece in written.evidence]))
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("report.md", written.text)
 
 
-async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> list[Source]:
-    """Return everything that was read, by its first address, with the places that are cited."""
+async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple[list[Source], dict[str, str]]:
+    """Return everything that was read, by its first address, and where in it each cited passage stands."""
     addresses = await ports.store.list_addresses(ports.run.row.id)
     first: dict[str, str] = {}
     for address, document in addresses.items():
         first.setdefault(document, address)
-    sources = []
+    sources: list[Source] = []
+    places: dict[str, str] = {}
     for id_, address in first.items():
         read = await ports.store.get_document(id_)
-        spans = sorted((piece.start, piece.end) for piece in cited if piece.document == id_)
-        found = (place_of(read.places, start, end, text=read.text) for start, end in spans)
-        places = dict.fromkeys(said(f"place.{place.kind}", label=place.label) for place in found if place is not None)
-        sources.append(
-            Source(document=id_, title=read.title, address=address, places=tuple(places), language=read.language)
-        )
-    return sources
+        own: dict[str, str] = {}
+        for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
+            place = place_of(read.places, piece.start, piece.end, text=read.text)
+            if place is not None:
+                own[piece.id] = said(f"place.{place.kind}", label=place.label)
+        places |= own
+        named = tuple(dict.fromkeys(own.values()))
+        sources.append(Source(document=id_, title=read.title, address=address, places=named, language=read.language))
+    return sources, places
 
 
 def _foreign(citations: Citations, said: Words) -> list[str]:

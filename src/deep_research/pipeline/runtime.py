@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     AnswerNeeded,
     CallFailed,
     DeepResearchError,
     ErrorClassifier,
-    InputError,
     RunCancelled,
     RunInterrupted,
     RunTaken,
@@ -240,8 +240,7 @@ class AgentRuntime:
         emit = Emitter(context.streaming, "index")
         await emit("progress", {"step": "index", "status": "started"})
         survey = await self._parts.corpus.refresh()
-        if not survey.indexed:
-            raise InputError(f"There is no document to read in {context.row.request.docs}: put some there.")
+        require_documents(survey, Path(context.row.request.docs))
         skipped = [Gap(kind="page", scope="index", subject=one.address, reason=one.reason) for one in survey.skipped]
         for gap in skipped:
             await emit("error", {"message": gap.in_words, "step": "index"})

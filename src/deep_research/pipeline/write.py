@@ -1,5 +1,6 @@
 """Write: abstract and conclusion from the reasoner, then the report file and its proofs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from deep_research.pipeline.context import Ports
@@ -12,7 +13,7 @@ from deep_research.value import canonical_json
 
 
 async def write(
-    findings: Findings, body: list[Paragraph], state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
+    findings: Findings, body: Sequence[Paragraph], state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
 ) -> str:
     """Write the report; return the content id of what the run's row will keep of it."""
     draft = Draft(
@@ -24,12 +25,9 @@ async def write(
         gaps=tuple(unanswered(state.get("outcomes", []))),
     )
     conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
-    checked = conclusion.model_copy(
-        update={
-            "abstract": tuple(await verify(list(conclusion.abstract), ports=ports.at("abstract"))),
-            "conclusion": tuple(await verify(list(conclusion.conclusion), ports=ports.at("conclusion"))),
-        }
-    )
+    abstract = await verify(conclusion.abstract, ports=ports.at("abstract"))
+    closing = await verify(conclusion.conclusion, ports=ports.at("conclusion"))
+    checked = conclusion.model_copy(update={"abstract": abstract.paragraphs, "conclusion": closing.paragraphs})
     written = await reporter.write_final_report(findings, body, checked, state, ports=ports)
     await reporter.write_files(written, ports=ports)
     report = await ports.store.put_blob(ports.run.claim, written.text.encode())

@@ -85,15 +85,17 @@ class _Judged(NamedTuple):
     has_goal: bool
 
 
-def assess(inquiry: Inquiry) -> Assessment:
+def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     """Judge from signals alone whether a question can be researched as it stands.
 
     Where the next action is to ask, `task` and `assumptions` say what research starts from if nobody answers.
+    `states_focus` is False for a reasoner that takes its sections from the documents instead of inferred focuses.
     """
     say = words(inquiry.language)
     judged = _judge(inquiry, say)
     doubt, has_goal = judged.doubt, judged.has_goal
     inferred = filled_up(judged.reading.stated, len(inquiry.focus))
+    stated = focus_names(inferred, say) if states_focus else ()
     focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), say))
     topic = _shown(judged.reading.subject or judged.text)
     goal = judged.text if has_goal else say("clarify.goal_overview", topic=topic)
@@ -112,7 +114,7 @@ def assess(inquiry: Inquiry) -> Assessment:
         clarification=ask(doubt, say) if asks and doubt else None,
         reasoning=reason_for(doubt, say, has_goal=has_goal, is_left_open=doubt is not None and not asks),
         refined_query=judged.text,
-        assumptions=(*judged.assumptions, *_assumed(judged, topic, focus_names(inferred, say), say)),
+        assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, say)),
     )
 
 

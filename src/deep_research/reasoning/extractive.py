@@ -6,6 +6,7 @@ from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
 from deep_research.reasoning.aspects import aspects, lens_of, search_words, title_of
+from deep_research.reasoning.clarifier import assess
 from deep_research.reasoning.relevance import CJK_CHARACTER, surface_words, terms_of, weigh
 from deep_research.reasoning.selection import candidates, choose, grouped, trimmed
 from deep_research.reasoning.values import (
@@ -29,7 +30,6 @@ from deep_research.reasoning.values import (
     SectionWork,
     Support,
     Synthesis,
-    TaskBrief,
 )
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import ReportLength
@@ -59,9 +59,8 @@ class ExtractiveReasoner:
         self._corpus = corpus
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
-        """Take the question as it stands."""
-        task = TaskBrief(goal=inquiry.question, research_focus=inquiry.focus)
-        return Assessment(next_action="START_RESEARCH", confidence=0.7, task=task)
+        """Judge the question by its signals."""
+        return assess(inquiry, states_focus=False)
 
     async def plan(self, brief: Brief) -> Plan:
         """Make a section of each side of the question that the documents have something on."""

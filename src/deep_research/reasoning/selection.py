@@ -10,6 +10,7 @@ from deep_research.reasoning.relevance import Weights
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import line_kind, split_sentences
+from deep_research.verify.trimming import possible_cuts
 
 _ENGLISH_WORDS = range(7, 61)
 _CHINESE_CHARACTERS = range(14, 181)
@@ -113,8 +114,13 @@ def stands_alone(sentence: str) -> bool:
 
 
 def trimmed(sentence: str) -> str:
-    """Return the sentence as the report quotes it."""
-    return " ".join(sentence.split())
+    """Return the sentence as the report quotes it: without a leading connective, bare citations and line breaks."""
+    kept, starts_anew = sentence, False
+    for cut in reversed(possible_cuts(sentence)):
+        kept = kept[: cut.start] + kept[cut.end :]
+        starts_anew = starts_anew or cut.is_connective
+    kept = " ".join(kept.split())
+    return kept[:1].upper() + kept[1:] if starts_anew else kept
 
 
 def repeats(one: str, other: str) -> bool:

@@ -64,7 +64,7 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
 def _sentence(sentence: Sentence, number_of: Cite, gap: str) -> str:
     numbers = sorted({number_of(id_) for id_ in sentence.evidence})
     markers = "".join(f"[{number}]" for number in numbers)
-    return f"{sentence.text}{gap if markers else ''}{markers}"
+    return f"{_one_line(sentence.text)}{gap if markers else ''}{markers}"
 
 
 def _references(citations: Citations, words: Words) -> list[str]:
@@ -84,9 +84,14 @@ def _listed(sources: Sequence[Source], first: int) -> str:
     for number, source in enumerate(sources, start=first):
         named = [*source.places[:_MAX_PLACES], *(["…"] if len(source.places) > _MAX_PLACES else [])]
         places = f" ({', '.join(named)})" if named else ""
-        lines.append(f"[{number}] {source.title} - {source.address}{places}")
+        lines.append(f"[{number}] {_one_line(source.title)} - {source.address}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.
     return "  \n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    """Return the text without line breaks, which would begin a new block."""
+    return " ".join(text.split())
 
 
 def _bullets(items: Sequence[str]) -> str:

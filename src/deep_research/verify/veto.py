@@ -25,7 +25,7 @@ _SPELLED = {
 }
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b|[零〇一二两三四五六七八九十]+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_NAME = re.compile(r"[A-Z][\w&'’-]*[\w](?:\s+[A-Z][\w&'’-]*[\w])*")
+_NAME = re.compile(r"(?<![\w(（-])[A-Z][\w&'’-]*[\w](?:\s+[A-Z][\w&'’-]*[\w])*")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
@@ -123,9 +123,9 @@ def _unknown_name(text: str, passages: Sequence[Evidence]) -> str:
             continue
         begins = not text[: match.start()].strip(" \"'“‘(")
         for part in parts[1:] if begins else parts:
-            if part.isupper() and part in initials:
+            if part.removesuffix("s").isupper() and part.removesuffix("s") in initials:
                 continue
-            letters = [word.lower() for word in _LATIN_WORD.findall(part)]
+            letters = [word.lower() for word in _LATIN_WORD.findall(part) if word[0].isupper()]
             if any(word[:_NAME_STEM] not in stems and word not in _UNNAMED for word in letters if len(word) > 1):
                 return part
     return ""

@@ -9,7 +9,8 @@ Corruption = Callable[[str, str], Iterator[tuple[str, str]]]
 _NEGATIONS = {
     " is ": " is not ", " was ": " was not ", " are ": " are not ", " were ": " were not ", " has ": " has not ",
     " had ": " had not ", " will ": " will not ", " can ": " cannot ", "完成": "未完成",
-    "达到": "未达到", "需要": "不需要", "超过": "未超过", "增加": "没有增加", "是": "不是", "批准": "未批准", "同意": "不同意", "可以": "不可以",
+    "达到": "未达到", "需要": "不需要", "超过": "未超过", "增加": "没有增加", "是": "不是",
+    "批准": "未批准", "同意": "不同意", "可以": "不可以",
 }  # fmt: skip
 _ANTONYMS = {
     "more": "less", "higher": "lower", "rose": "fell", "above": "below", "before": "after", "increase": "decrease",
@@ -39,16 +40,16 @@ _RESTRICTIONS_EN = (
     " (95% CI 3-5)", " [in mice]", " (see note: in mice)", " (in mice; Smith et al., 2020)", " (12)", " (up to 5%)",
 )  # fmt: skip
 _RESTRICTIONS_ZH = (
-    "（小鼠）", "（仅限老城区）", "（估算值）", "（美国）", "（未经审计）", "（US）", "（按2020年价格）", "（如获批准）",
-    "（不含利息）", "（见图3，仅限小鼠）", "（约）", "（2020年）", "（12）",
+    "（小鼠）", "（仅限老城区）", "（估算值）", "（美国）", "（未经审计）", "（US）", "（按2020年价格）",
+    "（如获批准）", "（不含利息）", "（见图3，仅限小鼠）", "（约）", "（2020年）", "（12）",
 )  # fmt: skip
 _ATTRIBUTIONS = (
     "The vendor claims that ", "According to the vendor, ", "In mice, ", "If approved, ", "In 2019, ", "Allegedly, ",
     "Otherwise, ", "For example, ", "In theory, ", "Until 2020, ", "Critics say that ", "It is not true that ",
 )  # fmt: skip
 _ATTRIBUTIONS_ZH = (
-    "厂商称，", "据厂商统计，", "按2020年口径统计，", "如果获得批准，", "在小鼠中，", "例如，", "有人认为", "理论上，", "否则，",
-    "并非",
+    "厂商称，", "据厂商统计，", "按2020年口径统计，", "如果获得批准，", "在小鼠中，", "例如，", "有人认为", "理论上，",
+    "否则，", "并非",
 )  # fmt: skip
 
 

@@ -88,7 +88,8 @@ def test_passage_that_was_cut_out_of_a_sentence_is_named(tmp_path):
 def test_changed_or_missing_documents_are_named(tmp_path):
     path = ship(tmp_path, ["Costs rose."])
     assert "does not hold the passage" in check_offsets(path, lambda _: TEXT.replace("rose", "fell"))[0]
-    assert "not in the store" in check_offsets(path, {}.__getitem__)[0]
+    nothing: dict[str, str] = {}
+    assert "not in the store" in check_offsets(path, nothing.__getitem__)[0]
     assert check_offsets(tmp_path / "elsewhere" / "paragraphs.jsonl", STORE.__getitem__) != []
 
 

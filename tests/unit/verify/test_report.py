@@ -298,7 +298,7 @@ def test_words_name_every_sentence_with_verdict_source_and_place(tmp_path, langu
     assert "a judge's words" in text
     assert "- This was invented." in text
     assert len(text.splitlines()) < 60
-    assert "sentences" not in outcome.to_json()["paragraphs"]
+    assert "sentences" not in outcome.paragraphs.to_json()
 
 
 def test_report_alone_is_checked_without_its_proofs(tmp_path):

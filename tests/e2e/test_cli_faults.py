@@ -1,0 +1,268 @@
+"""Bad input and bad times at the command line: one clear sentence, the right exit code, and nothing lost."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from deep_research.events import RunEvent
+from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish, keys_but_status
+
+pytestmark = pytest.mark.timeout(200)
+QUICK = ("--wiring", "worlds:quick")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
+    user = User(tmp_path_factory.mktemp("undisturbed"))
+    assert Lab(user).ask().status == "done"
+    return user
+
+
+def _assert_ends_like(user: User, undisturbed: User) -> None:
+    assert user.only_run().status == "done"
+    assert user.report() == undisturbed.report()
+    assert_told_once(user.events())
+    assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
+    paid_twice = len(user.logged("end")) - len(undisturbed.logged("end"))
+    assert paid_twice == 0, f"{paid_twice} finished calls were repeated"
+
+
+# What does not fit
+
+MISUSES: dict[str, tuple[int, str, tuple[str, ...], dict[str, str]]] = {
+    "unknown run": (64, "abcdef12", ("runs", "resume", "abcdef12"), {}),
+    "unknown run to show": (64, "abcdef12", ("runs", "show", "abcdef12"), {}),
+    "unknown run to cancel": (64, "abcdef12", ("runs", "cancel", "abcdef12"), {}),
+    "unknown run to answer": (64, "abcdef12", ("runs", "answer", "abcdef12", "yes"), {}),
+    "short name": (64, "4", ("runs", "show", "ab"), {}),
+    "unknown variable": (
+        64,
+        "DEEP_RESEARCH_MAX_ITERATIONS",
+        ("runs", "list"),
+        {"DEEP_RESEARCH_MAX_ITERATION": "3"},
+    ),
+    "bad value": (64, "max_iterations", ("ask", QUESTION, "--max-iterations", "99"), {}),
+    "bad budget": (64, "budget_usd", ("ask", QUESTION, "--budget-usd", "-1"), {}),
+    "unknown option": (64, "--no-such-option", ("ask", QUESTION, "--no-such-option"), {}),
+    "unknown command": (64, "fly", ("runs", "fly"), {}),
+    "unknown status": (64, "waiting", ("runs", "list", "--status", "asleep"), {}),
+    "unknown wiring": (64, "worlds:nowhere", ("ask", QUESTION, "--wiring", "worlds:nowhere"), {}),
+    "empty question": (65, "question", ("ask", "  ", *QUICK), {}),
+    "no question": (65, "question", ("ask", *QUICK), {}),
+    "no place for events": (73, "events", ("ask", QUESTION, *QUICK, "--events", "no/such/folder/events"), {}),
+}
+
+
+@pytest.fixture(scope="module")
+def misused(tmp_path_factory: pytest.TempPathFactory) -> "dict[str, subprocess.CompletedProcess[str]]":
+    user = User(tmp_path_factory.mktemp("misused"))
+    with ThreadPoolExecutor(2) as pool:
+        ended = pool.map(lambda case: user.run(*case[2], **case[3]), MISUSES.values())
+        return dict(zip(MISUSES, ended, strict=True))
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_misuse_is_explained(misused: "dict[str, subprocess.CompletedProcess[str]]", case: str) -> None:
+    code, named, _, _ = MISUSES[case]
+    sentence = assert_explained(misused[case], code)
+    assert named in sentence
+    assert misused[case].stdout == ""
+
+
+def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    user.home.mkdir()
+    with closing(sqlite3.connect(user.home / "store.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    before = (user.home / "store.db").read_bytes()
+    for arguments in (("runs", "list"), ("ask", QUESTION, *QUICK)):
+        assert "99" in assert_explained(user.run(*arguments), 64)
+    assert (user.home / "store.db").read_bytes() == before
+
+
+def test_a_question_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    process = subprocess.Popen(
+        [shutil.which("env") or "env", *_python(), b"ask", b"What is \xff\xfe in the report?", *QUICK],
+        cwd=user.folder,
+        env=user.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert_explained(finish(process), 65)
+
+
+def _python() -> list[str]:
+    import sys
+
+    return [sys.executable, "-m", "deep_research"]
+
+
+# Faults of the machine
+
+
+def test_a_run_survives_one_fault_after_another(undisturbed: User, tmp_path: Path) -> None:
+    user = User(tmp_path)
+    assert user.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL
+    run, paid = user.only_run().id, {row.key for row in user.calls() if row.state == "done"}
+    for fault, code in ((_locked, 75), (_corrupt, 70), (_folder_in_the_way, 73), (_read_only, 73)):
+        before, told = user.everything(), user.events()
+        with fault(user) as (prefix, named):
+            ended = user.run("runs", "resume", run, before=prefix, DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="0.3")
+            assert named in assert_explained(ended, code), fault.__name__
+        assert user.events()[: len(told)] == told, fault.__name__
+        assert {row.key for row in user.calls() if row.state == "done"} >= paid, fault.__name__
+        if code != 73:
+            assert {key: value for key, value in user.everything().items() if key != "runs"} == {
+                key: value for key, value in before.items() if key != "runs"
+            }
+    resumed = user.run("runs", "resume", run)
+    assert resumed.returncode == 0, resumed.stderr
+    _assert_ends_like(user, undisturbed)
+
+
+Fault = Iterator[tuple[tuple[str, ...], str]]
+
+
+@contextmanager
+def _locked(user: User) -> Fault:
+    with closing(sqlite3.connect(user.home / "store.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield (), "locked"
+
+
+@contextmanager
+def _corrupt(user: User) -> Fault:
+    with closing(sqlite3.connect(user.home / "store.db", isolation_level=None)) as connection:
+        (key, spend) = connection.execute("SELECT key, spend FROM journal WHERE number = 3").fetchone()
+        connection.execute("UPDATE journal SET spend = 'not json' WHERE key = ?", (key,))
+        yield (), key
+        connection.execute("UPDATE journal SET spend = ? WHERE key = ?", (spend, key))
+
+
+@contextmanager
+def _folder_in_the_way(user: User) -> Fault:
+    folder = Path(user.only_run().folder)
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.write_text("I was here first")
+    yield (), str(folder)
+    folder.unlink()
+    aside.rename(folder)
+
+
+@contextmanager
+def _read_only(user: User) -> Fault:
+    if os.geteuid() != 0:
+        user.home.chmod(0o555)
+        for file in user.home.iterdir():
+            file.chmod(0o444)
+        yield (), "store.db"
+        user.home.chmod(0o755)
+        for file in user.home.iterdir():
+            file.chmod(0o644)
+        return
+    mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    prefix = ("unshare", "--mount", "sh", "-c", mount, str(user.home))
+    if not shutil.which("unshare") or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("root can write anywhere, and may not mount a folder read-only here")
+    yield prefix, "store.db"
+
+
+@pytest.fixture(scope="module")
+def cramped(tmp_path_factory: pytest.TempPathFactory) -> dict[int, "tuple[User, subprocess.CompletedProcess[str]]"]:
+    folder = tmp_path_factory.mktemp("cramped")
+
+    def ask(kib: int) -> "tuple[User, subprocess.CompletedProcess[str]]":
+        user = User(folder / str(kib))
+        return user, user.run("ask", QUESTION, *QUICK, in_child=_files_up_to(kib))
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(SIZES, pool.map(ask, SIZES), strict=True))
+
+
+SIZES = [8, 100, 250, 500, 1000]
+
+
+@pytest.mark.parametrize("kib", SIZES)
+def test_a_full_disk_is_said_to_be_and_costs_nothing(
+    cramped: dict[int, "tuple[User, subprocess.CompletedProcess[str]]"], undisturbed: User, kib: int
+) -> None:
+    user, ended = cramped[kib]
+    assert_explained(ended, 73)
+    if kib == SIZES[0]:
+        return
+    row = user.only_run()
+    assert row.status in ("created", "running", "interrupted"), row.error
+    assert Lab(user).resume(row.id).status == "done"
+    _assert_ends_like(user, undisturbed)
+
+
+def _files_up_to(kib: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kib * 1024, kib * 1024))
+
+
+def test_a_store_that_is_locked_in_mid_run_lets_go_of_it(undisturbed: User, tmp_path: Path) -> None:
+    user = User(tmp_path, env={"DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S": "0.3"})
+    process = user.start("ask", QUESTION, "--wiring", "worlds:slow")
+    user.wait_for_act("plan")
+    with _locked(user):
+        assert "locked" in assert_explained(finish(process), 75)
+    ended = user.run("runs", "resume", user.only_run().id)
+    assert ended.returncode == 0, ended.stderr
+    assert user.report() == undisturbed.report()
+    assert_told_once(user.events())
+
+
+# What is printed
+
+
+def test_results_and_events_are_machine_readable(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    ended = user.ask("quick", "--events", "-")
+    assert ended.returncode == 0, ended.stderr
+    told = [RunEvent.from_json(json.loads(line)) for line in ended.stdout.splitlines()]
+    assert told == user.events()
+    run = user.only_run().id
+
+    ended = user.run("runs", "resume", run, "--json", "--events", "events.ndjson")
+    assert ended.returncode == 0, ended.stderr
+    shown = json.loads(ended.stdout)
+    assert shown["schema_version"] == 1
+    assert set(shown) >= {"title", "finalReport", "learnings", "sources", "images", "run"}
+    assert shown["finalReport"] == (Path(user.only_run().folder) / "report.md").read_text(encoding="utf-8")
+    assert shown["sources"]
+    assert shown["learnings"]
+    assert shown["run"]["id"] == run
+
+    shown = json.loads(user.run("runs", "show", run[:8], "--json").stdout)["run"]
+    assert shown["status"] == "done"
+    assert shown["active_s"] > 0, "a second of work is on record"
+    listed = json.loads(user.run("runs", "list", "--json").stdout)
+    assert [entry["id"] for entry in listed["runs"]] == [run]
+
+
+def test_a_listener_that_goes_away_does_not_stop_the_run(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    process = user.start("ask", QUESTION, *QUICK, "--events", "-")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 0, said
+    assert "Traceback" not in said, said[-2000:]
+    assert user.only_run().status == "done"
