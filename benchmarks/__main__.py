@@ -2,13 +2,14 @@
 
 import asyncio
 
-from benchmarks import command_line, within_a_run
+from benchmarks import command_line, store_size, within_a_run
 
 
 def main() -> None:
     """Print all measurements."""
     command_line.report()
     asyncio.run(within_a_run.report())
+    asyncio.run(store_size.report())
 
 
 if __name__ == "__main__":

@@ -1,34 +1,35 @@
-"""The demonstration: a scripted run is killed with SIGKILL in the middle, resumed, and ends in its report."""
+"""The demonstration: researches a question over the example documents, in English and in Chinese, and proves the report."""
 
+import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
-QUESTION = "What did the projects cost and achieve?"
-COMMAND = [sys.executable, "-m", "deep_research"]
+HERE = Path(__file__).parent
+QUESTIONS = (
+    "How much did the Halden Bay heat pump retrofit cost and what did it achieve?",
+    "青岚市的海绵城市改造花了多少钱，效果如何？",
+)
 
 
 def main() -> int:
-    """Start, kill, resume, show."""
-    folder = Path(tempfile.mkdtemp(prefix="deep-research-demo-"))
-    env = os.environ | {"DEEP_RESEARCH_HOME": str(folder / "home"), "DEEP_RESEARCH_LOGS": str(folder / "logs")}
-    events = folder / "events.ndjson"
-    wiring = ["--wiring", "deep_research.testing.world:build"]
-    print(f"Asking: {QUESTION}", flush=True)
-    first = subprocess.Popen([*COMMAND, "ask", QUESTION, *wiring, "--events", str(events)], env=env)
-    while first.poll() is None and not (events.exists() and events.read_text().count('"search-task"') >= 3):
-        time.sleep(0.05)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    told = len(events.read_text().splitlines())
-    print(f"\nKilled with SIGKILL after {told} events. Resuming:\n", flush=True)
-    listed = subprocess.run([*COMMAND, "runs", "list"], env=env, check=True, capture_output=True, text=True)
-    run = listed.stdout.split()[0]
-    return subprocess.run([*COMMAND, "runs", "resume", run], env=env, check=False).returncode
+    """Research both questions; show the English report, and where everything lies."""
+    folder = Path("logs") / "demo"
+    env = os.environ | {"DEEP_RESEARCH_HOME": str(folder / "home"), "DEEP_RESEARCH_LOGS": str(folder)}
+    for question in QUESTIONS:
+        print(f"\n$ deep-research {question!r} --docs examples/documents\n", flush=True)
+        command = [sys.executable, "-m", "deep_research", question, "--docs", str(HERE / "documents"), "--json"]
+        finished = subprocess.run(command, env=env, check=False, stdout=subprocess.PIPE, text=True)
+        if finished.returncode != 0:
+            return finished.returncode
+        result = json.loads(finished.stdout)
+        run = Path(result["run"]["folder"])
+        check = json.loads((run / "verify.json").read_text(encoding="utf-8"))
+        print(f"\n{result['finalReport']}")
+        print(f"verify.json: passed = {check['passed']}, sentences = {check['paragraphs']['verdicts']}")
+        print(f"Every sentence with its passage: {run / 'verification.md'}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -168,6 +168,13 @@ def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
     assert _names_budget(user.report(), "tokens", 2000, "en"), f"{lost} tokens were lost"
 
 
+def test_the_last_seconds_of_a_process_are_counted_too(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    row = Lab(user, change=lambda parts: replace(parts, heartbeat_s=60.0)).ask()
+    stats = json.loads((Path(row.folder) / "stats.json").read_text(encoding="utf-8"))
+    assert row.active_s >= stats["spent"]["seconds"] > 0
+
+
 def _names_budget(report: str, kind: BudgetKind, limit: float, language: str) -> bool:
     before, _, _ = words(language)(f"budget.{kind}", limit=f"{limit:g}", left_out="\0").partition("\0")
     return before in report

@@ -1,0 +1,114 @@
+"""What a run tells is kept first, has no gap and no key twice, and a listener cannot harm the run."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from deep_research.events import RunEvent
+from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.store.port import Claim
+from deep_research.store.sqlite import SqliteStore
+from deep_research.testing.clock import FakeClock
+from deep_research.testing.store_samples import start_run
+
+RUN = "a1b2c3d4"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "store.db")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def claim(store: SqliteStore) -> Claim:
+    return await start_run(store, RUN)
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+async def _tell(store, claim, *texts, attempt=0, on_event=None, scope="plan"):
+    streaming = StreamingManager(store=store, claim=claim, clock=FakeClock(), attempt=attempt, on_event=on_event)
+    emit = Emitter(streaming, scope)
+    for text in texts:
+        await emit("message", _text(text))
+
+
+async def test_the_same_work_tells_the_same_once(store, claim):
+    told: list[RunEvent] = []
+    await _tell(store, claim, "a", "b", on_event=told.append)
+    await _tell(store, claim, "a", "b", "c", on_event=told.append)
+    events = await store.read_events(RUN)
+    assert told == events
+    assert [event.key for event in events] == ["message:plan:0", "message:plan:1", "message:plan:2"]
+    assert [event.seq for event in events] == [1, 2, 3]
+
+
+async def test_a_retry_tells_only_what_came_out_differently(store, claim):
+    await _tell(store, claim, "a", "b")
+    for _ in range(2):
+        await _tell(store, claim, "a", "B", "c", attempt=1)
+    await _tell(store, claim, "a", "B", "C", attempt=2)
+    events = await store.read_events(RUN)
+    assert [(event.key, event.data["text"]) for event in events] == [
+        ("message:plan:0", "a"),
+        ("message:plan:1", "b"),
+        ("message:plan:1~1", "B"),
+        ("message:plan:2", "c"),
+        ("message:plan:2~2", "C"),
+    ]
+
+
+async def test_branches_that_tell_at_once_leave_no_gap(store, claim):
+    told: list[RunEvent] = []
+    streaming = StreamingManager(store=store, claim=claim, clock=FakeClock(), on_event=told.append)
+
+    async def branch(number: int) -> None:
+        emit = Emitter(streaming, f"task/{number}")
+        for text in "abc":
+            await emit("message", _text(text))
+
+    await asyncio.gather(*(branch(number) for number in range(6)))
+    assert [event.seq for event in told] == list(range(1, 19))
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_listener_that_raises_is_noted_and_does_not_stop_the_run(store, claim, caplog, is_async):
+    def fail(event: RunEvent) -> None:
+        raise ValueError("listener")
+
+    async def fail_later(event: RunEvent) -> None:
+        fail(event)
+
+    await _tell(store, claim, "a", "b", on_event=fail_later if is_async else fail)
+    assert len(await store.read_events(RUN)) == 2
+    assert "message:plan:0" in caplog.text
+
+
+async def test_a_caller_that_is_cancelled_in_mid_telling_is_told_later(store, claim):
+    told: list[RunEvent] = []
+    streaming = StreamingManager(store=store, claim=claim, clock=FakeClock(), on_event=told.append)
+    emit = Emitter(streaming, "plan")
+    await emit("message", _text("a"))
+    telling = asyncio.ensure_future(emit("message", _text("b")))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    telling.cancel()
+    await asyncio.gather(telling, return_exceptions=True)
+    await streaming.finish("interrupted")
+    assert [event.seq for event in told] == [event.seq for event in await store.read_events(RUN)]
+
+
+async def test_a_status_is_told_with_its_reason_and_once(store, claim):
+    streaming = StreamingManager(store=store, claim=claim, clock=FakeClock())
+    await streaming.finish("failed", error={"name": "NetworkError", "detail": "down", "category": "NETWORK"})
+    await streaming.finish("failed", error={"name": "NetworkError", "detail": "down", "category": "NETWORK"})
+    (event,) = await store.read_events(RUN)
+    assert event.data == {"status": "failed", "reason": "down"}
+    row = await store.get_run(RUN)
+    assert (row.status, row.owner) == ("failed", None)
