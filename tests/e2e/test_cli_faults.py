@@ -109,7 +109,13 @@ def test_a_run_survives_one_fault_after_another(undisturbed: User, tmp_path: Pat
     user = User(tmp_path)
     assert user.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL
     run, paid = user.only_run().id, {row.key for row in user.calls() if row.state == "done"}
-    for fault, code in ((_locked, 75), (_corrupt, 70), (_folder_in_the_way, 73), (_read_only, 73)):
+    for fault, code in (
+        (_locked, 75),
+        (_corrupt, 70),
+        (_checkpoints_in_the_way, 73),
+        (_folder_in_the_way, 73),
+        (_read_only, 73),
+    ):
         before, told = user.everything(), user.events()
         with fault(user) as (prefix, named):
             ended = user.run("runs", "resume", run, before=prefix, DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="0.3")
@@ -142,6 +148,16 @@ def _corrupt(user: User) -> Fault:
         connection.execute("UPDATE journal SET spend = 'not json' WHERE key = ?", (key,))
         yield (), key
         connection.execute("UPDATE journal SET spend = ? WHERE key = ?", (spend, key))
+
+
+@contextmanager
+def _checkpoints_in_the_way(user: User) -> Fault:
+    path = user.home / "checkpoints.db"
+    path.rename(path.with_name("aside"))
+    path.mkdir()
+    yield (), str(path)
+    path.rmdir()
+    path.with_name("aside").rename(path)
 
 
 @contextmanager

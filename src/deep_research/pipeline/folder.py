@@ -1,6 +1,7 @@
 """The run folder (SPEC R4): files appear whole or not at all, and only while this process owns the run."""
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class RunFolder:
                 f"Cannot write {target}: {exc.strerror}. Free some space or choose another folder."
             ) from exc
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
         return target
 
 

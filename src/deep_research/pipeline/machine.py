@@ -1,6 +1,7 @@
 """`StateMachine` (document 001): one overridable method a stage, each a short adapter around the stage's function."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from deep_research.errors import StageFailed
@@ -22,7 +23,7 @@ from deep_research.pipeline.record import RunState
 from deep_research.pipeline.reflect import compress, reflect
 from deep_research.pipeline.reporter import ReportGenerator
 from deep_research.pipeline.search_executor import SearchExecutor
-from deep_research.pipeline.state import Update
+from deep_research.pipeline.state import Update, plain
 from deep_research.pipeline.verify import Checked, verify
 from deep_research.pipeline.write import write
 from deep_research.reasoning.values import Brief, Exchange, Inquiry, Reading, SectionPlan
@@ -61,7 +62,16 @@ class StateMachine:
             result = await result
         if result is False:
             raise StageFailed(f"The stage {state.stage} stopped the run at {state.scope}.")
-        return {} if result is True or result is None else dict(result)
+        if result is True:
+            return {}
+        if not isinstance(result, Mapping):
+            raise StageFailed(
+                f"The stage {state.stage} returned {type(result).__name__}; it must return an update or a bool."
+            )
+        try:
+            return plain(dict(result))
+        except (TypeError, ValueError) as exc:
+            raise StageFailed(f"The stage {state.stage} returned an update that is not plain JSON: {exc}.") from exc
 
     async def _stage_intake(self, state: RunState) -> Update | bool:
         request, given = state.ports.request, state.input

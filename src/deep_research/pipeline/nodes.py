@@ -18,11 +18,11 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.intake import exchange_from
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, section_work
-from deep_research.pipeline.plan import edited, grants
+from deep_research.pipeline.plan import edited, grants, next_queries
 from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import ENDING, Stage
 from deep_research.pipeline.state import Update, plain
-from deep_research.reasoning.values import Assessment, Brief, Plan, Reflection, SectionPlan
+from deep_research.reasoning.values import Assessment, Plan, SectionPlan
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 
@@ -171,31 +171,20 @@ class Nodes:
         ports = runtime.context.ports(
             f"section/{number}/round/{round_}", phase="research", after=state["after"], is_branch=True
         )
-        section, brief = SectionPlan.from_json(state["section"]), Brief.from_json(state["brief"])
         grant = (state["grants"] or [0])[0]
-        offered = [SearchQuery.from_json(query) for query in state.get("queries", [])]
-        planner = self._machine.planner
-        if grant == 0:
-            chosen = []
-        elif round_ == 1:
-            chosen = list(section.search_queries)[:grant]
-            if len(chosen) < grant:
-                domains = planner.identify_research_domains(Plan(research_title="", sections=(section,)))
-                chosen = await planner.generate_serp_queries(brief, section, domains=domains, count=grant, ports=ports)
-        else:
-            work = await section_work(state, ports=ports)
-            reflection = Reflection(
-                is_sufficient=False,
-                overall_score=1,
-                gaps=tuple(state.get("open_questions", ())),
-                next_queries=tuple(offered),
-            )
-            chosen = await planner.generate_followup_queries(work, reflection, count=grant, ports=ports)
-        left_out = len(section.search_queries if round_ == 1 else offered) - len(chosen)
-        if left_out > 0 and ports.request.budget.queries is not None:
-            gap = Gap(kind="query", scope=ports.scope, subject=section.title, reason="", budget="queries")
-            for _ in range(left_out):
-                await ports.lost(gap)
+        work = (await section_work(state, ports=ports)).model_copy(update={"round": round_})
+        chosen = await next_queries(
+            work,
+            grant=grant,
+            domains=tuple(state.get("domains", ())),
+            open_questions=tuple(state.get("open_questions", ())),
+            offered=tuple(SearchQuery.from_json(query) for query in state.get("queries", [])),
+            planner=self._machine.planner,
+            ports=ports,
+        )
+        section = work.section
+        if not grant:
+            await _note_query_budget(section, ports)
         if chosen:
             listed = [query.to_json() for query in chosen]
             await ports.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
@@ -305,6 +294,8 @@ class Nodes:
         ports = _round_ports(state, runtime, "reflect")
         update: Update = {"queries": []} | await self._guarded(Stage.REFLECT, state, ports)
         update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
+        if not update.get("is_sufficient") and not any(update["grants"]):
+            await _note_query_budget(SectionPlan.from_json(state["section"]), ports)
         return plain(update | _left(ports) | {"outcomes": [_outcome(state | update).to_json()]})
 
     async def _guarded(self, stage: Stage, state: State, ports: Ports) -> Update:
@@ -316,6 +307,14 @@ class Nodes:
             section = SectionPlan.from_json(state["section"]).title
             await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=_named(exc)))
             return {}
+
+
+async def _note_query_budget(section: SectionPlan, ports: Ports) -> None:
+    """Put on record that a thin section gets no further query because of the asker's budget."""
+    limit = ports.request.budget.queries
+    if limit is not None and limit < ports.request.depth.max_total_queries:
+        reason = "the queries budget is spent"
+        await ports.lost(Gap(kind="query", scope=ports.scope, subject=section.title, reason=reason, budget="queries"))
 
 
 def _task_ports(state: State, runtime: Context) -> Ports:

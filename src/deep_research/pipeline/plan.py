@@ -5,7 +5,8 @@ from deep_research.pipeline.budget import deal
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.planner import ResearchPlanner
-from deep_research.reasoning.values import Brief, Plan
+from deep_research.reasoning.values import Brief, Plan, SectionWork
+from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, json_of
 
 MAX_SECTIONS = 5
@@ -47,3 +48,26 @@ def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:
     depth = ports.request.depth
     allowed = [limit for limit in (depth.max_total_queries, ports.request.budget.queries) if limit is not None]
     return deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
+
+
+async def next_queries(
+    work: SectionWork,
+    *,
+    grant: int,
+    domains: tuple[str, ...],
+    open_questions: tuple[str, ...],
+    offered: tuple[SearchQuery, ...],
+    planner: ResearchPlanner,
+    ports: Ports,
+) -> list[SearchQuery]:
+    """Return the queries of a section's coming round: the plan's or the reflection's own if they fill the grant."""
+    if grant == 0:
+        return []
+    if work.round > 1:
+        return await planner.generate_followup_queries(
+            work, gaps=open_questions, offered=offered, count=grant, ports=ports
+        )
+    planned = list(work.section.search_queries)[:grant]
+    if len(planned) == grant:
+        return planned
+    return await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, ports=ports)

@@ -24,19 +24,20 @@ class ResearchPlanner:
         return await self._queries(wish, ports=ports)
 
     async def generate_followup_queries(
-        self, work: SectionWork, reflection: Reflection, *, count: int, ports: Ports
+        self,
+        work: SectionWork,
+        *,
+        gaps: tuple[str, ...],
+        offered: tuple[SearchQuery, ...],
+        count: int,
+        ports: Ports,
     ) -> list[SearchQuery]:
-        """Write the next round's queries from the gaps; the reflection's own come first."""
-        offered = [query for query in reflection.next_queries if query.query not in work.asked][:count]
-        if offered:
-            return offered
+        """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
+        fresh = [query for query in offered if query.query not in work.asked][:count]
+        if fresh:
+            return fresh
         wish = QueryWish(
-            brief=work.brief,
-            section=work.section,
-            round=work.round + 1,
-            gaps=reflection.gaps,
-            asked=work.asked,
-            count=count,
+            brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
         )
         return await self._queries(wish, ports=ports)
 

@@ -68,6 +68,7 @@ class SectionState(TypedDict, total=False):
     number: int
     section: JsonObject
     outline: list[str]
+    domains: list[str]
     brief: JsonObject
     round: int
     grants: list[int]

@@ -31,10 +31,21 @@ class StreamingManager:
         self._on_event = on_event
         self._told: dict[str, JsonObject] | None = None
         self._order = asyncio.Lock()
+        self._tellings: set[asyncio.Task[None]] = set()
 
     async def tell(self, kind: EventKind, key: str, data: EventData) -> None:
-        """Keep one event and hand it on, unless it was told before."""
-        content = cast("JsonObject", data)
+        """Keep one event and hand it on, unless it was told before; a cancelled branch does not stop in between."""
+        telling = asyncio.create_task(self._tell(kind, key, cast("JsonObject", data)))
+        self._tellings.add(telling)
+        telling.add_done_callback(self._told_or_failed)
+        await asyncio.shield(telling)
+
+    def _told_or_failed(self, telling: asyncio.Task[None]) -> None:
+        self._tellings.discard(telling)
+        if not telling.cancelled():
+            telling.exception()  # Marks it as seen: the branch that waited for it may be gone.
+
+    async def _tell(self, kind: EventKind, key: str, content: JsonObject) -> None:
         async with self._order:
             told = await self._told_before()
             if key in told:

@@ -1,5 +1,6 @@
 """A report as Markdown. Assembles what it is given; finds, judges and numbers nothing."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from deep_research.messages.words import Words
@@ -9,6 +10,7 @@ from deep_research.value import Value
 
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
+_LINE_BREAK = re.compile(r"\s*[\r\n]+\s*")
 Cite = Callable[[str], int]
 
 
@@ -91,7 +93,7 @@ def _listed(sources: Sequence[Source], first: int) -> str:
 
 def _one_line(text: str) -> str:
     """Return the text without line breaks, which would begin a new block."""
-    return " ".join(text.split())
+    return _LINE_BREAK.sub(" ", text)
 
 
 def _bullets(items: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from deep_research.errors import SourceError
 from deep_research.evidence.passage import Evidence
 from deep_research.readers import read
 from deep_research.report.paragraph import Sentence
+from deep_research.text.folding import fold_typography
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.quote import check_quote
 from tests.unit.verify.corruptions import CORRUPTIONS, is_chinese, words_of
@@ -117,7 +118,8 @@ def test_a_random_edit_is_never_accepted(data):
         at = data.draw(st.sampled_from(solid))
         edited[at] = data.draw(st.sampled_from(["", "not", "不", "9", "(US)", words[solid[0]], "may", "，", "million"]))
     said = "".join(edited)
-    if _differ(said, sentence):
+    # A comma of another width is the same sentence.
+    if _differ(said, sentence) and fold_typography(said).text != fold_typography(sentence).text:
         assert not is_accepted(said, text)
         assert not is_accepted(said, sentence)
 

@@ -1,0 +1,107 @@
+"""Checkpoints are fenced by epoch: a claim takes the newest earlier ones over and nobody writes to another's."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from deep_research.errors import CannotWrite
+from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
+from deep_research.store.port import Claim
+
+
+def _put(path: Path, thread: str, checkpoint: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id) VALUES (?, '', ?)", (thread, checkpoint)
+        )
+        connection.execute(
+            "INSERT INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel)"
+            " VALUES (?, '', ?, 't', 0, 'c')",
+            (thread, checkpoint),
+        )
+        connection.commit()
+
+
+def _threads(path: Path) -> dict[str, list[str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        found: dict[str, list[str]] = {}
+        for table in ("checkpoints", "writes"):
+            for thread, checkpoint in connection.execute(f"SELECT thread_id, checkpoint_id FROM {table} ORDER BY 1, 2"):
+                found.setdefault(thread, []).append(checkpoint)
+        return found
+
+
+async def _claimed(path: Path, epoch: int, *, run: str = "run", afresh: bool = False) -> bool:
+    async with open_checkpoints(path) as saver:
+        return await take_over(saver, Claim(run=run, epoch=epoch), afresh=afresh)
+
+
+async def test_a_first_claim_finds_nothing(tmp_path):
+    assert await _claimed(tmp_path / "folder" / "checkpoints.db", 1) is False
+
+
+async def test_a_claim_takes_over_the_newest_earlier_epoch_of_its_own_run(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    for thread, checkpoint in (("run:1", "old"), ("run:9", "new"), ("run:10", "newest"), ("runner:10", "other")):
+        _put(path, thread, checkpoint)
+    assert await _claimed(path, 12) is True
+    assert _threads(path) == {"run:12": ["newest"] * 2, "runner:10": ["other"] * 2}
+
+
+async def test_what_a_sleeper_writes_later_is_not_taken_for_the_newest(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    _put(path, "run:1", "a")
+    assert await _claimed(path, 2) is True
+    _put(path, "run:2", "b")
+    _put(path, "run:1", "written in its sleep")
+    assert await _claimed(path, 3) is True
+    assert _threads(path) == {"run:3": ["a", "b"] * 2}
+
+
+async def test_a_retry_drops_what_was_there(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    _put(path, "run:1", "a")
+    assert await _claimed(path, 2, afresh=True) is False
+    assert _threads(path) == {}
+
+
+async def test_a_run_that_has_ended_is_forgotten(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await forget(path, "run")
+    await _claimed(path, 1)
+    _put(path, "run:1", "a")
+    _put(path, "other:1", "b")
+    await forget(path, "run")
+    assert _threads(path) == {"other:1": ["b", "b"]}
+
+
+async def test_a_damaged_file_is_put_aside_and_forgetting_it_is_no_error(tmp_path, caplog):
+    path = tmp_path / "checkpoints.db"
+    path.write_bytes(b"nonsense " * 1000)
+    await forget(path, "run")
+    assert await _claimed(path, 3) is False
+    assert (tmp_path / "checkpoints.db.damaged").read_bytes().startswith(b"nonsense")
+    assert "damaged" in caplog.text
+
+
+@pytest.mark.parametrize("in_the_way", ["folder", "folder/checkpoints.db"])
+async def test_a_file_that_cannot_be_made_is_said_to_be(tmp_path, in_the_way):
+    if in_the_way == "folder":
+        (tmp_path / "folder").write_text("in the way")
+    else:
+        (tmp_path / in_the_way).mkdir(parents=True)
+    before = set(threading.enumerate())
+    with pytest.raises(CannotWrite, match=r"checkpoints\.db"):
+        await _claimed(tmp_path / "folder" / "checkpoints.db", 1)
+    # A thread that outlives its loop prints a trace when it ends.
+    assert set(threading.enumerate()) - before == set(), "the thread of the connection goes on"
+
+
+def test_a_thread_belongs_to_one_claim():
+    assert thread_id(Claim(run="run", epoch=7)) == "run:7"

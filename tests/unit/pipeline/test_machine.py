@@ -1,0 +1,151 @@
+"""Stages can be overridden, sync or async, with an update or a bool; every update is plain JSON and small."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep_research.errors import RunInterrupted, StageFailed
+from deep_research.events import RunEvent
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.record import RunState
+from deep_research.pipeline.stage import Stage
+from deep_research.pipeline.state import Update
+from deep_research.request import ResearchRequest
+from tests.e2e.harness import QUESTION, Lab, User
+
+
+class _Sync(StateMachine):
+    def _stage_chart(self, state: RunState) -> Update | bool:  # type: ignore[override]  # SPEC R1 allows sync
+        return {"figures": ["mine"]}
+
+
+class _Async(StateMachine):
+    async def _stage_chart(self, state: RunState) -> Update | bool:
+        return {"figures": ["mine"]}
+
+
+class _Goes(StateMachine):
+    def _stage_chart(self, state: RunState) -> bool:  # type: ignore[override]  # SPEC R1 allows sync
+        return True
+
+
+class _GoesLater(StateMachine):
+    async def _stage_chart(self, state: RunState) -> Update | bool:
+        return True
+
+
+@pytest.mark.parametrize("machine", [_Sync(), _Async(), _Goes(), _GoesLater()])
+def test_an_override_may_be_sync_or_async_and_return_an_update_or_true(tmp_path: Path, machine: StateMachine) -> None:
+    user = User(tmp_path)
+    assert Lab(user, machine=machine).ask().status == "done"
+    assert not any(call.startswith("llm plan_charts") for call in user.begun())
+
+
+@pytest.mark.parametrize("stage", ["plan", "harvest", "extract", "reflect", "write"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_override_that_says_false_fails_the_run(tmp_path: Path, stage: str, is_async: bool) -> None:
+    async def later(self: StateMachine, state: RunState) -> bool:
+        return False
+
+    method = later if is_async else lambda self, state: False
+    machine = type("Stopper", (StateMachine,), {f"_stage_{stage}": method})()
+    user = User(tmp_path)
+    with pytest.raises(StageFailed, match=stage):
+        Lab(user, machine=machine).ask()
+    row = user.only_run()
+    assert row.status == "failed"
+    assert (row.error or {})["name"] == "StageFailed"
+    assert StageFailed.exit_code == 70
+
+
+def test_an_override_can_build_on_the_stage_and_sees_its_run(tmp_path: Path) -> None:
+    seen: list[RunState] = []
+
+    class Renamed(StateMachine):
+        async def _stage_plan(self, state: RunState) -> Update | bool:
+            seen.append(state)
+            update = await super()._stage_plan(state)
+            assert isinstance(update, dict)
+            return {"plan": {**update["plan"], "research_title": "Renamed"}}
+
+    user = User(tmp_path)
+    row = Lab(user, machine=Renamed()).ask()
+    assert user.report().startswith("# Renamed")
+    assert (seen[0].run.id, seen[0].stage, seen[0].scope) == (row.id, Stage.PLAN, "plan")
+    assert seen[0].input["brief"]["original"] == QUESTION
+
+
+@pytest.mark.parametrize("value", [object(), {1}, b"x", float("nan")])
+def test_an_override_whose_update_is_not_plain_fails_clearly(tmp_path: Path, value: object) -> None:
+    class Odd(StateMachine):
+        def _stage_analyze(self, state: RunState) -> Update:  # type: ignore[override]  # SPEC R1 allows sync
+            return {"analysis": value}
+
+    user = User(tmp_path)
+    with pytest.raises(StageFailed, match="analyze"):
+        Lab(user, machine=Odd()).ask()
+    assert user.only_run().status == "failed"
+
+
+def test_an_override_that_returns_no_update_fails_clearly(tmp_path: Path) -> None:
+    class Odd(StateMachine):
+        def _stage_analyze(self, state: RunState) -> Any:
+            return "an analysis"
+
+    user = User(tmp_path)
+    with pytest.raises(StageFailed, match="analyze"):
+        Lab(user, machine=Odd()).ask()
+
+
+class _Recorder(StateMachine):
+    """Keeps the input and the update of every stage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[Stage, dict[str, Any]]] = []
+
+    async def run_stage(self, state: RunState) -> Update:
+        update = await super().run_stage(state)
+        assert state.stage is not None
+        self.seen += [(state.stage, state.input), (state.stage, update)]
+        return update
+
+
+def test_every_update_of_a_run_is_plain_and_names_no_text_by_heart(tmp_path: Path) -> None:
+    user, machine = User(tmp_path), _Recorder()
+    assert Lab(user, machine=machine).ask().status == "done"
+    assert {stage for stage, _ in machine.seen} == set(Stage)
+    for stage, data in machine.seen:
+        spelled = json.dumps(data, allow_nan=False)
+        assert json.loads(spelled) == data, stage
+        assert "Nobody disputes" not in spelled, f"{stage} carries the text of a document"
+
+
+def test_checkpoints_stay_small(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    long = "This sentence about the costs and results of the projects stands here many times. " * 200
+
+    def wordy(parts):
+        texts = {address: text + long for address, text in parts.fetcher.pages.items()}
+        return replace(parts, fetcher=replace(parts.fetcher, pages=texts))
+
+    runtime = Lab(user, change=wordy).processor().runtime
+
+    def at_the_end(event: RunEvent) -> None:
+        if event.data.get("step") == "audit":
+            runtime.interrupt()
+
+    async def begin() -> None:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        await runtime.resume(row.id, on_event=at_the_end)
+
+    with pytest.raises(RunInterrupted):
+        asyncio.run(begin())
+    path = user.home / "checkpoints.db"
+    size = sum(file.stat().st_size for file in user.home.glob("checkpoints.db*"))
+    assert b"stands here many times" not in path.read_bytes()
+    assert size < 1_500_000, size
