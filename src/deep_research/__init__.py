@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from deep_research.events import RunEvent
     from deep_research.pipeline.machine import StateMachine
     from deep_research.pipeline.processor import DeepResearchProcessor, Result
-    from deep_research.pipeline.record import RunState, WorkflowState
+    from deep_research.pipeline.record import RunState
     from deep_research.pipeline.runtime import AgentRuntime
     from deep_research.pipeline.stage import Stage
     from deep_research.pipeline.state import DeepResearchState
+    from deep_research.pipeline.workflow import WorkflowState
     from deep_research.request import Budget, Depth, ResearchRequest, SearchEngineConfig
     from deep_research.runner import build_deep_research_graph, research, research_sync, run_deep_research
     from deep_research.settings import Settings, load_settings
@@ -36,7 +37,7 @@ _HOME = {
     "Settings": "settings",
     "Stage": "pipeline.stage",
     "StateMachine": "pipeline.machine",
-    "WorkflowState": "pipeline.record",
+    "WorkflowState": "pipeline.workflow",
     "build_deep_research_graph": "runner",
     "load_settings": "settings",
     "research": "runner",

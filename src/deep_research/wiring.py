@@ -1,18 +1,18 @@
-"""The only place that builds adapters: settings in, the parts of a run out."""
+"""The only place that builds adapters: settings in, the parts of a run out.
+
+What only a run needs is imported when one is built, so that `runs list` stays quick.
+"""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from deep_research.corpus.fetcher import CorpusFetcher
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.scan import check_folder
-from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import ConfigurationError
-from deep_research.fetch.port import Fetched
-from deep_research.pipeline.parts import Parts
-from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.settings import Settings
 from deep_research.store.port import Store
 from deep_research.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from deep_research.pipeline.parts import Parts
 
 
 def open_store(settings: Settings) -> Store:
@@ -20,8 +20,16 @@ def open_store(settings: Settings) -> Store:
     return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> "Parts":
     """Return the parts of a run without a model: rules judge, and nothing leaves the machine."""
+    from deep_research.corpus.fetcher import CorpusFetcher
+    from deep_research.corpus.folder import FolderCorpus
+    from deep_research.corpus.scan import check_folder
+    from deep_research.corpus.search import CorpusSearch
+    from deep_research.fetch.port import Fetched
+    from deep_research.pipeline.parts import Parts
+    from deep_research.reasoning.extractive import ExtractiveReasoner
+
     corpus = None
     if settings.docs is not None:
         check_folder(settings.docs)
@@ -40,8 +48,10 @@ def build(settings: Settings) -> Parts:
     )
 
 
-def parts_for(settings: Settings, wiring: str | None = None) -> Parts:
+def parts_for(settings: Settings, wiring: str | None = None) -> "Parts":
     """Build the parts with the named function (`module:function`); a run's own row names the one it began with."""
+    from deep_research.pipeline.parts import Parts
+
     name = wiring or settings.wiring
     module, _, function = name.partition(":")
     try:

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,12 +34,14 @@ Result = TypeVar("Result")
 
 @dataclass
 class User:
-    """One user with one store."""
+    """One user with one store; `before` is a command that starts ours, `in_child` is called as the process begins."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
     question: str = QUESTION
     world: tuple[str, ...] = ("quick",)
+    before: tuple[str, ...] = ()
+    in_child: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -63,33 +65,20 @@ class User:
         }
         return {**kept, **ours, **self.env, **extra}
 
-    def start(
-        self,
-        *arguments: str,
-        before: Sequence[str] = (),
-        in_child: Callable[[], None] | None = None,
-        **extra: str,
-    ) -> "subprocess.Popen[str]":
-        """Start the command; `before` is a command that starts it, `in_child` is called before it begins."""
+    def start(self, *arguments: str, **extra: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*before, sys.executable, "-m", "deep_research", *arguments],
+            [*self.before, sys.executable, "-m", "deep_research", *arguments],
             cwd=self.folder,
             env=self.environment(**extra),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=in_child,
+            preexec_fn=self.in_child,
         )
 
-    def run(
-        self,
-        *arguments: str,
-        before: Sequence[str] = (),
-        in_child: Callable[[], None] | None = None,
-        **extra: str,
-    ) -> "subprocess.CompletedProcess[str]":
-        return finish(self.start(*arguments, before=before, in_child=in_child, **extra))
+    def run(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
+        return finish(self.start(*arguments, **extra))
 
     def ask(self, wiring: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         return self.run("ask", self.question, "--wiring", f"worlds:{wiring}", *arguments, **extra)

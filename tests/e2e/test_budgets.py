@@ -1,4 +1,4 @@
-"""Every kind of budget is hit: the run ends in a report that names what was left out, and spends no more than it may."""
+"""Every kind of budget is hit: the run ends in a report that names what was left out, and keeps to its limit."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

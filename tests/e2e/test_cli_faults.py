@@ -9,7 +9,8 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,32 +106,6 @@ def test_a_question_that_is_not_unicode_is_used_or_refused(tmp_path: Path) -> No
 # Faults of the machine
 
 
-def test_a_run_survives_one_fault_after_another(undisturbed: User, tmp_path: Path) -> None:
-    user = User(tmp_path)
-    assert user.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL
-    run, paid = user.only_run().id, {row.key for row in user.calls() if row.state == "done"}
-    for fault, code in (
-        (_locked, 75),
-        (_corrupt, 70),
-        (_checkpoints_in_the_way, 73),
-        (_folder_in_the_way, 73),
-        (_read_only, 73),
-    ):
-        before, told = user.everything(), user.events()
-        with fault(user) as (prefix, named):
-            ended = user.run("runs", "resume", run, before=prefix, DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="0.3")
-            assert named in assert_explained(ended, code), fault.__name__
-        assert user.events()[: len(told)] == told, fault.__name__
-        assert {row.key for row in user.calls() if row.state == "done"} >= paid, fault.__name__
-        if code != 73:
-            assert {key: value for key, value in user.everything().items() if key != "runs"} == {
-                key: value for key, value in before.items() if key != "runs"
-            }
-    resumed = user.run("runs", "resume", run)
-    assert resumed.returncode == 0, resumed.stderr
-    _assert_ends_like(user, undisturbed)
-
-
 Fault = Iterator[tuple[tuple[str, ...], str]]
 
 
@@ -146,8 +121,10 @@ def _corrupt(user: User) -> Fault:
     with closing(sqlite3.connect(user.home / "store.db", isolation_level=None)) as connection:
         (key, spend) = connection.execute("SELECT key, spend FROM journal WHERE number = 3").fetchone()
         connection.execute("UPDATE journal SET spend = 'not json' WHERE key = ?", (key,))
-        yield (), key
-        connection.execute("UPDATE journal SET spend = ? WHERE key = ?", (spend, key))
+        try:
+            yield (), key
+        finally:
+            connection.execute("UPDATE journal SET spend = ? WHERE key = ?", (spend, key))
 
 
 @contextmanager
@@ -155,38 +132,82 @@ def _checkpoints_in_the_way(user: User) -> Fault:
     path = user.home / "checkpoints.db"
     path.rename(path.with_name("aside"))
     path.mkdir()
-    yield (), str(path)
-    path.rmdir()
-    path.with_name("aside").rename(path)
+    try:
+        yield (), str(path)
+    finally:
+        path.rmdir()
+        path.with_name("aside").rename(path)
 
 
 @contextmanager
 def _folder_in_the_way(user: User) -> Fault:
     folder = Path(user.only_run().folder)
-    aside = folder.with_name("aside")
-    folder.rename(aside)
+    folder.rename(folder.with_name("aside"))
     folder.write_text("I was here first")
-    yield (), str(folder)
-    folder.unlink()
-    aside.rename(folder)
+    try:
+        yield (), str(folder)
+    finally:
+        folder.unlink()
+        folder.with_name("aside").rename(folder)
 
 
 @contextmanager
 def _read_only(user: User) -> Fault:
-    if os.geteuid() != 0:
-        user.home.chmod(0o555)
-        for file in user.home.iterdir():
-            file.chmod(0o444)
-        yield (), "store.db"
-        user.home.chmod(0o755)
-        for file in user.home.iterdir():
-            file.chmod(0o644)
+    if os.geteuid() == 0:
+        yield _mounted_read_only(user.home), "store.db"
         return
+    files = [*user.home.iterdir(), user.home]
+    for path in files:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        yield (), "store.db"
+    finally:
+        for path in reversed(files):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _mounted_read_only(folder: Path) -> tuple[str, ...]:
+    """Return the command in which a folder is read-only: root ignores rights, so it gets a mount of its own."""
     mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-    prefix = ("unshare", "--mount", "sh", "-c", mount, str(user.home))
-    if not shutil.which("unshare") or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+    before = ("unshare", "--mount", "sh", "-c", mount, str(folder))
+    if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("root can write anywhere, and may not mount a folder read-only here")
-    yield prefix, "store.db"
+    return before
+
+
+FAULTS: dict[str, tuple[int, Callable[[User], AbstractContextManager[tuple[tuple[str, ...], str]]]]] = {
+    "locked store": (75, _locked),
+    "corrupt row": (70, _corrupt),
+    "folder instead of checkpoints": (73, _checkpoints_in_the_way),
+    "file instead of run folder": (73, _folder_in_the_way),
+    "read-only home": (73, _read_only),
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> User:
+    """Return a user whose run was killed, and who meets one fault after another."""
+    user = User(tmp_path_factory.mktemp("killed"))
+    assert user.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL
+    return user
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_explained_and_loses_nothing(killed: User, fault: str) -> None:
+    (code, bring), run, told = FAULTS[fault], killed.only_run().id, killed.events()
+    paid = {row.key for row in killed.calls() if row.state == "done"}
+    with bring(killed) as (before, named):
+        ended = replace(killed, before=before).run("runs", "resume", run, DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="0.3")
+    assert named in assert_explained(ended, code)
+    assert killed.events()[: len(told)] == told
+    assert {row.key for row in killed.calls() if row.state == "done"} >= paid
+    assert killed.only_run().status in ("running", "interrupted"), "the run itself has not failed"
+
+
+def test_the_run_goes_on_once_its_faults_are_gone(killed: User, undisturbed: User) -> None:
+    resumed = killed.run("runs", "resume", killed.only_run().id)
+    assert resumed.returncode == 0, resumed.stderr
+    _assert_ends_like(killed, undisturbed)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +216,7 @@ def cramped(tmp_path_factory: pytest.TempPathFactory) -> dict[int, "tuple[User, 
 
     def ask(kib: int) -> "tuple[User, subprocess.CompletedProcess[str]]":
         user = User(folder / str(kib))
-        return user, user.run("ask", QUESTION, *QUICK, in_child=_files_up_to(kib))
+        return user, replace(user, in_child=_files_up_to(kib)).run("ask", QUESTION, *QUICK)
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(SIZES, pool.map(ask, SIZES), strict=True))

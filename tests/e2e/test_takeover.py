@@ -17,6 +17,7 @@ from deep_research.events import RunEvent
 from deep_research.pipeline.parts import Parts
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.store.port import RunRow
 from deep_research.testing.web import StaticSearch
 from tests.e2e.harness import (
     QUESTION,
@@ -67,9 +68,10 @@ def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
     user = User(tmp_path)
     runtime = Lab(user).processor().runtime
 
-    async def both() -> list[object]:
+    async def both() -> list[RunRow | BaseException]:
         row = await runtime.create(ResearchRequest(question=QUESTION))
-        return await asyncio.gather(runtime.resume(row.id), runtime.resume(row.id), return_exceptions=True)
+        work = [runtime.resume(row.id), runtime.resume(row.id)]
+        return await asyncio.gather(*work, return_exceptions=True)
 
     outcomes = asyncio.run(both())
     assert sorted(isinstance(outcome, RunHeld) for outcome in outcomes) == [False, True], outcomes

@@ -15,8 +15,6 @@ from deep_research.events import RunStatus
 from deep_research.pipeline.asking import cancel_run as cancel
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.journal import spent_so_far
-from deep_research.pipeline.record import workflow_state
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow, Store
@@ -47,6 +45,8 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
 
 def print_run(run: str, *, as_json: bool) -> None:
     """Print where a run stands."""
+    from deep_research.pipeline.journal import spent_so_far
+    from deep_research.pipeline.workflow import workflow_state
 
     async def look(store: Store, _: Settings) -> dict[str, object]:
         row = await store.get_run(run)

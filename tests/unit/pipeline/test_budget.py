@@ -8,8 +8,8 @@ from deep_research.pipeline.budget import BudgetLedger, deal
 from deep_research.request import Budget, Depth, Spend
 
 
-def _ledger(spent: Spend = Spend(), *, active_s: float = 0.0, **limits: float) -> BudgetLedger:
-    return BudgetLedger(Budget.from_json(limits), spent, active_s=lambda: active_s)
+def _ledger(*, active_s: float = 0.0, **limits: float) -> BudgetLedger:
+    return BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: active_s)
 
 
 def test_no_limit_refuses_nothing():

@@ -18,6 +18,7 @@ from deep_research.testing.clock import FakeClock
 from deep_research.testing.store_samples import LEASE_S, start_run
 
 RUN = "a1b2c3d4"
+NOTHING = Spend()
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def claim(store: SqliteStore) -> Claim:
     return await start_run(store, RUN)
 
 
-def _journal(store: SqliteStore, claim: Claim, *, spent: Spend = Spend(), **limits: float) -> Journal:
+def _journal(store: SqliteStore, claim: Claim, *, spent: Spend = NOTHING, **limits: float) -> Journal:
     ledger = BudgetLedger(Budget.from_json(limits), spent, active_s=lambda: 0.0)
     return Journal(store=store, claim=claim, ledger=ledger, clock=FakeClock(), code_version="1")
 
@@ -44,7 +45,7 @@ def _call(scope: str = "s", payload: str = "p", **estimate: float) -> Call:
 class _Service:
     """Counts how often it is asked."""
 
-    def __init__(self, *, answer: object = "yes", spend: Spend = Spend(), failure: Exception | None = None) -> None:
+    def __init__(self, *, answer: object = "yes", spend: Spend = NOTHING, failure: Exception | None = None) -> None:
         self.calls = 0
         self.gate = asyncio.Event()
         self.gate.set()

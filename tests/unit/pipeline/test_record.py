@@ -1,13 +1,16 @@
 """A run in the eyes of a caller, projected from its events."""
 
+from typing import Any
+
 import pytest
 
-from deep_research.events import RunEvent
-from deep_research.pipeline.record import RunState, workflow_state
+from deep_research.events import EventKind, RunEvent
+from deep_research.pipeline.record import RunState
+from deep_research.pipeline.workflow import workflow_state
 from deep_research.testing.store_samples import START, make_run
 
 
-def _events(*pairs):
+def _events(*pairs: tuple[EventKind, dict[str, Any]]) -> list[RunEvent]:
     return [
         RunEvent(seq=number, run="r", at=START, kind=kind, key=f"{kind}:{number}", data=data)
         for number, (kind, data) in enumerate(pairs, start=1)
@@ -25,7 +28,14 @@ def test_a_run_that_has_told_nothing_was_only_created():
 
 
 def test_steps_rounds_and_errors_are_counted():
-    coverage = {"section": "s", "coverage": 0.5, "score": 5, "is_sufficient": False, "gaps": [], "reason": ""}
+    coverage: dict[str, Any] = {
+        "section": "s",
+        "coverage": 0.5,
+        "score": 5,
+        "is_sufficient": False,
+        "gaps": [],
+        "reason": "",
+    }
     state = workflow_state(
         _events(
             ("run-status", {"status": "running"}),

@@ -1,19 +1,21 @@
 """The figures of a run come from its journal and its events."""
 
 from datetime import timedelta
+from typing import Any
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.request import Spend
+from deep_research.store.port import CallState, JournalRow
 from deep_research.testing.store_samples import START, make_call
 
 
-def _call(key, state, start, end, **fields):
+def _call(key: str, state: CallState, start: float, end: float, **fields: Any) -> JournalRow:
     times = {"started_at": START + timedelta(seconds=start), "ended_at": START + timedelta(seconds=end)}
     return make_call(key, state=state, **times, **fields)
 
 
-def _step(seq, step, status, second, scope="plan"):
+def _step(seq: int, step: str, status: str, second: float, scope: str) -> RunEvent:
     return RunEvent(
         seq=seq,
         run="r",

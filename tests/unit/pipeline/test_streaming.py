@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.events import RunEvent
+from deep_research.events import OnEvent, RunEvent, Text
 from deep_research.pipeline.streaming import Emitter, StreamingManager
-from deep_research.store.port import Claim
+from deep_research.store.port import Claim, Store
 from deep_research.store.sqlite import SqliteStore
 from deep_research.testing.clock import FakeClock
 from deep_research.testing.store_samples import start_run
@@ -28,13 +28,13 @@ async def claim(store: SqliteStore) -> Claim:
     return await start_run(store, RUN)
 
 
-def _text(text: str) -> dict[str, str]:
+def _text(text: str) -> Text:
     return {"type": "text", "text": text}
 
 
-async def _tell(store, claim, *texts, attempt=0, on_event=None, scope="plan"):
+async def _tell(store: Store, claim: Claim, *texts: str, attempt: int = 0, on_event: OnEvent | None = None) -> None:
     streaming = StreamingManager(store=store, claim=claim, clock=FakeClock(), attempt=attempt, on_event=on_event)
-    emit = Emitter(streaming, scope)
+    emit = Emitter(streaming, "plan")
     for text in texts:
         await emit("message", _text(text))
 
