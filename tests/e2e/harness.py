@@ -12,11 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
+from deep_research.cli.main import main
 from deep_research.events import OnEvent, RunEvent
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
@@ -80,6 +83,22 @@ class User:
     def run(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         return finish(self.start(*arguments, **extra))
 
+    def call(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
+        """Run the command in this process, for what a process of its own would add nothing to but seconds."""
+        worlds, out, err, code = str(Path(__file__).parent), StringIO(), StringIO(), 0
+        with (
+            chdir(self.folder),
+            patch.dict(os.environ, self.environment(**extra), clear=True),
+            patch.object(sys, "path", [worlds, *sys.path]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                main(list(arguments))
+            except SystemExit as exit_:
+                code = exit_.code if isinstance(exit_.code, int) else 0
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
     def ask(self, wiring: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         return self.run("ask", self.question, "--wiring", f"worlds:{wiring}", *arguments, **extra)
 
@@ -138,6 +157,7 @@ class User:
         """Stop a process where it holds no lock: a frozen writer would keep everybody else out of the store."""
         while True:
             kill(process, signal.SIGSTOP)
+            self.wait_for(lambda: _is_stopped(process.pid))
             if all(_is_free(self.home / name) for name in ("store.db", "checkpoints.db")):
                 return
             kill(process, signal.SIGCONT)
@@ -156,6 +176,12 @@ class User:
     def lose_checkpoints(self) -> None:
         for path in self.home.glob("checkpoints.db*"):
             path.unlink()
+
+
+def _is_stopped(pid: int) -> bool:
+    """Say whether every thread of a process stands still: a signal takes a moment to reach them all."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/stat")
+    return all(task.read_text().rpartition(")")[2].split()[0] in "Tt" for task in tasks)
 
 
 @dataclass
@@ -201,13 +227,13 @@ def finish(process: "subprocess.Popen[str]", *, timeout_s: float = 100) -> "subp
 
 
 def assert_explained(ended: "subprocess.CompletedProcess[str]", code: int) -> str:
-    """The exit code is right, the last line is one sentence of ours, and no trace was shown; return the sentence."""
+    """The exit code is right, the last thing said is ours, and no trace was shown; return what was said."""
     assert ended.returncode == code, f"{ended.returncode} instead of {code}:\n{ended.stderr}"
     assert "Traceback" not in ended.stderr, ended.stderr
-    last = ended.stderr.splitlines()[-1]
-    assert last.startswith("deep-research: "), ended.stderr
-    assert len(last) > len("deep-research: "), "an empty sentence"
-    return last
+    _, mark, said = ended.stderr.rpartition("deep-research: ")
+    assert mark, ended.stderr
+    assert said.strip(), "an empty sentence"
+    return said
 
 
 def assert_told_once(events: list[RunEvent]) -> None:

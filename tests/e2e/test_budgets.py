@@ -1,7 +1,6 @@
 """Every kind of budget is hit: the run ends in a report that names what was left out, and keeps to its limit."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,16 +35,14 @@ QUESTIONS = {
 def starved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, User]:
     """Return one run for each kind of budget, all begun at the command line."""
     folder = tmp_path_factory.mktemp("starved")
-
-    def ask(kind: BudgetKind) -> User:
-        user = User(folder / kind)
-        ended = user.ask("paced" if kind == "seconds" else "quick", f"--budget-{kind}", LIMITS[kind])
+    users: dict[str, User] = {}
+    for kind in BUDGET_KINDS:
+        user = users[kind] = User(folder / kind)
+        world = "paced" if kind == "seconds" else "quick"
+        ended = user.call("ask", user.question, "--wiring", f"worlds:{world}", f"--budget-{kind}", LIMITS[kind])
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout.startswith("# ")
-        return user
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(BUDGET_KINDS, pool.map(ask, BUDGET_KINDS), strict=True))
+    return users
 
 
 @pytest.mark.parametrize("kind", BUDGET_KINDS)
@@ -110,7 +107,7 @@ def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, languag
 
 def test_budgets_are_told_at_a_chinese_command_line(tmp_path: Path) -> None:
     user = User(tmp_path)
-    ended = user.run("ask", QUESTIONS["zh-Hans"], "--wiring", "worlds:quick", "--budget-tokens", "2000")
+    ended = user.call("ask", QUESTIONS["zh-Hans"], "--wiring", "worlds:quick", "--budget-tokens", "2000")
     assert ended.returncode == 0, ended.stderr
     assert _names_budget(ended.stdout, "tokens", 2000, "zh-Hans")
 

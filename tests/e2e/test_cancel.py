@@ -18,7 +18,7 @@ from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish
 
 pytestmark = pytest.mark.timeout(120)
-SECONDS = 15.0
+SECONDS = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +39,16 @@ def test_a_live_run_is_cancelled_from_another_process_and_taken_up_again(undistu
     run = user.only_run().id
     asked = user.run("runs", "cancel", run)
     assert asked.returncode == 0
-    assert run in asked.stderr
+    assert run[:8] in asked.stderr
     before = time.monotonic()
-    assert run in assert_explained(finish(owner), 130)
+    assert run[:8] in assert_explained(finish(owner), 130)
     assert time.monotonic() - before < SECONDS
     assert user.only_run().status == "cancelled"
     assert _statuses(user) == ["running", "cancelled"]
     assert {call.state for call in user.calls()} == {"done"}, "a call in flight was dropped"
 
-    assert f"deep-research runs retry {run}" in assert_explained(user.run("runs", "resume", run), 64)
-    retried = user.run("runs", "retry", run)
+    assert f"deep-research runs retry {run[:8]}" in assert_explained(user.call("runs", "resume", run), 64)
+    retried = user.call("runs", "retry", run)
     assert retried.returncode == 0, retried.stderr
     assert user.report() == undisturbed.report()
     assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
@@ -56,7 +56,7 @@ def test_a_live_run_is_cancelled_from_another_process_and_taken_up_again(undistu
     assert _statuses(user) == ["running", "cancelled", "running", "done"]
 
     finished = user.everything()
-    again = user.run("runs", "cancel", run)
+    again = user.call("runs", "cancel", run)
     assert again.returncode == 0
     assert "nothing to cancel" in again.stderr
     assert user.everything() == finished

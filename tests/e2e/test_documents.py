@@ -78,7 +78,8 @@ def test_every_checked_paragraph_ends_in_a_citation(asked: Asked) -> None:
     for claim in claims:
         opening = claim["sentences"][0]["text"]
         blocks = [block for block in body.split("\n\n") if block.startswith(opening)]
-        assert blocks and all(re.search(r"\[\d+\]$", block) for block in blocks), opening
+        assert blocks, opening
+        assert all(re.search(r"\[\d+\]$", block) for block in blocks), opening
 
 
 def test_stored_text_at_the_recorded_offsets_holds_each_sentence(asked: Asked) -> None:

@@ -28,7 +28,7 @@ from tests.e2e.harness import (
 )
 
 pytestmark = pytest.mark.timeout(200)
-AT_ONCE_S = 5.0
+AT_ONCE_S = 8.0
 CHINESE = "这些项目花了多少钱，取得了什么成果？"
 
 
@@ -70,7 +70,7 @@ def _stop_cleanly(user: User, undisturbed: User, number: int, act: str) -> None:
     kill(process, number)
     ended = finish(process)
     row = user.only_run()
-    assert f"deep-research runs resume {row.id}" in assert_explained(ended, 130)
+    assert f"deep-research runs resume {row.id[:8]}" in assert_explained(ended, 130)
     assert row.status == "interrupted"
     assert row.owner is None
     assert len(user.logged("begin")) == len(user.logged("end")), "a call in flight was dropped"
@@ -195,7 +195,7 @@ def test_a_run_stopped_again_and_again_in_one_process_ends_like_any_other(undist
         row = await runtime.create(ResearchRequest(question=QUESTION))
         for number in range(100):
             try:
-                await leg(row.id, events=11)
+                await leg(row.id, events=6)
             except asyncio.CancelledError:
                 store = Lab(user).processor().parts.open_store()
                 assert (await store.get_run(row.id)).status == "interrupted"

@@ -9,7 +9,7 @@ import pytest
 from deep_research.pipeline.stage import Stage
 from tests.e2e.harness import QUESTION, User, assert_told_once, keys_but_status
 
-EVEN_POINTS = 18
+EVEN_POINTS = 13
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 

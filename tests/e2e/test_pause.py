@@ -22,7 +22,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> User:
     user = User(tmp_path_factory.mktemp("asked"))
     ended = user.ask("asking", "--json")
     run = user.only_run().id
-    assert f"deep-research runs answer {run}" in assert_explained(ended, 2)
+    assert f"deep-research runs answer {run[:8]}" in assert_explained(ended, 2)
     shown = json.loads(ended.stdout)
     assert shown["schema_version"] == 1
     assert shown["run"]["status"] == "waiting"
@@ -35,7 +35,7 @@ def test_a_waiting_run_is_answered_from_another_process_and_goes_on(asked: User)
     assert row.status == "waiting"
     assert row.owner is None
     waiting = asked.everything()
-    assert f"deep-research runs answer {row.id}" in assert_explained(asked.run("runs", "resume", row.id), 2)
+    assert f"deep-research runs answer {row.id[:8]}" in assert_explained(asked.call("runs", "resume", row.id), 2)
     assert asked.everything() == waiting, "a resume without an answer changes nothing"
 
     begun = len(asked.begun())
@@ -56,7 +56,7 @@ def test_a_waiting_run_is_answered_from_another_process_and_goes_on(asked: User)
     ]
     assert sum(event.kind == "clarification" for event in events) == 1
 
-    assert "does not wait" in assert_explained(asked.run("runs", "answer", row.id, "Results"), 64)
+    assert "does not wait" in assert_explained(asked.call("runs", "answer", row.id, "Results"), 64)
 
 
 def test_the_first_answer_stands(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def _curious(questions: int) -> World:
 
 def test_a_plan_waits_for_approval_is_edited_and_used(tmp_path: Path) -> None:
     user = User(tmp_path)
-    ended = user.ask("quick", "--confirm-plan")
+    ended = user.call("ask", user.question, "--wiring", "worlds:quick", "--confirm-plan")
     row = user.only_run()
-    assert f"deep-research runs answer {row.id}" in assert_explained(ended, 2)
+    assert f"deep-research runs answer {row.id[:8]}" in assert_explained(ended, 2)
     assert "Costs" in json.dumps(row.pending), "the plan is shown"
     paid = len(user.begun())
 
@@ -111,11 +111,14 @@ def test_a_plan_waits_for_approval_is_edited_and_used(tmp_path: Path) -> None:
     assert again.pending["scope"] != (row.pending or {})["scope"]
     assert len(user.begun()) == paid
 
-    edited = _plan(row) | {"research_title": "My own title", "sections": [{"title": "Winners", "description": "w"}]}
-    ended = user.run("runs", "answer", row.id, json.dumps(edited))
+    edited = _plan(row) | {
+        "research_title": "My own title",
+        "sections": [{"title": "Measured results", "description": ""}],
+    }
+    ended = user.call("runs", "answer", row.id, json.dumps(edited))
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("# My own title")
-    assert "## Winners" in ended.stdout
+    assert "## Measured results" in ended.stdout
     assert "## Costs" not in ended.stdout
     events = user.events()
     assert_told_once(events)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.errors import RunHeld, RunInterrupted
+from deep_research.errors import RunHeld, RunInterrupted, StoreCorrupt
 from deep_research.events import RunEvent
 from deep_research.pipeline.parts import Parts
 from deep_research.request import ResearchRequest
@@ -57,7 +57,7 @@ def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path
     assert sorted(process.returncode for process in ended) == [0, 75, 75], [process.stderr for process in ended]
     for process in ended:
         if process.returncode:
-            assert run in assert_explained(process, 75)
+            assert run[:8] in assert_explained(process, 75)
     assert user.report() == undisturbed.report()
     assert_told_once(user.events())
     assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
@@ -77,6 +77,29 @@ def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
     assert sorted(isinstance(outcome, RunHeld) for outcome in outcomes) == [False, True], outcomes
     assert user.only_run().status == "done"
     assert_told_once(user.events())
+
+
+def test_a_process_that_could_not_begin_lets_go_of_the_run(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    runtime = Lab(user).processor().runtime
+
+    def at_the_draft(event: RunEvent) -> None:
+        if event.data.get("step") == "draft":
+            runtime.interrupt()
+
+    async def begin() -> None:
+        row = await runtime.create(ResearchRequest(question=QUESTION))
+        await runtime.resume(row.id, on_event=at_the_draft)
+
+    with pytest.raises(RunInterrupted):
+        asyncio.run(begin())
+    with closing(sqlite3.connect(user.home / "store.db", isolation_level=None)) as connection:
+        (spend,) = connection.execute("SELECT spend FROM journal WHERE number = 3").fetchone()
+        connection.execute("UPDATE journal SET spend = 'not json' WHERE number = 3")
+        with pytest.raises(StoreCorrupt):
+            Lab(user).resume(user.only_run().id)
+        connection.execute("UPDATE journal SET spend = ? WHERE number = 3", (spend,))
+    assert Lab(user).resume(user.only_run().id).status == "done"
 
 
 # The checkpoint file

@@ -211,10 +211,16 @@ def _event_sink(target: str | None) -> Iterator[TextIO | None]:
 
 
 def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
+    is_heard = sink is not None
+
     def tell(event: RunEvent) -> None:
-        if sink is not None:
-            sink.write(canonical_json(event.to_json()) + "\n")
-            sink.flush()
+        nonlocal is_heard
+        if is_heard and sink is not None:
+            try:
+                sink.write(canonical_json(event.to_json()) + "\n")
+                sink.flush()
+            except OSError:  # The reader went away; the run goes on, and its events are in the store.
+                is_heard = False
         shown.show(event)
 
     return tell

@@ -5,8 +5,8 @@ Losing this file costs no paid call: the journal plays the run back.
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from deep_research.errors import CannotWrite
 from deep_research.store.port import Claim
 
 if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from deep_research.pipeline.saver import UncutSaver
 
 _log = logging.getLogger(__name__)
 _TABLES = ("checkpoints", "writes")
@@ -29,9 +29,9 @@ def thread_id(claim: Claim) -> str:
 
 
 @asynccontextmanager
-async def open_checkpoints(path: Path) -> "AsyncIterator[AsyncSqliteSaver]":
-    """Open the checkpoint file; one that is damaged is put aside and begun anew."""
-    try:
+async def open_checkpoints(path: Path) -> "AsyncIterator[UncutSaver]":
+    """Open the checkpoint file; one that is damaged is put aside and begun anew. Errors of the file become ours."""
+    with _our_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             saver = await _open(path)
@@ -42,20 +42,31 @@ async def open_checkpoints(path: Path) -> "AsyncIterator[AsyncSqliteSaver]":
             _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
             path.replace(aside)
             saver = await _open(path)
-    except (OSError, sqlite3.OperationalError) as exc:
-        raise CannotWrite(f"Cannot write {path}: {exc}. Free some space, or check the rights of the folder.") from exc
     try:
-        yield saver
+        with _our_errors(path):
+            yield saver
     finally:
+        await saver.settle()
         await saver.conn.close()
 
 
-async def _open(path: Path) -> "AsyncSqliteSaver":
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+@contextmanager
+def _our_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as exc:
+        raise CannotWrite(f"Cannot write {path}: {exc}. Free some space, or check the rights of the folder.") from exc
+
+
+async def _open(path: Path) -> "UncutSaver":
+    from deep_research.pipeline.saver import UncutSaver
 
     connection = await _connect(path)
     try:
-        saver = AsyncSqliteSaver(connection)
+        (check,) = await connection.execute_fetchall("PRAGMA quick_check(1)")
+        if check[0] != "ok":
+            raise sqlite3.DatabaseError("the checkpoint file is damaged")
+        saver = UncutSaver(connection)
         await saver.setup()
     except BaseException:
         await connection.close()
@@ -63,7 +74,7 @@ async def _open(path: Path) -> "AsyncSqliteSaver":
     return saver
 
 
-async def take_over(saver: "AsyncSqliteSaver", claim: Claim, *, afresh: bool) -> bool:
+async def take_over(saver: "UncutSaver", claim: Claim, *, afresh: bool) -> bool:
     """Move the newest earlier epoch's rows to this claim's thread, in one transaction; say whether there are any.
 
     `afresh` drops them instead: the run is then played back from its journal.
@@ -84,13 +95,13 @@ async def take_over(saver: "AsyncSqliteSaver", claim: Claim, *, afresh: bool) ->
     return bool(newest) and not afresh
 
 
-async def forget(path: Path, run: str) -> None:
-    """Drop all checkpoints of a run that has ended; a missing or damaged file has none."""
+async def forget(path: Path, run: str, *, epoch: int | None = None) -> None:
+    """Drop the checkpoints of a run that has ended, or of one epoch that was overtaken; a lost file has none."""
     if not path.exists():
         return
     connection = await _connect(path)
     try:
-        await _drop(connection, await _threads(connection, run))
+        await _drop(connection, [f"{run}:{epoch}"] if epoch is not None else await _threads(connection, run))
         await connection.commit()
     except sqlite3.DatabaseError as exc:
         _log.warning("the checkpoints of run %s could not be dropped: %s", run, exc)
@@ -99,6 +110,8 @@ async def forget(path: Path, run: str) -> None:
 
 
 async def _connect(path: Path) -> aiosqlite.Connection:
+    # A connection that fails leaves its thread behind for a moment, and that may be longer than the loop: try without.
+    sqlite3.connect(path).close()
     connection = await aiosqlite.connect(path, isolation_level="IMMEDIATE")
     await connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
     return connection

@@ -47,7 +47,20 @@ class Stopwatch:
         self._active_s = before_s
         self._longest_tick_s = longest_tick_s
         self._last = clock.monotonic()
+        self._taken_s = before_s
         self._lock = threading.Lock()
+
+    def take_s(self) -> float:
+        """Return the active seconds since the last take, for whoever writes them down."""
+        active_s = self.active_s()
+        with self._lock:
+            taken_s, self._taken_s = active_s - self._taken_s, active_s
+            return max(taken_s, 0.0)
+
+    def give_back(self, seconds: float) -> None:
+        """Take it back that some seconds were written down."""
+        with self._lock:
+            self._taken_s -= seconds
 
     def active_s(self) -> float:
         """Return the run's active seconds up to now; somebody must look every few seconds, or time is not counted."""

@@ -44,19 +44,17 @@ class Heartbeat:
 
     async def _beat(self) -> None:
         store = self._open_store()
-        counted = self._stopwatch.active_s()
         try:
             while not self._ended.is_set():
                 await asyncio.to_thread(self._ended.wait, self._every_s)
-                active = self._stopwatch.active_s()
+                active_s = self._stopwatch.take_s()
                 try:
-                    await store.heartbeat(self._claim, current_owner(), active_s=active - counted)
+                    await store.heartbeat(self._claim, current_owner(), active_s=active_s)
                 except (RunTaken, RunCancelled) as stop:
                     self._on_stop(stop)
                     return
                 except DeepResearchError as exc:  # The run's own writes will say so; a missed beat alone stops nothing.
                     _log.warning("a heartbeat was missed: %s", exc)
-                else:
-                    counted = active
+                    self._stopwatch.give_back(active_s)
         finally:
             await store.close()

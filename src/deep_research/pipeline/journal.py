@@ -4,6 +4,8 @@ Finished calls happen once; calls in flight at a crash happen at least once.
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +20,7 @@ from deep_research.value import Json, JsonObject, canonical_json, digest, json_o
 # Larger answers lie in a blob, so that a row stays quick to read.
 _INLINE_ANSWER_BYTES: Final = 8_192
 _BLOB: Final = "journal_blob"
+_LOOK_EVERY_S: Final = 1.0
 
 
 class Trail:
@@ -171,8 +174,7 @@ class Journal:
         try:
             await self._store.record_call(self._claim, started)
             try:
-                async with asyncio.timeout(call.estimate.seconds or None):
-                    answer = await perform()
+                answer = await _within(call.estimate.seconds, perform())
             except TimeoutError:
                 late = f"no answer within {call.estimate.seconds:g} s"
                 failure = _failure(started.key, NetworkError.__name__, late)
@@ -218,6 +220,21 @@ class Journal:
         if isinstance(answer, dict) and set(answer) == {_BLOB}:
             return json_of(await self._store.get_blob(str(answer[_BLOB])))
         return answer
+
+
+async def _within(seconds: float, answer: Awaitable[Answer]) -> Answer:
+    """Wait for an answer, at most that long (0: for ever). Time in which this process was frozen does not count."""
+    waiting, left = asyncio.ensure_future(answer), seconds or math.inf
+    try:
+        while not waiting.done() and left > 0:
+            slice_s, begun = min(left, _LOOK_EVERY_S, (seconds or math.inf) / 4), time.monotonic()
+            await asyncio.wait({waiting}, timeout=slice_s)
+            left -= min(time.monotonic() - begun, slice_s)
+        if not waiting.done():
+            raise TimeoutError
+        return waiting.result()
+    finally:
+        waiting.cancel()
 
 
 def spent_so_far(rows: list[JournalRow]) -> Spend:

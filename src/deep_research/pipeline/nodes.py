@@ -27,6 +27,8 @@ from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 
 State = dict[str, Any]
+# What a report can do without: where the model fails them, the stand-in takes over (SPEC C2).
+_OPTIONAL = frozenset({Stage.ANALYZE, Stage.CHART})
 Context = Runtime[RunContext]
 
 
@@ -44,6 +46,7 @@ class Nodes:
                 scope(state) if scope else str(stage),
                 phase="ending" if stage in ENDING else "research",
                 after=state.get("after", ()),
+                is_branch=stage in _OPTIONAL,
             )
             update = await self._run(stage, state, ports)
             return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
@@ -183,8 +186,7 @@ class Nodes:
             ports=ports,
         )
         section = work.section
-        if not grant:
-            await _note_query_budget(section, ports)
+        await _note_query_budget(section, chosen if round_ == 1 else None, ports, is_cut_off=not grant)
         if chosen:
             listed = [query.to_json() for query in chosen]
             await ports.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
@@ -295,7 +297,7 @@ class Nodes:
         update: Update = {"queries": []} | await self._guarded(Stage.REFLECT, state, ports)
         update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
         if not update.get("is_sufficient") and not any(update["grants"]):
-            await _note_query_budget(SectionPlan.from_json(state["section"]), ports)
+            await _note_query_budget(SectionPlan.from_json(state["section"]), None, ports, is_cut_off=True)
         return plain(update | _left(ports) | {"outcomes": [_outcome(state | update).to_json()]})
 
     async def _guarded(self, stage: Stage, state: State, ports: Ports) -> Update:
@@ -309,12 +311,19 @@ class Nodes:
             return {}
 
 
-async def _note_query_budget(section: SectionPlan, ports: Ports) -> None:
-    """Put on record that a thin section gets no further query because of the asker's budget."""
-    limit = ports.request.budget.queries
-    if limit is not None and limit < ports.request.depth.max_total_queries:
-        reason = "the queries budget is spent"
-        await ports.lost(Gap(kind="query", scope=ports.scope, subject=section.title, reason=reason, budget="queries"))
+async def _note_query_budget(
+    section: SectionPlan, chosen: list[SearchQuery] | None, ports: Ports, *, is_cut_off: bool
+) -> None:
+    """Put on record what the asker's query budget forbids: planned queries, and further rounds of a thin section."""
+    limit, scope = ports.request.budget.queries, ports.scope
+    if limit is None or limit >= ports.request.depth.max_total_queries:
+        return
+    reason = "the queries budget is spent"
+    left_out = [] if chosen is None else [query for query in section.search_queries if query not in chosen]
+    for query in left_out:
+        await ports.lost(Gap(kind="query", scope=scope, subject=query.query, reason=reason, budget="queries"))
+    if is_cut_off:
+        await ports.lost(Gap(kind="round", scope=scope, subject=section.title, reason=reason, budget="queries"))
 
 
 def _task_ports(state: State, runtime: Context) -> Ports:

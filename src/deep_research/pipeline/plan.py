@@ -36,9 +36,10 @@ def edited(plan: Plan, answer: Json) -> Plan | None:
         except ValueError:
             return None
     try:
-        return Plan.from_json(answer)
+        wanted = Plan.from_json(answer)
     except ValueError:
         return None
+    return wanted if wanted.sections else None
 
 
 def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:

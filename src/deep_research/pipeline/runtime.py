@@ -58,17 +58,18 @@ class _End:
     result: JsonObject | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Session:
-    """One process at work on one run; `stop` may be called from any thread through the loop."""
+    """One process at work on one run, from the claim on; `stop` may come at any time."""
 
-    context: RunContext
+    journal: Journal | None = None
     task: asyncio.Task[_End] | None = None
     reason: StopRun | None = None
 
     def stop(self, reason: StopRun) -> None:
         self.reason = self.reason or reason
-        self.context.journal.stop(reason)
+        if self.journal is not None:
+            self.journal.stop(reason)
         if self.task is not None:
             self.task.cancel()
 
@@ -83,7 +84,7 @@ class AgentRuntime:
         self._machine = machine or StateMachine()
         self._wiring = wiring
         self._code_version = code_version
-        self._sessions: dict[str, _Session] = {}
+        self._sessions: set[_Session] = set()
 
     @asynccontextmanager
     async def _store(self) -> AsyncIterator[Store]:
@@ -138,43 +139,44 @@ class AgentRuntime:
 
     def interrupt(self) -> None:
         """Stop all runs of this process cleanly: no new call begins, calls in flight are kept."""
-        for session in self._sessions.values():
+        for session in self._sessions:
             session.stop(RunInterrupted())
 
     async def _session(self, run: str, *, on_event: OnEvent | None, retry: bool) -> RunRow:
-        async with self._store() as store:
-            row = await store.get_run(run)
-            if not retry:
-                if row.status == "done" or (row.status == "waiting" and not await is_answered(store, row)):
+        session = _Session()
+        self._sessions.add(session)
+        try:
+            async with self._store() as store:
+                row = await store.get_run(run)
+                if not retry and not await _needs_work(store, row):
                     return row
-                if row.status == "cancelled":
-                    raise UsageError(
-                        f"Run {row.id} was cancelled; take it up again with: deep-research runs retry {row.id}"
-                    )
-            claim = await store.claim(row.id, current_owner(), lease_s=self._parts.lease_s)
-            if retry:
-                await store.raise_attempt(claim)
-            row = await store.get_run(row.id)
-            context, stopwatch = await self._context(store, row, claim, on_event)
-            session = _Session(context)
-            self._sessions[row.id] = session
-            loop = asyncio.get_running_loop()
+                claim = await store.claim(row.id, current_owner(), lease_s=self._parts.lease_s)
+                try:
+                    if retry:
+                        await store.raise_attempt(claim)
+                    row = await store.get_run(row.id)
+                    context, stopwatch = await self._context(store, row, claim, on_event)
+                except DeepResearchError as exc:
+                    streaming = StreamingManager(store=store, claim=claim, clock=self._parts.clock)
+                    await _leave(streaming, exc)
+                    raise
+                session.journal = context.journal
+                loop = asyncio.get_running_loop()
 
-            def stop(reason: StopRun) -> None:
-                loop.call_soon_threadsafe(session.stop, reason)
+                def stop(reason: StopRun) -> None:
+                    loop.call_soon_threadsafe(session.stop, reason)
 
-            heartbeat = Heartbeat(
-                open_store=self._parts.open_store,
-                claim=claim,
-                every_s=self._parts.heartbeat_s,
-                stopwatch=stopwatch,
-                on_stop=stop,
-            )
-            try:
+                heartbeat = Heartbeat(
+                    open_store=self._parts.open_store,
+                    claim=claim,
+                    every_s=self._parts.heartbeat_s,
+                    stopwatch=stopwatch,
+                    on_stop=stop,
+                )
                 with heartbeat:
-                    return await self._drive(session, afresh=retry)
-            finally:
-                self._sessions.pop(row.id, None)
+                    return await self._drive(session, context, afresh=retry)
+        finally:
+            self._sessions.discard(session)
 
     async def _context(
         self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None
@@ -189,14 +191,15 @@ class AgentRuntime:
             parts=self._parts,
             store=store,
             journal=Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version=self._code_version),
-            streaming=StreamingManager(store=store, claim=claim, clock=clock, attempt=row.attempt, on_event=on_event),
+            streaming=StreamingManager(
+                store=store, claim=claim, clock=clock, attempt=row.attempt, on_event=on_event, take_s=stopwatch.take_s
+            ),
             folder=RunFolder(Path(row.folder), store=store, claim=claim),
             answers=await store.get_answers(row.id),
         )
         return context, stopwatch
 
-    async def _drive(self, session: _Session, *, afresh: bool) -> RunRow:
-        context = session.context
+    async def _drive(self, session: _Session, context: RunContext, *, afresh: bool) -> RunRow:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
@@ -204,34 +207,47 @@ class AgentRuntime:
             async with open_checkpoints(self._parts.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
                 graph = build_graph(self._machine, saver)
-                session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known, skipped=skipped))
-                try:
-                    end = await session.task
-                except asyncio.CancelledError:
-                    if session.reason is None:  # Our caller was cancelled: stop as cleanly as on Ctrl-C, then obey.
-                        session.stop(RunInterrupted())
-                        raise
-                    raise session.reason from None
-                finally:
-                    await self._land(session)
+                end = await self._run_graph(session, graph, context, is_known=is_known, skipped=skipped)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":
                 await forget(self._parts.checkpoints, context.row.id)
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
-            await self._leave(context, RunInterrupted())
+            await _leave(context.streaming, RunInterrupted())
+            raise
+        except RunTaken:
+            await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
             raise
         except Exception as exc:
-            await self._leave(context, exc)
+            await _leave(context.streaming, exc)
             raise
 
-    async def _land(self, session: _Session) -> None:
+    async def _run_graph(
+        self, session: _Session, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]
+    ) -> _End:
+        """Run the graph in a task that a signal, a cancel or a takeover can stop; keep what is in flight."""
+        session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known, skipped=skipped))
+        if session.reason is not None:
+            session.task.cancel()
+        try:
+            return await session.task
+        except asyncio.CancelledError:
+            if session.reason is None:  # Our caller was cancelled: stop as cleanly as on Ctrl-C, then obey.
+                session.stop(RunInterrupted())
+                raise
+            raise session.reason from None
+        except StopRun as stop:
+            session.reason = session.reason or stop
+            raise
+        finally:
+            await self._land(context.journal, session.reason)
+
+    async def _land(self, journal: Journal, reason: StopRun | None) -> None:
         """Keep the answers of calls in flight; a process that lost the run has no say any more."""
-        journal = session.context.journal
-        if isinstance(session.reason, RunTaken):
+        if isinstance(reason, RunTaken):
             journal.abandon()
         else:
-            await journal.drain(timeout_s=_CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None)
+            await journal.drain(timeout_s=_CANCEL_DRAIN_S if isinstance(reason, RunCancelled) else None)
 
     async def _survey(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is told, and will stand in the report's limits."""
@@ -282,19 +298,25 @@ class AgentRuntime:
         assert isinstance(kept, dict)
         return _End("done", result=kept | {"is_verified": bool(result.get("is_verified"))})
 
-    async def _leave(self, context: RunContext, exc: Exception) -> None:
-        """Write down how the run ended here; where even that fails, the first error is what the caller must see."""
-        if isinstance(exc, RunTaken):
-            return
-        status: RunStatus = "failed"
-        if isinstance(exc, StopRun):
-            status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
-        detail = str(exc) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
-        error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
-        try:
-            await context.streaming.finish(status, error=error)
-        except DeepResearchError as second:
-            _log.warning("the run's end could not be written down: %s", second)
+
+async def _leave(streaming: StreamingManager, exc: Exception) -> None:
+    """Write down how the run ended here; where even that fails, the first error is what the caller must see."""
+    status: RunStatus = "failed"
+    if isinstance(exc, StopRun):
+        status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
+    detail = str(exc) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
+    error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
+    try:
+        await streaming.finish(status, error=error)
+    except DeepResearchError as second:
+        _log.warning("the run's end could not be written down: %s", second)
+
+
+async def _needs_work(store: Store, row: RunRow) -> bool:
+    """Say whether there is anything to go on with; a cancelled run must be taken up again on purpose."""
+    if row.status == "cancelled":
+        raise UsageError(f"Run {row.id} was cancelled; take it up again with: deep-research runs retry {row.id}")
+    return row.status != "done" and (row.status != "waiting" or await is_answered(store, row))
 
 
 def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:

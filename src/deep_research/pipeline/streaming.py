@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import cast
 
 from deep_research.events import EventData, EventKind, OnEvent, RunEvent, RunStatus
@@ -22,13 +23,21 @@ class StreamingManager:
     """
 
     def __init__(
-        self, *, store: Store, claim: Claim, clock: Clock, attempt: int = 0, on_event: OnEvent | None = None
+        self,
+        *,
+        store: Store,
+        claim: Claim,
+        clock: Clock,
+        attempt: int = 0,
+        on_event: OnEvent | None = None,
+        take_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._store = store
         self._claim = claim
         self._clock = clock
         self._attempt = attempt
         self._on_event = on_event
+        self._take_s = take_s
         self._told: dict[str, JsonObject] | None = None
         self._order = asyncio.Lock()
         self._tellings: set[asyncio.Task[None]] = set()
@@ -73,7 +82,13 @@ class StreamingManager:
             key = f"run-status:epoch/{self._claim.epoch}:1"
             told = NewEvent(at=self._clock.now(), kind="run-status", key=key, data=data)
             for event in await self._store.finish(
-                self._claim, status, event=told, result=result, error=error, pending=pending
+                self._claim,
+                status,
+                event=told,
+                active_s=self._take_s(),
+                result=result,
+                error=error,
+                pending=pending,
             ):
                 await self._hand_on(event)
 

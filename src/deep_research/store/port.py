@@ -130,11 +130,12 @@ class Store(Protocol):
         status: RunStatus,
         *,
         event: NewEvent,
+        active_s: float = 0.0,
         result: JsonObject | None = None,
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
     ) -> list[RunEvent]:
-        """Give the run its status, keep the event that tells it, and release the lease; return the event if new."""
+        """Give the run its status and last active seconds, tell it, release the lease; return the event if new."""
         ...
 
     async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:

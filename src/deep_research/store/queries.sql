@@ -54,7 +54,7 @@ WHERE id = :run AND status = 'running'
 
 -- name: finish_run
 UPDATE runs SET status = :status, owner = NULL, claimed_at = NULL, result = :result, error = :error,
-                pending = :pending, updated_at = :now
+                pending = :pending, active_s = active_s + :active_s, updated_at = :now
 WHERE id = :run
 
 -- name: ask_to_stop

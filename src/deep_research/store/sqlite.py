@@ -125,6 +125,7 @@ class SqliteStore:
         status: RunStatus,
         *,
         event: NewEvent,
+        active_s: float = 0.0,
         result: JsonObject | None = None,
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
@@ -135,7 +136,7 @@ class SqliteStore:
 
         def work(session: Session) -> list[RunEvent]:
             check_claim(session, claim, even_if_cancelled=True)
-            session.run("finish_run", run=claim.run, status=status, now=self._now(), **columns)
+            session.run("finish_run", run=claim.run, status=status, active_s=active_s, now=self._now(), **columns)
             return append_events(session, claim.run, [event])
 
         return await self._write(work)

@@ -64,13 +64,16 @@ class FaultyStore:
         status: RunStatus,
         *,
         event: NewEvent,
+        active_s: float = 0.0,
         result: JsonObject | None = None,
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
     ) -> list[RunEvent]:
         """Count, then pass on."""
         return await self._write(
-            self._inner.finish(claim, status, event=event, result=result, error=error, pending=pending)
+            self._inner.finish(
+                claim, status, event=event, active_s=active_s, result=result, error=error, pending=pending
+            )
         )
 
     async def raise_attempt(self, claim: Claim) -> int:

@@ -1,0 +1,51 @@
+"""A checkpoint saver whose writes are not cut off: a cancelled one would keep its lock on the file."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+Result = TypeVar("Result")
+
+
+class UncutSaver(AsyncSqliteSaver):
+    """LangGraph's saver, with every write in a task of its own that outlives the branch that asked for it."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection)
+        self._begun: set[asyncio.Task[Any]] = set()
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint whole."""
+        return await self._uncut(super().aput(config, checkpoint, metadata, new_versions))
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Write a task's results whole."""
+        await self._uncut(super().aput_writes(config, writes, task_id, task_path))
+
+    async def settle(self) -> None:
+        """Wait until everything that was begun is written."""
+        await asyncio.gather(*self._begun, return_exceptions=True)
+
+    async def _uncut(self, write: Coroutine[Any, Any, Result]) -> Result:
+        task = asyncio.create_task(write)
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            task.exception()  # Marks it as seen: the branch that waited for it may be gone.
