@@ -1,4 +1,4 @@
-"""The demonstration: researches a question over the example documents, in English and in Chinese, and proves the report."""
+"""The demonstration: researches two questions over the example documents, in English and Chinese, and proves it."""
 
 import json
 import os
