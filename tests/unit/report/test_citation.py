@@ -1,0 +1,52 @@
+"""Numbers are given once, per source, in order of first use, and go on over the sources that are not cited."""
+
+from deep_research.messages.words import words
+from deep_research.report.citation import Source, number_sources
+from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.paragraph import Paragraph, Sentence, note
+
+SOURCES = [Source(document=id_, title=f"Title {id_}", address=f"{id_}.md") for id_ in ("a", "b", "c")]
+DOCUMENT_OF = {"e1": "b", "e2": "a", "e3": "b"}
+
+
+def _claim(*sentences: tuple[str, tuple[str, ...]]) -> Paragraph:
+    return Paragraph(section="s", sentences=tuple(Sentence(text=text, evidence=ids) for text, ids in sentences))
+
+
+def _render(language: str = "en", **fields: object) -> str:
+    paragraph = _claim(("First.", ("e1",)), ("Second.", ("e2", "e3")))
+    report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x", **fields)  # type: ignore[arg-type]
+    citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=SOURCES)
+    said = words("en" if language == "en" else "zh-Hans")
+    return render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=said)
+
+
+def test_sources_are_numbered_in_order_of_first_use():
+    citations = number_sources([_claim(("x", ("e1", "e2")))], document_of=DOCUMENT_OF, sources=SOURCES)
+    assert [source.document for source in citations.cited] == ["b", "a"]
+    assert [source.document for source in citations.additional] == ["c"]
+    assert citations.share_cited == 67
+
+
+def test_each_sentence_carries_its_own_markers():
+    assert "First. [1] Second. [1][2]" in _render()
+
+
+def test_chinese_markers_need_no_space():
+    assert "First.[1]Second.[1][2]" in _render("zh-Hans")
+
+
+def test_references_have_the_documented_form():
+    text = _render()
+    assert "## References\n\n### Cited Sources (Used in Report)\n\n[1] Title b - b.md  \n[2] Title a - a.md" in text
+    assert "### Additional Sources (Not Cited)\n\n[3] Title c - c.md" in text
+    assert "Citation Statistics:\n\n- Cited: 67%\n- Total: 3 sources" in text
+
+
+def test_what_is_missing_has_its_own_parts():
+    text = _render(gaps=("Nothing on x.",), limits=("Two pages.",), assumptions=("It is 2026.",))
+    assert text.index("It is 2026.") < text.index("## S") < text.index("Nothing on x.") < text.index("Two pages.")
+
+
+def test_a_note_carries_no_marker():
+    assert note("s", "Nothing was found.").cite_ids == ()
