@@ -24,6 +24,8 @@ from deep_research.request import (
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
+# Switches of a tracer that LangChain no longer has; a run would end in its complaint.
+_OUTDATED = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
 Source = Literal["flag", "environment", "file", "default"]
 
 _DEPTH = Depth()
@@ -227,6 +229,9 @@ def load_settings(**flags: object) -> Settings:
 
 
 def _read_environment() -> dict[str, object]:
+    for name in _OUTDATED:
+        if os.environ.get(name, "").lower() not in ("", "0", "false"):
+            raise ConfigurationError(f"Unset the environment variable {name}: LangChain refuses to run with it.")
     fields = {variable_of(field): field for field in Settings.model_fields}
     ours = {name.upper() for name, value in os.environ.items() if value and name.upper().startswith(ENV_PREFIX)}
     _refuse_unknown(sorted(ours), fields, lambda name: f"the environment variable {name}", str)

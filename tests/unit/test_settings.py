@@ -251,3 +251,10 @@ def test_settings_load_neither_langgraph_nor_langchain():
     code = "import sys, deep_research.settings; print({'langgraph', 'langchain_core', 'langsmith'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("name", ["LANGCHAIN_TRACING", "LANGCHAIN_HANDLER"])
+def test_outdated_tracing_switch_is_refused_with_the_fix(monkeypatch, name):
+    monkeypatch.setenv(name, "true")
+    with pytest.raises(ConfigurationError, match=f"Unset the environment variable {name}"):
+        load_settings()
