@@ -99,9 +99,12 @@ def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
         await store.delete_run(row.id, current_owner())
         await forget(settings.checkpoints_path, row.id)
 
+    from deep_research.pipeline.folder import report_copy_of
+
     _with_store(remove)
     if not keep_files:
         shutil.rmtree(Path(row.folder), ignore_errors=True)
+        report_copy_of(Path(row.folder)).unlink(missing_ok=True)
     typer.echo(f"Run {row.id} was deleted.", err=True)
 
 

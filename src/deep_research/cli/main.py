@@ -12,6 +12,7 @@ import typer
 EXIT_USAGE = 64
 EXIT_FAILED = 70
 EXIT_INTERRUPTED = 130
+_DAY = ["%Y-%m-%d"]
 
 app = typer.Typer(
     name="deep-research",
@@ -45,8 +46,8 @@ def ask(
     language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, typer.Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
-    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Leave out older sources.")] = None,
-    until: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Leave out newer sources.")] = None,
+    since: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be older.")] = None,
+    until: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be newer.")] = None,
     clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, typer.Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,

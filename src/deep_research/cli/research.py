@@ -172,7 +172,8 @@ def _summary(row: RunRow, said: Words, file: Path | None) -> str:
     folder = Path(row.folder)
     check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
-    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(check["paragraphs"]["verdicts"].items()))
+    verdicts = sorted(check["paragraphs"]["verdicts"].items())
+    counts = said("report.list_separator").join(f"{count} {said('verification.' + kind)}" for kind, count in verdicts)
     verdict = said("shell.verified" if check["passed"] else "shell.not_verified", counts=counts or "0")
     spent = stats["spent"]
     cost = said(

@@ -29,17 +29,17 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
         published=reading.published or page.published or hit.published,
         places=reading.places,
     )
-    _check_date(document, ports.request)
+    _check_date(document, page.address, ports.request)
     await ports.store.put_document(ports.run.claim, document, address=page.address)
     return document
 
 
-def _check_date(document: Document, request: ResearchRequest) -> None:
+def _check_date(document: Document, address: str, request: ResearchRequest) -> None:
     """Refuse a source that is dated outside the asked period; a partial date counts by what it says."""
     published = document.published[:10]
     if not published:
         return
     if request.since is not None and published < request.since.isoformat()[: len(published)]:
-        raise SourceError(f"It is dated {published}, before {request.since}.")
+        raise SourceError(f"{address} was left out: it is dated {published}, before {request.since}.")
     if request.until is not None and published > request.until.isoformat()[: len(published)]:
-        raise SourceError(f"It is dated {published}, after {request.until}.")
+        raise SourceError(f"{address} was left out: it is dated {published}, after {request.until}.")

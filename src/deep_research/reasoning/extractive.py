@@ -186,7 +186,7 @@ class ExtractiveReasoner:
         said = words(draft.brief.language)
         return Conclusion(
             abstract=_abstract(draft),
-            is_answered=bool(draft.evidence) and lost < _LOST_SHARE * weights.total,
+            is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
             unanswered=(said("nothing.words", words=said("report.list_separator").join(unmet)),) if unmet else (),
         )
 

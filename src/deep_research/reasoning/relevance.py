@@ -14,7 +14,7 @@ from deep_research.text.folding import to_simplified
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 # What a Chinese question is asked with, not what it is about; bigrams must not reach across it.
 _ASKING_WORDS = re.compile(
-    "花了多少钱|多少钱|花了多少|多少|怎么样|怎么|怎样|如何|为什么|为何|什么|哪些|哪个|哪里|哪|是否|有没有|能否|能不能|可以|应该|需要"
+    "我的资料|我的文档|我的文件|资料中|文档中|文件中|资料|文档|文件|要点|我们|我|主要|花了多少钱|多少钱|花了多少|多少|怎么样|怎么|怎样|如何|为什么|为何|什么|哪些|哪个|哪里|哪|是否|有没有|能否|能不能|可以|应该|需要"
     "|请问|请|关于|对于|根据|以及|还有|其中|之间|方面|情况|的|了|吗|呢|吧|和|与|及|或|对|在|是|有|从|把|被|由|为|给|让|将|它|其|这|那|个"
 )
 
@@ -32,9 +32,11 @@ class Weights:
         return sum(self.of.values())
 
     def share(self, terms: Iterable[str]) -> float:
-        """Return which share of the question these terms cover, by worth."""
+        """Return which share of the question these terms cover, by worth; a question about nothing is covered."""
+        if not self.of:
+            return 0.0 if self.unknown else 1.0
         held = set(terms)
-        return sum(worth for term, worth in self.of.items() if term in held) / self.total if self.of else 0.0
+        return sum(worth for term, worth in self.of.items() if term in held) / self.total
 
     def without_sides(self, own: Lens | None = None) -> "Weights":
         """Return the weights of what the question is about: without words that name a side of it, but for its own."""
@@ -44,7 +46,8 @@ class Weights:
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
-        return Weights({term: worth for term, worth in self.of.items() if term not in self.unknown})
+        left = {term: worth for term, worth in self.of.items() if term not in self.unknown}
+        return Weights(left, self.unknown)
 
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""
@@ -52,10 +55,14 @@ class Weights:
         return [term for term in self.of if term not in held]
 
 
+# Words about the documents themselves: "what do my files say", "the key points".
+_ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summarise key point main"))
+
+
 async def weigh(question: str, corpus: Corpus | None) -> Weights:
     """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
     pieces = [list(dict.fromkeys(content_terms(piece))) for piece in _ASKING_WORDS.split(to_simplified(question))]
-    terms = list(dict.fromkeys(term for piece in pieces for term in piece))
+    terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
     if corpus is None:
         return Weights(dict.fromkeys(terms, 1.0))
     total, found = await corpus.frequencies(terms)

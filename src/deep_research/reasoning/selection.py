@@ -31,12 +31,14 @@ _LEANING = re.compile(
 _ABOVE = re.compile(
     r"\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
-    r"|其余|其餘|上述|前述|以上|如下",
+    r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
+    r"|因此|为此|為此|其余|其餘|上述|前述|以上|如下",
     re.IGNORECASE,
 )
-# Bylines, datelines and office hours end in a stop, too.
+# Bylines, datelines, shouted titles and office hours end in a stop, too.
 _DATELINE = re.compile(
     r"\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$|^(?:Opinion|Report) by\b"
+    r"|(?:\b[A-Z]{3,}\b\W+){3}"
     r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
 )
 # What would be, not what is.

@@ -10,6 +10,7 @@ from deep_research.value import Value
 
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
+_WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef”’…]$")
 _LINE_BREAK = re.compile(r"\s*[\r\n]+\s*")
 Cite = Callable[[str], int]
 
@@ -45,10 +46,10 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks += [f"**{words('report.assumptions')}**", _bullets(report.assumptions)]
     if report.abstract:
         blocks.append(f"## {words('report.abstract')}")
-        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
+        blocks += [_paragraph(paragraph, number_of) for paragraph in report.abstract]
     for chapter in report.chapters:
         blocks.append(f"## {chapter.title}")
-        blocks += [_paragraph(paragraph, number_of, words) for paragraph in chapter.paragraphs]
+        blocks += [_paragraph(paragraph, number_of) for paragraph in chapter.paragraphs]
     if report.gaps:
         blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
     if report.limits:
@@ -58,15 +59,24 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     return "\n\n".join(blocks) + "\n"
 
 
-def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
-    gap = "" if words.language.startswith("zh") else " "
-    return gap.join(_sentence(sentence, number_of, gap) for sentence in paragraph.sentences)
+def _paragraph(paragraph: Paragraph, number_of: Cite) -> str:
+    pieces = [_sentence(sentence, number_of) for sentence in paragraph.sentences]
+    text = pieces[0] if pieces else ""
+    for sentence, piece in zip(paragraph.sentences, pieces[1:], strict=False):
+        text += ("" if _ends_wide(sentence.text) else " ") + piece
+    return text
 
 
-def _sentence(sentence: Sentence, number_of: Cite, gap: str) -> str:
+def _sentence(sentence: Sentence, number_of: Cite) -> str:
     numbers = sorted({number_of(id_) for id_ in sentence.evidence})
     markers = "".join(f"[{number}]" for number in numbers)
-    return f"{_one_line(sentence.text)}{gap if markers else ''}{markers}"
+    gap = "" if not markers or _ends_wide(sentence.text) else " "
+    return f"{_one_line(sentence.text)}{gap}{markers}"
+
+
+def _ends_wide(text: str) -> bool:
+    """Say whether a sentence ends in Chinese punctuation, which brings its own space."""
+    return _WIDE_END.search(text) is not None
 
 
 def _references(citations: Citations, words: Words) -> list[str]:

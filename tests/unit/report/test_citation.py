@@ -14,7 +14,8 @@ def _claim(*sentences: tuple[str, tuple[str, ...]]) -> Paragraph:
 
 
 def _render(language: str = "en", **fields: object) -> str:
-    paragraph = _claim(("First.", ("e1",)), ("Second.", ("e2", "e3")))
+    stop = "." if language == "en" else "。"
+    paragraph = _claim((f"First{stop}", ("e1",)), (f"Second{stop}", ("e2", "e3")))
     report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x", **fields)  # type: ignore[arg-type]
     citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=SOURCES)
     said = words("en" if language == "en" else "zh-Hans")
@@ -33,7 +34,7 @@ def test_each_sentence_carries_its_own_markers():
 
 
 def test_chinese_markers_need_no_space():
-    assert "First.[1]Second.[1][2]" in _render("zh-Hans")
+    assert "First。[1]Second。[1][2]" in _render("zh-Hans")
 
 
 def test_references_have_the_documented_form():
