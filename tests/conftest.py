@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no defect, and what CI finds must be found again at the desk.
+settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("steady")
 
 UNIT_TESTS = Path(__file__).parent / "unit"
 UNIT_TIMEOUT_S = 5
