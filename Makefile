@@ -27,7 +27,7 @@ demo: $(STAMP) ## Run the demonstration
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check --quiet .

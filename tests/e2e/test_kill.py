@@ -28,15 +28,14 @@ def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     return user
 
 
-def choose_points(undisturbed: User) -> list[tuple[int, str]]:
-    """Return write numbers: just after the beginning of each stage, and evenly over the whole run."""
+def choose_points(undisturbed: User) -> list[dict[str, str]]:
+    """Return where to kill: evenly over all writes of the run, and in the middle of each stage."""
     noted = [line.split() for line in (undisturbed.folder / "writes").read_text().splitlines()]
     last = max(int(number) for number, _ in noted)
-    begins = {step: int(number) for number, step in reversed(noted) if step != "end"}
     even = [2 + (last - 3) * number // (EVEN_POINTS - 1) for number in range(EVEN_POINTS)]
     faults = ("kill_before", "kill_after")
-    spread = [(at, faults[number % 2]) for number, at in enumerate(even)]
-    return [*spread, *((number + 1, "kill_before") for number in begins.values())]
+    spread = [{"TEST_KILL_AT": str(at), "TEST_FAULT": faults[number % 2]} for number, at in enumerate(even)]
+    return [*spread, *({"TEST_KILL_STAGE": stage.value} for stage in Stage)]
 
 
 def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp
 
     def try_point(number: int) -> tuple[int, set[str], str]:
         user = User(tmp_path / f"point-{number}", question=undisturbed.question)
-        return _kill_and_resume(user, undisturbed, *points[number])
+        return _kill_and_resume(user, undisturbed, points[number])
 
     with ThreadPoolExecutor(2) as pool:
         tried = list(pool.map(try_point, range(len(points))))
@@ -55,8 +54,8 @@ def test_a_run_killed_anywhere_ends_like_one_that_was_not(undisturbed: User, tmp
     assert sum("/task/" in where for _, where in killed) >= 5, "too few kills inside a fan-out"
 
 
-def _kill_and_resume(user: User, undisturbed: User, at: int, fault: str) -> tuple[int, set[str], str]:
-    first = user.ask(*undisturbed.world, TEST_KILL_AT=str(at), TEST_FAULT=fault)
+def _kill_and_resume(user: User, undisturbed: User, point: dict[str, str]) -> tuple[int, set[str], str]:
+    first = user.ask(*undisturbed.world, **point)
     if first.returncode == 0:
         return 0, set(), ""
     assert first.returncode == -signal.SIGKILL, first.stderr
@@ -65,15 +64,15 @@ def _kill_and_resume(user: User, undisturbed: User, at: int, fault: str) -> tupl
     begun = len(user.logged("begin"))
 
     resumed = user.run("runs", "resume", run.id)
-    assert resumed.returncode == 0, f"{at} {fault}: {resumed.stderr}"
+    assert resumed.returncode == 0, f"{point}: {resumed.stderr}"
     begun_again = len(user.logged("begin")) - begun
     needed = len(undisturbed.logged("begin"))
-    assert begun_again == needed - len(paid), f"{at} {fault}: {begun_again} calls after {len(paid)} paid of {needed}"
+    assert begun_again == needed - len(paid), f"{point}: {begun_again} calls after {len(paid)} paid of {needed}"
     events = user.events()
     assert_told_once(events)
     assert events[: len(told)] == told, "what was told must not change"
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
-    assert user.report() == undisturbed.report(), f"{at} {fault}"
+    assert user.report() == undisturbed.report(), f"{point}"
     open_steps = _open_steps(told)
     return 1, {step for step, _ in open_steps}, told[-1].key if told else ""
 

@@ -1,6 +1,7 @@
 """Scripted worlds for processes that are killed, frozen, starved or left alone; chosen by `--wiring worlds:NAME`."""
 
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,10 +41,13 @@ class _Counted(FaultyStore):
     """Leaves behind which of its writes told the beginning of which stage, and how many there were."""
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
-        for event in events:
-            if event.data.get("status") == "started":
-                self._note(f"{self.writes + 1} {event.data['step']}")
-        return await super().append_events(claim, events)
+        begun = [str(event.data["step"]) for event in events if event.data.get("status") == "started"]
+        for step in begun:
+            self._note(f"{self.writes + 1} {step}")
+        kept = await super().append_events(claim, events)
+        if os.environ.get("TEST_KILL_STAGE") in begun:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return kept
 
     async def close(self) -> None:
         if self.writes > 1:
