@@ -4,19 +4,23 @@ import re
 from collections.abc import Iterable
 
 from deep_research.readers.places import heading_places
-from deep_research.sources.document import Place
+from deep_research.sources.document import Place, PlaceKind
 
 _SPACES = re.compile(r"\s+")
+# Control characters and halves of surrogate pairs: formats carry them, no value or file can.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class BlockText:
-    """Collects headings, paragraphs, items and rows in reading order, and knows where each heading begins."""
+    """Collects headings, paragraphs, items and rows in reading order, and knows the place each stands in."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
         self._last_kind = ""
         self._headings: list[tuple[int, str]] = []
+        self._places: list[Place] = []
+        self._place: tuple[PlaceKind, str, int] | None = None
 
     def heading(self, label: str, level: int) -> None:
         """Add a heading of level 1 to 6."""
@@ -41,19 +45,32 @@ class BlockText:
 
     def verbatim(self, text: str) -> None:
         """Add text whose line breaks mean something, such as code."""
-        self._add("verbatim", text.strip("\n"))
+        self._add("verbatim", _UNPRINTABLE.sub("", text).strip("\n"))
 
     def end_block(self) -> None:
         """Keep the next item or row apart from the last, because another list or table begins."""
         self._last_kind = ""
+
+    def begin_place(self, kind: PlaceKind, label: str) -> None:
+        """Let what follows stand in this place, until the next one begins; a place without text is none."""
+        self.end_place()
+        self._place = (kind, one_line(label), -1)
+
+    def end_place(self) -> None:
+        """Let what follows stand in no place but under its heading."""
+        if self._place is not None and self._place[2] >= 0:
+            kind, label, start = self._place
+            self._places.append(Place(kind=kind, label=label, start=start, end=self._length))
+        self._place = None
 
     def text(self) -> str:
         """Return the text so far."""
         return "".join(self._parts)
 
     def places(self) -> tuple[Place, ...]:
-        """Return the headings as places."""
-        return heading_places(self._headings, self._length)
+        """Return the places so far in order, headings among them; the open place is ended."""
+        self.end_place()
+        return tuple(sorted((*self._places, *heading_places(self._headings, self._length)), key=lambda p: p.start))
 
     def _add(self, kind: str, block: str) -> None:
         if not block.strip():
@@ -62,11 +79,13 @@ class BlockText:
             gap = "\n" if kind == self._last_kind and kind in ("item", "row") else "\n\n"
             self._parts.append(gap)
             self._length += len(gap)
+        if self._place is not None and self._place[2] < 0:
+            self._place = (*self._place[:2], self._length)
         self._parts.append(block)
         self._length += len(block)
         self._last_kind = kind
 
 
 def one_line(text: str) -> str:
-    """Return text with every run of white space as one space."""
-    return _SPACES.sub(" ", text).strip()
+    """Return text with every run of white space as one space, and without what cannot be printed."""
+    return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()

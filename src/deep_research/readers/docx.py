@@ -2,7 +2,6 @@
 
 import io
 import re
-import zipfile
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import PurePath
@@ -15,7 +14,7 @@ from docx.text.paragraph import Paragraph
 from lxml import etree
 
 from deep_research.errors import SourceError
-from deep_research.readers.archive import entry_names
+from deep_research.readers.archive import DAMAGE, entry_names
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.port import Reading
 
@@ -39,7 +38,7 @@ def read(raw: bytes, name: str) -> Reading:
         properties = document.core_properties
         title, author = properties.title or "", properties.author or ""
         dated = properties.modified or properties.created
-    except (OpcError, KeyError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, etree.LxmlError) as exc:
+    except (*DAMAGE, OpcError, etree.LxmlError) as exc:
         raise SourceError(
             f"{name!r} is damaged: Word's own parts are missing; open it in Word and save it again."
         ) from exc

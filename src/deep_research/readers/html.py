@@ -43,7 +43,8 @@ def read(raw: bytes, name: str) -> Reading:
     source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
     tree = _parse(source, name)
     _drop_hidden(tree)
-    whole = _visible_blocks(tree)
+    whole = BlockText()
+    _add_visible(tree, whole)
     found = trafilatura.bare_extraction(
         tree, favor_precision=True, include_comments=False, include_tables=True, with_metadata=True
     )
@@ -68,6 +69,13 @@ def read(raw: bytes, name: str) -> Reading:
         if blocks is whole and len(text) > _SHORT_PAGE_CHARS
         else (),
     )
+
+
+def add_visible(source: str, blocks: BlockText, name: str) -> None:
+    """Add all that a piece of HTML shows, such as the body of a message or the chapter of a book."""
+    tree = _parse(source, name)
+    _drop_hidden(tree)
+    _add_visible(tree, blocks)
 
 
 def _parse(source: str, name: str) -> html.HtmlElement:
@@ -151,9 +159,8 @@ def _content(element: etree._Element) -> str:
     return one_line("".join(parts))
 
 
-def _visible_blocks(tree: html.HtmlElement) -> BlockText:
-    """Return everything a page shows, without telling main text from the rest."""
-    blocks = BlockText()
+def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
+    """Add everything a page shows, without telling main text from the rest."""
     pending: list[str] = []
 
     def flush(as_item: bool = False) -> None:
@@ -185,7 +192,6 @@ def _visible_blocks(tree: html.HtmlElement) -> BlockText:
                 flush(as_item=tag == "li")
             pending.append(node.tail or "")
     flush()
-    return blocks
 
 
 def _add_whole(node: etree._Element, blocks: BlockText) -> None:

@@ -25,6 +25,8 @@ _SIGNATURES = (
     (b"%!PS", "a PostScript file"),
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# Office wraps a protected .docx, .xlsx or .pptx into an old Office file with a part of this name.
+_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 _ARCHIVES = (
     ("word/document.xml", "docx"),
     ("ppt/presentation.xml", "pptx"),
@@ -46,9 +48,9 @@ def sniff(raw: bytes, name: str) -> str:
         names = entry_names(raw, name)
         return next((kind for entry, kind in _ARCHIVES if entry in names), "a ZIP archive")
     if raw.startswith(_OLE):
-        raise SourceError(
-            f"{name!r} is an old Office file or is protected by a password; open it and save it as .docx without one."
-        )
+        if _ENCRYPTED_PACKAGE in raw:
+            raise SourceError(f"{name!r} is protected by a password; save a copy without one.")
+        raise SourceError(f"{name!r} is an old Office file; open it and save it as .docx, .xlsx or .pptx.")
     for signature, description in _SIGNATURES:
         if raw.startswith(signature):
             return description

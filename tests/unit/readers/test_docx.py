@@ -1,20 +1,10 @@
-import io
-import zipfile
 from datetime import UTC, datetime
 
-import docx
 import pytest
 
 from deep_research.errors import SourceError
 from deep_research.readers import place_of, read
-
-
-def make_docx(fill) -> bytes:
-    document = docx.Document()
-    fill(document)
-    target = io.BytesIO()
-    document.save(target)
-    return target.getvalue()
+from tests.unit.readers.office_files import change_part, make_docx, make_zip
 
 
 def report(document) -> None:
@@ -74,28 +64,11 @@ def test_a_cut_off_file_is_refused():
 
 
 def test_an_archive_with_missing_parts_is_refused():
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr("word/document.xml", "<w:document/>")
     with pytest.raises(SourceError, match=r"'a\.docx' is damaged"):
-        read(target.getvalue(), name="a.docx")
+        read(make_zip({"word/document.xml": "<w:document/>"}), name="a.docx")
 
 
-@pytest.mark.parametrize("broken", ["<not xml", "<a xmlns='x'/>"])
-def test_a_document_part_that_is_not_word_is_refused(broken: str):
-    source = zipfile.ZipFile(io.BytesIO(make_docx(report)))
-    target = io.BytesIO()
-    with source, zipfile.ZipFile(target, "w") as archive:
-        for entry in source.namelist():
-            archive.writestr(entry, broken if entry == "word/document.xml" else source.read(entry))
+@pytest.mark.parametrize("broken", [b"<not xml", b"<a xmlns='x'/>"])
+def test_a_document_part_that_is_not_word_is_refused(broken: bytes):
     with pytest.raises(SourceError, match=r"'a\.docx' is damaged"):
-        read(target.getvalue(), name="a.docx")
-
-
-def test_an_archive_that_unpacks_without_bounds_is_refused(monkeypatch: pytest.MonkeyPatch):
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b"\0" * 2_000_000)
-    monkeypatch.setattr("deep_research.readers.archive.MAX_ARCHIVE_BYTES", 1_000_000)
-    with pytest.raises(SourceError, match=r"'bomb\.docx' unpacks to more than 1 MB"):
-        read(target.getvalue(), name="bomb.docx")
+        read(change_part(make_docx(report), "word/document.xml", lambda _: broken), name="a.docx")

@@ -1,0 +1,67 @@
+"""Tables as text, the cells apart by commas, semicolons, tabs or bars: each row with its range of cells as place."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import PurePath
+
+from deep_research.errors import SourceError
+from deep_research.readers.blocks import BlockText, one_line
+from deep_research.readers.encoding import decode
+from deep_research.readers.grid import Row, add_grid
+from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
+
+EXTRACTOR = "csv/1"
+
+_DELIMITERS = (",", "\t", ";", "|")
+_STATED = re.compile(r"\Asep=([,;|\t])\n", re.IGNORECASE)
+_SAMPLE_CHARS, _SAMPLE_ROWS = 20_000, 100
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return the rows of the file as tables; blank lines keep tables apart."""
+    text, encoding = decode(raw, name)
+    try:
+        rows = list(islice(_records(_STATED.sub("", text), _delimiter(text)), MAX_ROWS + 1))
+    except csv.Error as exc:
+        raise SourceError(
+            f"{name!r} cannot be read as a table ({exc}); look for a quotation mark that is never closed."
+        ) from exc
+    blocks = BlockText()
+    shown = (tuple(map(one_line, cells[:MAX_COLUMNS])) for cells in rows[:MAX_ROWS])
+    add_grid((Row(number, cells) for number, cells in enumerate(shown, start=1)), blocks, "")
+    warnings = [f"some characters could not be read as {encoding}"] if "\ufffd" in text else []
+    if len(rows) > MAX_ROWS:
+        warnings.append(f"only the first {MAX_ROWS} rows were read; split the file into smaller ones")
+    if any(len(cells) > MAX_COLUMNS for cells in rows):
+        warnings.append(f"only the first {MAX_COLUMNS} columns were read")
+    return Reading(
+        text=blocks.text(),
+        title=PurePath(name).stem,
+        places=blocks.places(),
+        extractor=EXTRACTOR,
+        warnings=tuple(warnings),
+    )
+
+
+def _records(text: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+
+
+def _delimiter(text: str) -> str:
+    """Return the sign that the first line states as Excel does, or that cuts most rows into equally many cells."""
+    if stated := _STATED.match(text):
+        return stated[1]
+
+    def evenness(delimiter: str) -> tuple[int, int]:
+        try:
+            rows = list(islice(_records(text[:_SAMPLE_CHARS], delimiter), _SAMPLE_ROWS))
+        except csv.Error:
+            return 0, 0
+        widths = Counter(len(row) for row in rows if len(row) > 1)
+        return max(((count, width) for width, count in widths.items()), default=(0, 0))
+
+    return max(_DELIMITERS, key=evenness)

@@ -1,0 +1,192 @@
+"""Exports of mail and chat as JSON, an object a line or one array: any field names in use, in any nesting.
+
+What is no message becomes one line of its fields. Passwords and keys, which such exports carry, are never read.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from deep_research.errors import SourceError
+from deep_research.readers.blocks import one_line
+from deep_research.readers.encoding import decode
+from deep_research.readers.messages import Message, moment, reading_of
+from deep_research.readers.port import Reading
+from deep_research.value import Json, JsonObject
+
+EXTRACTOR = "jsonl/1"
+
+# Spelled without case, "_" and "-"; the first that an object has is taken.
+_BODY = ("body", "text", "content", "message", "msg", "plaintext", "bodytext", "bodyplain", "bodyhtml", "html", "parts")
+_SENDER = ("from", "sender", "author", "user", "username", "createdby", "speaker", "role")
+_SENDER_NAME = ("fromname", "sendername", "authorname", "realname")
+_TO = ("to", "torecipients", "recipients", "recipient")
+_COPY = ("cc", "ccrecipients")
+_DATE = (
+    *("date", "sent", "sentat", "sentdatetime", "datetime", "timestamp", "time", "ts", "createat", "createdat"),
+    *("createtime", "createddatetime", "created", "posted", "postedat", "receivedat", "published", "publishedat"),
+)
+_SUBJECT = ("subject", "title", "topic")
+_CHANNEL = ("channel", "channelname", "room", "group", "conversation", "thread")
+_CONTAINER = (*_CHANNEL, "title", "name")
+_FILES = ("attachments", "files")
+_NAMING = ("name", "displayname", "realname", "fullname", "username", "filename", "title", "role")
+_ADDRESS = ("address", "email", "emailaddress", "mail")
+_HEADERS = ("headers", "header", "envelope", "metadata", "meta")
+_UNREAD = re.compile(r"passw|pwd|secret|token|apikey|credential|privatekey|hash|^(?:id|uuid|guid|type|kind|object)$")
+_MAX_DEPTH = 12
+_LONG_FIELD_CHARS = 80
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return the messages of an export, each in a place of its own; other objects as lines of their fields."""
+    text, _ = decode(raw, name)
+    values, broken = _values(text)
+    if not values:
+        raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
+    warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()
+    return reading_of(_entries(values), name, EXTRACTOR, warnings)
+
+
+def _values(text: str) -> tuple[list[Json], int]:
+    """Return the objects of a file, from one array or from its lines, and how many lines are none."""
+    whole = _parsed(text)
+    if whole is not None:
+        return (whole if isinstance(whole, list) else [whole]), 0
+    lines = [line for line in text.split("\n") if line.strip()]
+    values: list[Json] = [value for line in lines if (value := _parsed(line)) is not None]
+    return values, len(lines) - len(values)
+
+
+def _parsed(text: str) -> Json:
+    """Return an object or array, or None for what is neither, is empty or nests without end."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) and value else None
+
+
+def _entries(values: list[Json]) -> Iterator[Message]:
+    """Yield the messages with the full names of people and channels, then the objects that hold none as text."""
+    names = {handle: name for value in values for handle, name in _full_names(value, 0)}
+    others: list[Json] = []
+    for value in values:
+        found = False
+        for message in _messages(value, "", 0):
+            found = True
+            sender, channel = (names.get(each, each) for each in (message.sender, message.channel))
+            yield message._replace(sender=sender, channel=channel)
+        if not found:
+            others.append(value)
+    for value in others:
+        short, long = _fields(value)
+        if short or long:
+            yield Message(text="\n\n".join(filter(None, ("; ".join(dict.fromkeys(short)), *long))))
+
+
+def _full_names(value: Json, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the handle and the full name of each person or channel that an export describes."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        fields = _spelled(value)
+        given = [_named(fields.get(key), _MAX_DEPTH) for key in ("firstname", "lastname")]
+        full = _first(fields, ("displayname", "realname", "fullname")) or " ".join(filter(None, given))
+        if full:
+            yield from ((handle, full) for key in ("username", "name", "id") if (handle := _first(fields, (key,))))
+    for part in _parts(value):
+        yield from _full_names(part, depth + 1)
+
+
+def _messages(value: Json, channel: str, depth: int) -> Iterator[Message]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        message = _message(value, channel)
+        if message is not None:
+            yield message
+        else:
+            channel = _first(_spelled(value), _CONTAINER) or channel
+    for part in _parts(value):
+        yield from _messages(part, channel, depth + 1)
+
+
+def _message(value: JsonObject, channel: str) -> Message | None:
+    """Return an object as a message if it has a body and something about it, such as its sender or date."""
+    fields = _spelled(value)
+    for key in _HEADERS:
+        header = fields.get(key)
+        fields = (_spelled(header) if isinstance(header, dict) else {}) | fields
+    sender, name = _first(fields, _SENDER), _first(fields, _SENDER_NAME)
+    found = Message(
+        text=_body(_take(fields, _BODY), 0),
+        sender=f"{name} <{sender}>" if name and sender and name not in sender else name or sender,
+        to=", ".join(filter(None, (_first(fields, _TO), _first(fields, _COPY)))),
+        date=_date(_take(fields, _DATE)),
+        subject=_first(fields, _SUBJECT),
+        channel=_first(fields, _CHANNEL) or channel,
+        attachments=_first(fields, _FILES),
+    )
+    has_context = found.sender or found.date or found.subject or found.to
+    return found if found.text.strip() and has_context else None
+
+
+def _parts(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _spelled(value: JsonObject) -> JsonObject:
+    return {_plain_key(key): field for key, field in value.items()}
+
+
+def _take(fields: JsonObject, keys: Iterable[str]) -> Json:
+    return next((fields[key] for key in keys if fields.get(key)), None)
+
+
+def _first(fields: JsonObject, keys: Iterable[str]) -> str:
+    return _named(_take(fields, keys), 0)
+
+
+def _named(value: Json, depth: int) -> str:
+    """Return who or what a field names: a word, several, or an object with a name and perhaps an address."""
+    if isinstance(value, list) and depth < _MAX_DEPTH:
+        return ", ".join(filter(None, (_named(part, depth + 1) for part in value)))
+    if isinstance(value, dict) and depth < _MAX_DEPTH:
+        fields = _spelled(value)
+        name, address = _named(_take(fields, _NAMING), depth + 1), _named(_take(fields, _ADDRESS), depth + 1)
+        return f"{name} <{address}>" if name and address else name or address
+    return one_line(str(value)) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _body(value: Json, depth: int) -> str:
+    """Return what was written, from a string, its parts, or an object around it."""
+    if isinstance(value, list) and depth < _MAX_DEPTH:
+        return "".join(_body(part, depth + 1) for part in value)
+    if isinstance(value, dict) and depth < _MAX_DEPTH:
+        return _body(_take(_spelled(value), _BODY), depth + 1)
+    return value if isinstance(value, str) else ""
+
+
+def _date(value: Json) -> str:
+    if isinstance(value, str) and not value.replace(".", "", 1).isdecimal():
+        return one_line(value)
+    return moment(float(value)) if isinstance(value, str | int | float) and len(str(value)) <= 25 else ""
+
+
+def _fields(value: Json, key: str = "", depth: int = 0) -> tuple[list[str], list[str]]:
+    """Return the short fields of an object as "name: value", and the long ones without their names."""
+    if isinstance(value, dict | list) and depth < _MAX_DEPTH:
+        parts = value.items() if isinstance(value, dict) else ((key, part) for part in value)
+        found = [_fields(part, name, depth + 1) for name, part in parts if not _UNREAD.search(_plain_key(name))]
+        return [field for short, _ in found for field in short], [field for _, long in found for field in long]
+    if isinstance(value, dict | list | bool) or value is None or not str(value).strip():
+        return [], []
+    text = one_line(str(value))
+    if len(text) > _LONG_FIELD_CHARS:
+        return [], [text]
+    return [f"{key.replace('_', ' ')}: {text}" if key else text], []
+
+
+def _plain_key(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")

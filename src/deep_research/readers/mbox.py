@@ -1,0 +1,35 @@
+"""Mailboxes in one file: each message that begins with a "From " line, in a place of its own."""
+
+import codecs
+import re
+
+from deep_research.errors import SourceError
+from deep_research.readers import eml
+from deep_research.readers.messages import Message, reading_of
+from deep_research.readers.port import MAX_MESSAGES, Reading
+
+EXTRACTOR = "mbox/1"
+
+# "From sender Mon May  6 10:00:00 2024", after a blank line; a line of a text that begins alike is written ">From".
+_ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S[^\n]*\d\d:\d\d[^\n]*\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def read(raw: bytes, name: str) -> Reading:
+    """Return the messages of a mailbox; one without envelopes is read as a single e-mail."""
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    starts = [match.span() for match in _ENVELOPE.finditer(raw)]
+    if not starts:
+        return eml.read(raw, name)
+    ends = [start for start, _ in starts[1:]] + [len(raw)]
+    messages: list[Message] = []
+    broken = 0
+    for (_, start), end in list(zip(starts, ends, strict=True))[:MAX_MESSAGES]:
+        try:
+            messages.append(eml.parse(_ESCAPED.sub(rb"\1", raw[start:end]), name))
+        except SourceError:
+            broken += 1
+    warnings = [f"{broken} messages cannot be taken apart and were left out"] if broken else []
+    if len(starts) > MAX_MESSAGES:
+        warnings.append(f"only the first {MAX_MESSAGES} of {len(starts)} messages were read; split the mailbox")
+    return reading_of(messages, name, EXTRACTOR, warnings)

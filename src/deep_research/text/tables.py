@@ -1,0 +1,80 @@
+"""Tables in plain text: runs of `| a | b |` lines, with the row that names the columns told from the rest."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+_ROW = re.compile(r"^[ \t]*(?P<row>\|.*?)[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"\|[\s:|-]*-[\s:|-]*")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_FIGURE = re.compile(r"\d")
+# A name may hold these figures: years, quarters, halves, months, and a number next to a letter or word ("Plant 3").
+_NAMING_FIGURE = re.compile(
+    r"(?<!\d)(?:(?:FY|CY)\s?'?\d\d|(?:FY|CY)?\s?(?:19|20)\d\d(?:[-/.]\d{1,4}){0,2}\s?[年EFA]?|[1-4][QH](?:\d\d){0,2}"
+    r"|\d{1,2}\s?[月季])(?![\d,%])|[QH][1-4]|(?<=[^\W\d_])[\s_-]?'?\d{1,3}(?:\.\d)?(?![\d.,%])",
+    re.IGNORECASE,
+)
+
+
+class Row(NamedTuple):
+    """A line of a table by its offsets, and the text of its cells."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """Rows that stand together; the header is None where no row names the columns."""
+
+    start: int
+    end: int
+    header: Row | None
+    rows: tuple[Row, ...]
+
+
+def find_tables(text: str) -> tuple[Table, ...]:
+    """Return the tables of a text in order."""
+    return tuple(table for run in _runs(text) if (table := _table(run)) is not None)
+
+
+def is_label(cell: str) -> bool:
+    """Say whether a cell names something: it holds no figure but a year, a quarter or a running number."""
+    return not _FIGURE.search(_NAMING_FIGURE.sub("", cell))
+
+
+def _runs(text: str) -> Iterator[list[Row]]:
+    """Yield the rows that follow each other line by line."""
+    run: list[Row] = []
+    for match in _ROW.finditer(text):
+        if run and text.count("\n", run[-1].end, match.start("row")) != 1:
+            yield run
+            run = []
+        inner = match["row"][1:].removesuffix("|") if not match["row"].endswith("\\|") else match["row"][1:]
+        cells = tuple(cell.strip().replace("\\|", "|") for cell in _CELL_END.split(inner))
+        run.append(Row(match.start("row"), match.end("row"), cells))
+    if run:
+        yield run
+
+
+def _table(run: Sequence[Row]) -> Table | None:
+    rules = [index for index, row in enumerate(run) if _RULE.fullmatch("|" + "|".join(row.cells) + "|")]
+    rows = [row for index, row in enumerate(run) if index not in rules]
+    if not rows:
+        return None
+    has_header = rules[:1] == [1] or (not rules and _names_columns(rows))
+    header = rows[0] if has_header else None
+    return Table(run[0].start, run[-1].end, header, tuple(rows[1:] if has_header else rows))
+
+
+def _names_columns(rows: Sequence[Row]) -> bool:
+    """Say whether the first row holds labels for the columns, and figures or dates come below it."""
+    names = [cell for cell in rows[0].cells if cell]
+    if len(names) < 2 or not all(map(is_label, names)):
+        return False
+    if any(not is_label(cell) for row in rows[1:] for cell in row.cells):
+        return True
+    columns = zip_longest(*(row.cells for row in rows[1:]), fillvalue="")
+    dated = max((sum(bool(_FIGURE.search(cell)) for cell in column) for column in columns), default=0)
+    return not any(map(_FIGURE.search, names)) and 2 * dated > len(rows) - 1
