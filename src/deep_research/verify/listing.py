@@ -34,6 +34,7 @@ class ShippedSentence(_Shipped):
     text: str
     evidence: tuple[str, ...] = ()
     verdict: ShippedVerdict | None = None
+    cells: tuple[tuple[str, str], ...] = ()
 
 
 class ShippedParagraph(_Shipped):

@@ -1,13 +1,33 @@
 """Opens the stored text behind each verdict and reads there what the verdict says stands there."""
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from deep_research.text.sentences import split_sentences
-from deep_research.verify.listing import Listing, ShippedEvidence, ShippedSentence, ShippedVerdict, read_listing
+from deep_research.text.tables import Table, find_tables
+from deep_research.verify.listing import Listing, ShippedSentence, ShippedVerdict, read_listing
 from deep_research.verify.quote import find_quote
+from deep_research.verify.row import check_row
 
 GetText = Callable[[str], str]
+
+
+class _Stored:
+    """A stored text with what is read from it once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def edges(self) -> tuple[set[int], set[int]]:
+        """Return where sentences begin and where they end."""
+        spans = split_sentences(self.text)
+        return {span.start for span in spans}, {span.end for span in spans}
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        return find_tables(self.text)
 
 
 def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
@@ -18,15 +38,14 @@ def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
     listing = read_listing(paragraphs_jsonl)
     if listing.is_missing:
         return [f"{paragraphs_jsonl.name} is not there"]
-    texts: dict[str, str | None] = {}
-    edges: dict[str, tuple[set[int], set[int]]] = {}
+    stored: dict[str, _Stored | None] = {}
     problems = [f"{place} cannot be read" for place in listing.broken]
     for paragraph in listing.paragraphs:
         for sentence in paragraph.sentences:
             verdict = sentence.verdict
             if verdict is None or verdict.kind != "supported":
                 continue
-            problem = _problem(sentence, verdict, listing, texts, edges, get_text)
+            problem = _problem(sentence, verdict, listing, stored, get_text)
             if problem:
                 problems.append(f"{paragraph.id}: {problem}: {' '.join(sentence.text.split())}")
     return problems
@@ -36,42 +55,46 @@ def _problem(
     sentence: ShippedSentence,
     verdict: ShippedVerdict,
     listing: Listing,
-    texts: dict[str, str | None],
-    edges: dict[str, tuple[set[int], set[int]]],
+    stored: dict[str, _Stored | None],
     get_text: GetText,
 ) -> str:
     piece = listing.evidence.get(verdict.evidence)
     if piece is None or verdict.evidence not in sentence.evidence:
         return "the verdict names no evidence of the sentence"
-    if piece.document not in texts:
-        texts[piece.document] = _text_of(piece.document, get_text)
-    text = texts[piece.document]
-    if text is None:
+    if piece.document not in stored:
+        stored[piece.document] = _read(piece.document, get_text)
+    document = stored[piece.document]
+    if document is None:
         return "the document is not in the store"
-    if not 0 <= piece.start <= verdict.start < verdict.end <= piece.end <= len(text):
+    if not 0 <= piece.start <= verdict.start < verdict.end <= piece.end <= len(document.text):
         return "the offsets lie outside the passage"
-    if _quote_of(piece, text) != piece.quote:
+    if document.text[piece.start : piece.end] != piece.quote:
         return "the document does not hold the passage"
     if verdict.reason not in ("verbatim", "trimmed"):
         return ""
-    match = find_quote(sentence.text, text[verdict.start : verdict.end])
+    if sentence.cells:
+        return _row_problem(sentence, verdict, document)
+    match = find_quote(sentence.text, document.text[verdict.start : verdict.end])
     if match is None or match.is_whole != (verdict.reason == "verbatim"):
         return "the document does not hold the sentence"
-    if piece.document not in edges:
-        spans = split_sentences(text)
-        edges[piece.document] = {span.start for span in spans}, {span.end for span in spans}
-    starts, ends = edges[piece.document]
+    starts, ends = document.edges
     if verdict.start not in starts or verdict.end not in ends:
         return "the document holds the words only as part of a sentence"
     return ""
 
 
-def _text_of(document: str, get_text: GetText) -> str | None:
+def _row_problem(sentence: ShippedSentence, verdict: ShippedVerdict, document: _Stored) -> str:
+    """Compare a row's cells with the row that stands there, under the header of its own table."""
+    labels, values = [label for label, _ in sentence.cells], [value for _, value in sentence.cells]
+    for header, row in ((table.header, row) for table in document.tables for row in table.rows):
+        if header and (row.start, row.end) == (verdict.start, verdict.end):
+            lines = document.text[header.start : header.end], document.text[row.start : row.end]
+            return "" if check_row(labels, values, *lines) else "the table does not hold the row"
+    return "no row of a table stands there"
+
+
+def _read(document: str, get_text: GetText) -> _Stored | None:
     try:
-        return get_text(document)
+        return _Stored(get_text(document))
     except LookupError:
         return None
-
-
-def _quote_of(piece: ShippedEvidence, text: str) -> str:
-    return text[piece.start : piece.end]

@@ -14,12 +14,14 @@ _NEGATION = re.compile(
     r"|fail\w*|lack\w*|refus\w+|den(?:y|ies|ied))\b|n't\b|[不未没无非否勿毋莫]",
     re.IGNORECASE,
 )
+NEGATION_WORD = "not"
 # Words that hold a sign of negation and deny nothing.
 _NO_NEGATION = re.compile(
     r"\bnot only\b|\bno\. ?(?=\d)|不仅|不断|不同|不过|不少|不久|不止|不管|不但|非常|未来|无论|无锡|是否|否则|除非"
     r"|莫过于|非洲|不锈钢",
     re.IGNORECASE,
 )
+_NEGATION_OR_NOT = re.compile(rf"{_NO_NEGATION.pattern}|(?P<negation>{_NEGATION.pattern})", re.IGNORECASE)
 _HEDGE = re.compile(
     r"\b(?:may|might|could|can|would|should|likely|unlikely|possibl[ey]|probabl[ey]|perhaps|potential(?:ly)?|about"
     r"|approximately|around|nearly|almost|roughly|some|most|mostly|partly|estimate[sd]?|expect(?:s|ed)?|plan(?:s|ned)?"
@@ -65,6 +67,15 @@ def dates_of(text: str) -> list[DateMention]:
 def without_negations(text: str) -> tuple[str, int]:
     """Return the text without its negations, in plain letters, and how many there were."""
     return _NEGATION.subn(" ", _NO_NEGATION.sub(" ", plain_letters(text)))
+
+
+def spell_negations(text: str) -> str:
+    """Return the text in plain letters with one word for every negation."""
+
+    def spell(match: re.Match[str]) -> str:
+        return f" {NEGATION_WORD} " if match.lastgroup == "negation" else match.group()
+
+    return _NEGATION_OR_NOT.sub(spell, plain_letters(text))
 
 
 def plain_letters(text: str) -> str:

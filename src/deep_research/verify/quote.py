@@ -75,7 +75,7 @@ def find_quote(sentence: str, text: str) -> Match | None:
 
     The text's own ends count as ends of sentences; a sentence inside a longer quotation is somebody's and not found.
     """
-    wanted = tuple(token.text for token in _tokens(sentence))
+    wanted = words_of(sentence)
     if not any(token[0].isalnum() for token in wanted):
         return None
     passage = _read(text)
@@ -94,6 +94,11 @@ def find_quote(sentence: str, text: str) -> Match | None:
         if cuts and _agrees(text[start:end], sentence, cuts) and not _in_quotation(text, start):
             return Match(start, end, is_whole=False)
     return None
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words and signs of a text as quotes are compared by: plain typography, white space aside."""
+    return tuple(token.text for token in _tokens(text))
 
 
 def whole_sentences(text: str) -> list[Span]:

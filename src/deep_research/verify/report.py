@@ -7,7 +7,7 @@ from pathlib import Path
 from deep_research.messages.words import Words
 from deep_research.report.paragraph import Sentence
 from deep_research.request import Language
-from deep_research.verify.listing import Listing, ShippedSentence, read_listing
+from deep_research.verify.listing import Listing, ShippedParagraph, ShippedSentence, read_listing
 from deep_research.verify.shipped import (
     Block,
     ShippedReport,
@@ -15,6 +15,7 @@ from deep_research.verify.shipped import (
     hide_literals,
     markers,
     read_report,
+    rows_of,
     without_markers,
 )
 from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
@@ -46,7 +47,8 @@ class Verifier:
     def verify_report(self, report_path: Path) -> ReportCheck:
         """Check markers, references and that each paragraph of abstract, sections and conclusion ends in a marker.
 
-        What `paragraphs.jsonl` beside it calls a note is exempt, and a sentence's own "[3]" is no marker.
+        A table's rows carry theirs in any cell. What `paragraphs.jsonl` beside it calls a note is exempt, and a
+        sentence's own "[3]" is no marker.
         """
         try:
             text = report_path.read_text(encoding="utf-8")
@@ -55,14 +57,17 @@ class Verifier:
         except (OSError, UnicodeDecodeError):
             return ReportCheck(report_passed=False, problem="unreadable", language=self._language or "en")
         listing = read_listing(report_path.with_name("paragraphs.jsonl"))
-        own_words = {sentence.text for paragraph in listing.paragraphs for sentence in paragraph.sentences}
+        sentences = [sentence for paragraph in listing.paragraphs for sentence in paragraph.sentences]
+        own_words = {sentence.text for sentence in sentences} | {
+            words for sentence in sentences for cell in sentence.cells for words in cell if without_markers(words)
+        }
         return self._check(read_report(hide_literals(text, own_words)), listing)
 
     def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
-        """Check that every claim has evidence ids and that `evidence.jsonl` beside it holds them all."""
+        """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all."""
         listing = read_listing(paragraphs_path)
-        claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind == "claim"]
-        uncited = tuple(claim.id for claim in claims if not claim.cite_ids)
+        claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind in ("claim", "table")]
+        uncited = tuple(claim.id for claim in claims if not claim.cite_ids or _has_uncited_row(claim))
         used = {id_ for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
         used |= {id_ for claim in claims for sentence in claim.sentences for id_ in sentence.evidence}
         unknown = tuple(sorted(used - listing.evidence.keys()))
@@ -90,6 +95,8 @@ class Verifier:
         used = [number for block in report.blocks if _may_cite(block) for number in markers(block.text)]
         to_cite = _checked_blocks(report.blocks, listing)
         bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
+        rows = [row for block in report.blocks if not block.is_exempt for row in rows_of(block)]
+        bare_rows = tuple(row for row in rows if not markers(row))
         unresolved = tuple(sorted(set(used) - set(numbers)))
         misplaced = tuple(sorted(set(used) & (set(numbers) - cited)))
         unused = tuple(sorted(cited - set(used)))
@@ -97,11 +104,12 @@ class Verifier:
         is_empty = not any(block.kind != "rule" for block in report.blocks)
         sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
         return ReportCheck(
-            report_passed=sound and not bare,
+            report_passed=sound and not bare and not bare_rows,
             problem="empty" if is_empty else "",
             checked_paragraphs=len(to_cite),
             paragraph_without_citation_count=len(bare),
             uncited_paragraphs=bare,
+            uncited_rows=bare_rows,
             markers=len(used),
             unresolved_markers=unresolved,
             markers_of_uncited_sources=misplaced,
@@ -131,6 +139,10 @@ def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
 def _may_cite(block: Block) -> bool:
     """Say whether numbers in brackets are markers there: in titles, gaps and assumptions they are the user's words."""
     return block.kind != "heading" and not (block.is_exempt and block.kind == "item")
+
+
+def _has_uncited_row(paragraph: ShippedParagraph) -> bool:
+    return paragraph.kind == "table" and not all(row.evidence for row in paragraph.sentences)
 
 
 def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:

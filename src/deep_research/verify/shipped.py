@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 from deep_research.messages.words import words
 from deep_research.request import Language
+from deep_research.text.tables import find_tables
 
 BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
 
@@ -87,6 +88,12 @@ def markers(text: str) -> list[int]:
 def ends_in_marker(text: str) -> bool:
     """Say whether a block's last words carry a citation."""
     return bool(_MARKERS_AT_END.search(text))
+
+
+def rows_of(block: Block) -> list[str]:
+    """Return the lines of a table below its header; code has none."""
+    tables = find_tables(block.text) if block.text.startswith("|") else ()
+    return [block.text[row.start : row.end] for table in tables for row in table.rows]
 
 
 def without_markers(text: str) -> str:

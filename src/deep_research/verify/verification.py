@@ -12,7 +12,7 @@ from deep_research.value import Value
 
 _SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
 # The reasons that code gives; whatever else stands in a verdict is shown as it is.
-_REASONS = frozenset("verbatim trimmed judged unproved uncited number unit date name negation".split())
+_REASONS = frozenset("verbatim trimmed judged unproved likely doubtful uncited number unit date name negation".split())
 
 
 class ReportCheck(Value):
@@ -23,6 +23,7 @@ class ReportCheck(Value):
     checked_paragraphs: int = 0
     paragraph_without_citation_count: int = 0
     uncited_paragraphs: tuple[str, ...] = ()
+    uncited_rows: tuple[str, ...] = ()
     markers: int = 0
     unresolved_markers: tuple[int, ...] = ()
     markers_of_uncited_sources: tuple[int, ...] = ()
@@ -119,6 +120,7 @@ class Verification(Value):
         found += [say("verification.unresolved", number=number) for number in report.unresolved_markers]
         found += [say("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
         found += [say("verification.bare", text=_shorten(text, say)) for text in report.uncited_paragraphs]
+        found += [say("verification.bare_row", text=_shorten(text, say)) for text in report.uncited_rows]
         found += [say("verification.unused", number=number) for number in report.unused_references]
         found += [say("verification.malformed", text=_shorten(text, say)) for text in report.malformed_references]
         if not report.references_are_numbered:

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
+
+import opencc
 
 Corruption = Callable[[str, str], Iterator[tuple[str, str]]]
 
@@ -30,6 +33,29 @@ _ENTITIES = {
     "青岚": "海棠", "柳塘": "荷塘", "水务局": "财政局", "调蓄池": "泵站", "管网": "河道", "老城区": "新城区",
     "居民": "企业", "專案": "工程", "青嵐": "海棠", "調蓄池": "泵站",
 }  # fmt: skip
+_QUANTIFIERS = {
+    "all": "some", "every": "some", "each": "one", "both": "neither", "most": "all", "many": "few", "some": "all",
+    "several": "all", "half": "all", "always": "sometimes", "only": "mainly", "any": "every", "two": "three",
+    "所有": "部分", "全部": "部分", "部分": "全部", "多数": "少数", "每": "某", "各": "某", "均": "多", "都": "多",
+    "一半": "全部", "首次": "再次", "两": "三", "主要": "唯一", "其中": "此外", "仅": "主要", "整个": "半个",
+}  # fmt: skip
+_COMPARISONS = {
+    "more than": "less than", "higher than": "lower than", "above": "below", "over": "under", "at least": "at most",
+    "up to": "at least", "before": "after", "until": "since", "between": "beyond", "than": "as", "under": "over",
+    "below": "above", "within": "beyond", "less than": "more than", "as much as": "more than", "from": "to",
+    "高于": "低于", "低于": "高于", "超过": "不到", "以上": "以下", "以下": "以上", "至少": "至多", "优于": "劣于",
+    "以内": "以外", "不低于": "不高于", "早于": "晚于", "比": "不比", "由": "至", "较": "不及", "以来": "以前",
+    "之前": "之后", "不到": "超过", "增长": "下降", "下降": "增长", "降低": "提高",
+}  # fmt: skip
+_MONTHS = (
+    "January February March April May June July August September October November December spring summer autumn winter "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+).split()
+_DATE_PARTS = {
+    **{month: _MONTHS[at - 1] for at, month in enumerate(_MONTHS)}, "first quarter": "second quarter", "Q1": "Q2",
+    "年底": "年初", "年初": "年底", "上半年": "下半年", "下半年": "上半年", "上旬": "下旬", "一季度": "三季度",
+    "月底": "月初", "去年": "今年", "今年": "去年", "夏季": "冬季", "冬季": "夏季", "汛期": "旱季",
+}  # fmt: skip
 _HEDGES = (
     "about approximately around nearly almost roughly some most may might could would likely only "
     "约 大约 预计 估计 可能 左右 超过 至少 近 大多 主要 部分 计划 將 将 拟 據 据"
@@ -38,18 +64,22 @@ _RESTRICTIONS_EN = (
     " in mice", " (in mice)", " (in Germany)", " (US)", " (n = 12)", " (Germany, 2020)", " (if funded)", " (not yet)",
     " according to the vendor", " (women only)", " (EU)", " (preliminary)", " (before 2020)", " (Phase 2)",
     " (95% CI 3-5)", " [in mice]", " (see note: in mice)", " (in mice; Smith et al., 2020)", " (12)", " (up to 5%)",
+    " in a pilot", ", the vendor claims,", " in laboratory tests", " for volunteers", " on paper", " in one district",
+    " if approved", ", on the vendor's figures,", " during the pilot phase", " as planned",
 )  # fmt: skip
 _RESTRICTIONS_ZH = (
     "（小鼠）", "（仅限老城区）", "（估算值）", "（美国）", "（未经审计）", "（US）", "（按2020年价格）",
     "（如获批准）", "（不含利息）", "（见图3，仅限小鼠）", "（约）", "（2020年）", "（12）",
+    "在小鼠中", "在试点阶段", "，供应商称，", "在实验室条件下", "按供应商的口径", "在部分区域", "如获批准", "名义上",
 )  # fmt: skip
 _ATTRIBUTIONS = (
     "The vendor claims that ", "According to the vendor, ", "In mice, ", "If approved, ", "In 2019, ", "Allegedly, ",
     "Otherwise, ", "For example, ", "In theory, ", "Until 2020, ", "Critics say that ", "It is not true that ",
+    "In a pilot, ", "In the pilot phase, ", "The vendor claims: ", "On paper, ", "At first, ",
 )  # fmt: skip
 _ATTRIBUTIONS_ZH = (
     "厂商称，", "据厂商统计，", "按2020年口径统计，", "如果获得批准，", "在小鼠中，", "例如，", "有人认为", "理论上，",
-    "否则，", "并非",
+    "否则，", "并非", "试点阶段，", "供应商称，", "供应商称：", "在试点中，", "起初，",
 )  # fmt: skip
 
 
@@ -62,9 +92,20 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+|\s+|[^\w\s]", text)
 
 
+@lru_cache(maxsize=1)
+def _converter() -> opencc.OpenCC:
+    return opencc.OpenCC("s2t")
+
+
+@lru_cache(maxsize=10_000)
+def in_traditional(text: str) -> str:
+    """Return a text in traditional characters."""
+    return _converter().convert(text)
+
+
 def _swaps(pairs: dict[str, str], sentence: str) -> Iterator[str]:
-    for old, new in pairs.items():
-        pattern = rf"\b{re.escape(old)}\b" if old.isascii() and old.isalpha() else re.escape(old)
+    for old, new in {**pairs, **{in_traditional(old): in_traditional(new) for old, new in pairs.items()}}.items():
+        pattern = rf"\b{re.escape(old)}\b" if old.isascii() and old[-1].isalpha() else re.escape(old)
         for match in re.finditer(pattern, sentence):
             yield sentence[: match.start()] + new + sentence[match.end() :]
 
@@ -82,7 +123,7 @@ def turn_negations(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
     for turned in _swaps(_NEGATIONS, sentence):
         yield turned, passage
         yield sentence, passage.replace(sentence, turned)
-    for match in re.finditer(r"\bnot\s|\bno\s|n't\b|\bnever\s|\bwithout\s|[不未无没]", sentence):
+    for match in re.finditer(r"\bnot\s|\bno\s|n't\b|\bnever\s|\bwithout\s|[不未无没無沒]", sentence):
         yield sentence[: match.start()] + sentence[match.end() :], passage
 
 
@@ -98,6 +139,23 @@ def swap_entities(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
     yield from ((swapped, passage) for swapped in _swaps(_ENTITIES, sentence))
 
 
+def change_quantifiers(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
+    yield from ((swapped, passage) for swapped in _swaps(_QUANTIFIERS, sentence))
+
+
+def flip_comparisons(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
+    yield from ((swapped, passage) for swapped in _swaps(_COMPARISONS, sentence))
+
+
+def change_dates(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
+    yield from ((swapped, passage) for swapped in _swaps(_DATE_PARTS, sentence))
+    for match in re.finditer(
+        r"\b(?:19|20)\d\d(?!\d)|\d{1,2}(?=\s?[月日])|\b\d{1,2}(?=\s(?:[A-Z][a-z]+)\s\d{4})", sentence
+    ):
+        for step in (-1, 1, 10):
+            yield sentence[: match.start()] + str(int(match.group()) + step) + sentence[match.end() :], passage
+
+
 def move_clauses(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
     parts = re.split(r"(?<=[，,；;、])\s*", sentence)
     for at in range(1, len(parts)):
@@ -110,13 +168,14 @@ def move_clauses(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
 def delete_restrictions(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
     """The passage restricts its claim and the sentence does not."""
     is_zh = is_chinese(sentence)
+    written = in_traditional if in_traditional(sentence) == sentence else str
     words = words_of(sentence)
-    for index, restriction in enumerate(_RESTRICTIONS_ZH if is_zh else _RESTRICTIONS_EN):
+    for index, restriction in enumerate(map(written, _RESTRICTIONS_ZH if is_zh else _RESTRICTIONS_EN)):
         at = 1 + (7 * index) % max(1, len(words) - 1)
         restricted = "".join(words[:at]) + restriction + "".join(words[at:])
         yield sentence, passage.replace(sentence, restricted)
         yield sentence, passage.replace(sentence, f"{sentence[:-1]}{restriction}{sentence[-1:]}")
-    for lead in _ATTRIBUTIONS_ZH if is_zh else _ATTRIBUTIONS:
+    for lead in map(written, _ATTRIBUTIONS_ZH if is_zh else _ATTRIBUTIONS):
         yield sentence, passage.replace(sentence, lead + sentence)
         yield sentence, passage.replace(sentence, lead + sentence[:1].lower() + sentence[1:])
 
@@ -166,6 +225,9 @@ CORRUPTIONS: dict[str, Corruption] = {
     "antonym swapped": swap_antonyms,
     "unit changed": change_units,
     "entity swapped": swap_entities,
+    "quantifier changed": change_quantifiers,
+    "comparison flipped": flip_comparisons,
+    "date changed": change_dates,
     "clause moved or dropped": move_clauses,
     "restriction deleted": delete_restrictions,
     "hedge dropped": drop_hedges,

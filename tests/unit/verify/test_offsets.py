@@ -96,3 +96,48 @@ def test_changed_or_missing_documents_are_named(tmp_path):
 def test_judged_sentences_need_a_real_span_and_others_none(tmp_path):
     assert check_offsets(ship(tmp_path, ["Costs rose."], reason="judged"), STORE.__getitem__) == []
     assert check_offsets(ship(tmp_path, ["Costs rose."], kind="not_checked", start=-1), STORE.__getitem__) == []
+
+
+TABLE = (
+    "# Costs\n\n| Part | Cost | Year |\n| --- | --- | --- |\n| Tank | 5 | 2024 |\n| Pump | 6 | 2025 |\n\n"
+    "| Part | Share |\n| --- | --- |\n| Tank | 8 % |\n"
+)
+
+
+def ship_row(folder: Path, cells: list[list[str]], line: str, header: str = "| Part | Cost | Year |") -> Path:
+    """Write a table of one row as the pipeline does, with the verdict that it stands where `line` does."""
+    start = TABLE.index(line)
+    span = {"start": start, "end": start + len(line)}
+    pieces = [
+        {"id": "r", "document": "d1", "quote": line, **span},
+        {"id": "h", "document": "d1", "quote": header, "start": TABLE.index(header), "end": TABLE.index("\n| ---")},
+    ]
+    verdict = {"kind": "supported", "reason": "verbatim", "evidence": "r", **span}
+    sentence = {"text": "x", "evidence": ["r", "h"], "cells": cells, "verdict": verdict}
+    table = {"id": "p1", "section": "s", "kind": "table", "text": "x", "cite_ids": ["r", "h"], "sentences": [sentence]}
+    (folder / "evidence.jsonl").write_text("".join(json.dumps(piece) + "\n" for piece in pieces), encoding="utf-8")
+    path = folder / "paragraphs.jsonl"
+    path.write_text(json.dumps(table) + "\n", encoding="utf-8")
+    return path
+
+
+def test_row_stands_in_its_own_table_under_its_own_header(tmp_path):
+    path = ship_row(tmp_path, [["Part", "Tank"], ["Year", "2024"]], "| Tank | 5 | 2024 |")
+    assert check_offsets(path, {"d1": TABLE}.__getitem__) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "line", "problem"),
+    [
+        ([["Part", "Tank"], ["Cost", "6"]], "| Tank | 5 | 2024 |", "does not hold the row"),
+        ([["Part", "Tank"], ["Cost", "2024"]], "| Tank | 5 | 2024 |", "does not hold the row"),
+        ([["Part", "Pump"], ["Cost", "6"]], "| Tank | 5 | 2024 |", "does not hold the row"),
+        # The first table's header does not name what the second one holds.
+        ([["Part", "Tank"], ["Cost", "8 %"]], "| Tank | 8 % |", "does not hold the row"),
+        ([["Part", "Part"], ["Cost", "Cost"]], "| Part | Cost | Year |", "no row of a table"),
+        ([["Part", "Tank"]], "# Costs", "no row of a table"),
+    ],
+)
+def test_row_that_stands_elsewhere_or_says_something_else_is_named(tmp_path, cells, line, problem):
+    path = ship_row(tmp_path, cells, line)
+    assert problem in check_offsets(path, {"d1": TABLE}.__getitem__)[0]

@@ -8,7 +8,7 @@ import pytest
 from deep_research.messages.words import words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.report import Verifier
 
@@ -182,6 +182,54 @@ def test_tables_captions_and_headings_need_no_marker(tmp_path, block):
     assert outcome.paragraph_without_citation_count == 0
     if "x[99]" not in block:
         assert outcome.passed, outcome.report
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "| Tank | 5 |",
+        "| Tank | 5 [1] |\n| Pump | 6 |",
+        "| Pump | 6 | [2] |\n| Tank | `[1]` |",
+        "| Tank \\[1\\] | 5 |",
+    ],
+)
+def test_every_row_of_a_table_needs_a_marker(tmp_path, rows):
+    report = ship(tmp_path, whole_report())
+    table = f"| Part | Cost [1] |\n| --- | --- |\n{rows}"
+    text = report.read_text(encoding="utf-8").replace("## References", f"## More\n\n{table}\n\n## References")
+    report.write_text(text, encoding="utf-8")
+    outcome = verify(report)
+    assert not outcome.report_passed
+    assert outcome.report.uncited_rows == (rows.split("\n")[-1],)
+    assert outcome.paragraph_end_citation_passed
+    assert words("en")("verification.problems") in outcome.in_words()
+    report.write_text(text.replace("## More", f"## {words('en')('report.limits')}"), encoding="utf-8")
+    assert verify(report).passed
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_table_of_quoted_rows_passes_and_its_own_brackets_are_no_markers(tmp_path, language):
+    first, _, section = TEXTS[language]
+    rows = tuple(
+        row((("Part [8]", name), ("Cost", "5")), ("e1",)).model_copy(update={"verdict": SUPPORTED})
+        for name in ("Tank [9]", "Pump", "Pipe")
+    )
+    chapter = Chapter(
+        title=section, paragraphs=(claim(first), Paragraph(section=section, kind="table", sentences=rows))
+    )
+    plain = whole_report(language)
+    report = ship(tmp_path, plain.model_copy(update={"chapters": (chapter,)}), language=language)
+    outcome = verify(report)
+    assert outcome.passed, outcome.report
+    assert outcome.report.markers == 5
+    assert outcome.paragraphs.verdicts == {"supported": 5}
+
+
+def test_table_without_ids_fails(tmp_path):
+    rows = (row((("Part", "Tank"),), ("e1",)), row((("Part", "Pump"),), ()))
+    chapter = Chapter(title="Costs", paragraphs=(Paragraph(section="Costs", kind="table", sentences=rows),))
+    report = ship(tmp_path, whole_report().model_copy(update={"chapters": (chapter,)}))
+    assert verify(report).paragraphs.uncited_claims == ("p2",)
 
 
 def test_marker_in_a_table_must_resolve(tmp_path):
