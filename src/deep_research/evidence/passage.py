@@ -20,7 +20,10 @@ class Passage(Value):
 
 
 class Evidence(Value):
-    """A verbatim passage, the finding it carries, the section it was gathered for, and what speaks for it there."""
+    """A verbatim passage, the finding it carries, the section it was gathered for, and what speaks for it there.
+
+    A row of a table names in `header` the evidence that its header row is.
+    """
 
     id: str
     document: str
@@ -30,9 +33,12 @@ class Evidence(Value):
     finding: str
     section: str
     score: float = 0.0
+    header: str = ""
 
 
-def evidence_from(passage: Passage, *, text: str, finding: str, section: str, score: float = 0.0) -> Evidence:
+def evidence_from(
+    passage: Passage, *, text: str, finding: str, section: str, score: float = 0.0, header: str = ""
+) -> Evidence:
     """Return the evidence that a passage of `text` gives a section."""
     return Evidence(
         id=passage.id,
@@ -43,4 +49,5 @@ def evidence_from(passage: Passage, *, text: str, finding: str, section: str, sc
         finding=finding,
         section=section,
         score=score,
+        header=header,
     )

@@ -2,23 +2,39 @@
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.pipeline.context import Ports
-from deep_research.reasoning.values import Reading
+from deep_research.reasoning.values import Finding, Reading
 
 
 async def extract(reading: Reading, *, ports: Ports) -> list[Evidence]:
     """Keep what the reasoner marked in a document; marks outside its text are dropped."""
     findings = await ports.reason("extract", lambda reasoner: reasoner.extract(reading))
-    text = reading.document.text
-    found = [
-        evidence_from(
-            Passage(document=reading.document.id, start=finding.start, end=finding.end),
-            text=text,
-            finding=finding.finding,
-            section=reading.section.title,
-            score=finding.score,
-        )
-        for finding in findings
-        if 0 <= finding.start < finding.end <= len(text)
-    ]
-    await ports.store.put_evidence(ports.run.claim, found)
-    return found
+    found = [_evidence(finding, reading) for finding in findings if _is_inside(finding, reading.document.text)]
+    headers = [_header(piece, finding, reading) for piece, finding in found if finding.header]
+    await ports.store.put_evidence(ports.run.claim, [*headers, *(piece for piece, _ in found)])
+    return [piece for piece, _ in found]
+
+
+def _is_inside(finding: Finding, text: str) -> bool:
+    spans = ((finding.start, finding.end), *([finding.header] if finding.header else []))
+    return all(0 <= start < end <= len(text) for start, end in spans)
+
+
+def _evidence(finding: Finding, reading: Reading) -> tuple[Evidence, Finding]:
+    document = reading.document
+    header = Passage(document=document.id, start=finding.header[0], end=finding.header[1]).id if finding.header else ""
+    piece = evidence_from(
+        Passage(document=document.id, start=finding.start, end=finding.end),
+        text=document.text,
+        finding=finding.finding,
+        section=reading.section.title,
+        score=finding.score,
+        header=header,
+    )
+    return piece, finding
+
+
+def _header(piece: Evidence, finding: Finding, reading: Reading) -> Evidence:
+    start, end = finding.header or (0, 0)
+    passage = Passage(document=piece.document, start=start, end=end)
+    quote = reading.document.text[start:end]
+    return evidence_from(passage, text=reading.document.text, finding=quote, section=piece.section)

@@ -28,6 +28,7 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
         author=reading.author,
         published=reading.published or page.published or hit.published,
         places=reading.places,
+        warnings=reading.warnings,
     )
     _check_date(document, page.address, ports.request)
     await ports.store.put_document(ports.run.claim, document, address=page.address)

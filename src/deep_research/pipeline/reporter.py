@@ -44,17 +44,20 @@ class ReportGenerator:
         conclusion: Conclusion,
         state: dict[str, Any],
         *,
+        disagreements: Sequence[Paragraph] = (),
         ports: Ports,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         said = words(findings.brief.language)
         report = self._report(findings, body, conclusion, state, said, ports=ports)
+        report = report.model_copy(update={"disagreements": _whole(disagreements)})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await ports.store.get_evidence(ports.run.row.id, cited)
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, said, ports=ports)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
-        report = report.model_copy(update={"limits": (*report.limits, *_foreign(citations, said))})
+        limits = (*report.limits, *_foreign(citations, said), *_noticed(citations, said))
+        report = report.model_copy(update={"limits": limits})
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
         return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places)
 
@@ -68,19 +71,22 @@ class ReportGenerator:
         *,
         ports: Ports,
     ) -> Report:
-        chapters = []
-        for section in findings.plan.sections:
-            paragraphs = tuple(paragraph for paragraph in body if paragraph.section == section.title)
-            if paragraphs:
-                chapters.append(Chapter(title=section.title, paragraphs=paragraphs))
-        for key, closing in (("conclusion", conclusion.conclusion), ("outlook", conclusion.outlook)):
-            if closing:
-                chapters.append(Chapter(title=said(f"report.{key}"), paragraphs=closing))
+        chapters = [
+            Chapter(title=section.title, paragraphs=own)
+            for section in findings.plan.sections
+            if (own := tuple(paragraph for paragraph in body if paragraph.section == section.title))
+        ]
         abstract = conclusion.abstract
-        if not any(paragraph.cite_ids for paragraph in body):
+        if not chapters:
             abstract = (note("abstract", said("nothing.report")),)
         elif not conclusion.is_answered:
-            abstract = (note("abstract", said("nothing.answer")), *abstract)
+            # What the sources hold instead is shown, not spread out as if it were an answer.
+            abstract = (note("abstract", said("nothing.answer")),)
+            nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
+            chapters = [Chapter(title=said("report.nearest"), paragraphs=nearest)]
+        else:
+            closings = (("conclusion", conclusion.conclusion), ("outlook", conclusion.outlook))
+            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=told) for key, told in closings if told]
         row = ports.run.row
         return Report(
             title=findings.plan.research_title,
@@ -116,6 +122,11 @@ class ReportGenerator:
         await folder.write("report.md", written.text)
 
 
+def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
+    """Return the disagreements of which verification left both sides."""
+    return tuple(table for table in disagreements if len(table.sentences) > 1)
+
+
 async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
     addresses = await ports.store.list_addresses(ports.run.row.id)
@@ -133,7 +144,16 @@ async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple
                 own[piece.id] = said(f"place.{place.kind}", label=place.label)
         places |= own
         named = tuple(dict.fromkeys(own.values()))
-        sources.append(Source(document=id_, title=read.title, address=address, places=named, language=read.language))
+        sources.append(
+            Source(
+                document=id_,
+                title=read.title,
+                address=address,
+                places=named,
+                language=read.language,
+                warnings=read.warnings,
+            )
+        )
     return sources, places
 
 
@@ -142,6 +162,15 @@ def _foreign(citations: Citations, said: Words) -> list[str]:
     own = said.language[:2]
     titles = [source.title for source in citations.cited if source.language and source.language[:2] != own]
     return [said("limits.languages", titles=said("report.list_separator").join(titles))] if titles else []
+
+
+def _noticed(citations: Citations, said: Words) -> list[str]:
+    """Say what was noticed about the sources that are cited: pages without text, orders to an assistant, cut tables."""
+    return [
+        said("limits.noticed", address=source.address, remark=remark)
+        for source in citations.cited
+        for remark in source.warnings
+    ]
 
 
 def _json_lines(records: list[Any]) -> str:

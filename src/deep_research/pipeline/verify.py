@@ -9,7 +9,9 @@ from deep_research.pipeline.fan_out import fan_out
 from deep_research.reasoning.values import Judgement, Support
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.value import Value
+from deep_research.verify.coverage import unchecked_reason
 from deep_research.verify.quote import check_quote
+from deep_research.verify.row import check_cells
 from deep_research.verify.veto import veto
 
 
@@ -44,7 +46,7 @@ async def _check_paragraph(paragraph: Paragraph, ports: Ports) -> tuple[Paragrap
 async def _check_sentence(sentence: Sentence, ports: Ports) -> Sentence:
     passages = tuple(await ports.store.get_evidence(ports.run.row.id, sentence.evidence))
     verdict = await _verdict(sentence, passages, ports)
-    if _is_refused(verdict) and passages:
+    if _is_refused(verdict) and passages and not sentence.cells:
         support = Support(sentence=sentence, passages=passages)
         revised = await ports.reason("revise", lambda reasoner: reasoner.revise(support))
         if revised is not None and revised.text != sentence.text:
@@ -56,12 +58,13 @@ async def _check_sentence(sentence: Sentence, ports: Ports) -> Sentence:
 
 async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], ports: Ports) -> Verdict:
     """Let code decide, else the reasoner; a judge that relies on a span must name one that is there."""
-    by_code = check_quote(sentence, passages) or veto(sentence, passages)
+    by_code = check_cells(sentence, passages) if sentence.cells else None
+    by_code = by_code or check_quote(sentence, passages) or veto(sentence, passages)
     if by_code is not None:
         return by_code
     support = Support(sentence=sentence, passages=passages)
     judgement = await ports.reason("judge_support", lambda reasoner: reasoner.judge_support(support))
-    return _proved(judgement, passages) or Verdict(kind="not_checked", reason="unproved")
+    return _proved(judgement, passages) or Verdict(kind="not_checked", reason=unchecked_reason(sentence, passages))
 
 
 def _is_refused(verdict: Verdict | None) -> bool:

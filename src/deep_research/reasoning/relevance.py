@@ -8,15 +8,11 @@ from itertools import pairwise
 
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.aspects import Lens, side_terms
+from deep_research.reasoning.phrases import asking_terms, asking_words
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 
 CJK_CHARACTER = re.compile(f"[{CJK}]")
-# What a Chinese question is asked with, not what it is about; bigrams must not reach across it.
-_ASKING_WORDS = re.compile(
-    "我的资料|我的文档|我的文件|资料中|文档中|文件中|资料|文档|文件|要点|我们|我|主要|花了多少钱|多少钱|花了多少|多少|怎么样|怎么|怎样|如何|为什么|为何|什么|哪些|哪个|哪里|哪|是否|有没有|能否|能不能|可以|应该|需要"
-    "|请问|请|关于|对于|根据|以及|还有|其中|之间|方面|情况|的|了|吗|呢|吧|和|与|及|或|对|在|是|有|从|把|被|由|为|给|让|将|它|其|这|那|个"
-)
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,11 @@ class Weights:
         left = {term: worth for term, worth in self.of.items() if term in kept or term not in side_terms()}
         return Weights(left, self.unknown)
 
+    def without_asking(self) -> "Weights":
+        """Return the weights without words that questions are asked with; one made of nothing else is about them."""
+        left = {term: worth for term, worth in self.of.items() if term not in asking_terms() and not term.isdigit()}
+        return Weights(left or self.of, self.unknown)
+
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
         left = {term: worth for term, worth in self.of.items() if term not in self.unknown}
@@ -61,7 +62,7 @@ _ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summ
 
 async def weigh(question: str, corpus: Corpus | None) -> Weights:
     """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
-    pieces = [list(dict.fromkeys(content_terms(piece))) for piece in _ASKING_WORDS.split(to_simplified(question))]
+    pieces = [list(dict.fromkeys(content_terms(piece))) for piece in asking_words()[1].split(to_simplified(question))]
     terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
     if corpus is None:
         return Weights(dict.fromkeys(terms, 1.0))
@@ -90,3 +91,9 @@ def surface_words(question: str, terms: Iterable[str]) -> list[str]:
         word for word in re.findall(r"[\w'-]+", question) if wanted.intersection(analyze(word)) and word.isascii()
     ]
     return list(dict.fromkeys([*spelled, *(term for term in terms if CJK_CHARACTER.match(term))]))
+
+
+def document_relevance(title: str, text: str, weights: Weights) -> float:
+    """Return how far a document is about the question, 0 to 1: by its title, by all it says, by its best paragraph."""
+    paragraphs = (weights.share(analyze(paragraph)) for paragraph in text.split("\n\n"))
+    return (weights.share(analyze(title)) + weights.share(analyze(text)) + max(paragraphs, default=0.0)) / 3

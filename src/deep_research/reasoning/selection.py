@@ -1,26 +1,33 @@
-"""Choosing sentences that can stand on their own, say something new, and belong to their section."""
+"""Choosing what to quote: units that say most on the question, each in the one section it fits best, nothing twice."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.aspects import Lens, lens_of
 from deep_research.reasoning.relevance import Weights
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.reasoning.units import Sentence, Unit
+from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.quantities import find_quantities
-from deep_research.text.sentences import line_kind, split_sentences
+from deep_research.text.sentences import split_sentences
 from deep_research.verify.trimming import possible_cuts
 
-_ENGLISH_WORDS = range(7, 61)
-_CHINESE_CHARACTERS = range(14, 181)
-# In a document that does not cover the whole topic, a sentence's title and paragraph must hold this much of it:
-# otherwise the sentence is about the document's other subject.
-_WHOLE_SHARE, _CONTEXT_SHARE = 0.9, 0.35
+# Of one document, so many units may be quoted, and so many rows of its tables.
+_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT = 4, 4
+# What a unit's best, second and third sentence count for.
+_PLACES = (1.0, 0.5, 0.25)
+_FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
+_SIDE_HITS = 2
 _REPEATED_SHARE = 0.55
-_CJK = re.compile(f"[{CJK}]")
+# No section takes more of the room than this.
+LARGEST_SECTION = 0.5
+# A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
+_NEAR_TERMS, _NEAR_SHARE = 2, 0.1
 
-# A sentence that begins so leans on the one before it, which is not quoted with it.
+# A unit that begins so leans on what stands before it and is not quoted with it.
 _LEANING = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Another|Neither|Either|Then|There|Here|"
     r"So|But|And|Or|Yet|Nor|Also|First|Second|Third|Firstly|Secondly|Finally|The (?:former|latter|same|other|rest))\b"
@@ -35,84 +42,104 @@ _ABOVE = re.compile(
     r"|因此|为此|為此|其余|其餘|上述|前述|以上|如下",
     re.IGNORECASE,
 )
-# Bylines, datelines, shouted titles and office hours end in a stop, too.
-_DATELINE = re.compile(
-    r"\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$|^(?:Opinion|Report) by\b"
-    r"|(?:\b[A-Z]{3,}\b\W+){3}"
-    r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
-)
 # What would be, not what is.
 _SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
-_ASKING = re.compile(r"[?？][\"”’』」]?$")
-_FINISHED = re.compile(r"[.!。！…][\"”’』」)）]?(?:\[\d+\])*$")
-# A personal voice has no place among findings unless it is quoted as somebody's.
-_PERSONAL = re.compile(r"\b(?:I|we|our|my|you|your)\b|我们|我們|您|大家", re.IGNORECASE)
+# Somebody says that this has nothing to do with it.
+_DISCLAIMS = re.compile(
+    r"\b(?:not|n['’]t|without)\b(?:\s\w+){0,2}\s(?:relat|impact|address|affect|influenc|tied|link|connect|focus)\w*"
+    r"|\bfocus\w*\b[^.]{0,60}\brather than\b|\bunrelated to\b|\bno direct\b"
+    r"|与.{0,20}(?:无关|没有关系|无直接)|不直接(?:相关|影响|涉及)|不涉及",
+    re.IGNORECASE,
+)
+# Whoever wrote a document speaks of their own house.
+_OWN_HOUSE = re.compile(r"\b(?:we|our|us)\b|我们|我們|本公司|我司|本市|我市", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sentence of a document with what speaks for it."""
+    """A unit of a document with what speaks for it."""
 
-    start: int
-    end: int
-    text: str
+    unit: Unit
     score: float
 
 
-def candidates(
-    text: str, *, title: str, section: str, outline: Sequence[str], weights: Weights, document_share: float
-) -> list[Candidate]:
-    """Return the sentences of a document that belong to a section, best first."""
-    lenses = [lens_of(other) for other in outline] or [lens_of(section)]
-    own, found = lens_of(section), []
-    about, topic = set(analyze(title)), weights.without_sides().known()
-    for span in split_sentences(text):
-        sentence = text[span.start : span.end]
-        if line_kind(text, span.start) in ("heading", "row") or not stands_alone(sentence):
-            continue
-        if document_share < _WHOLE_SHARE and topic.share(about | _terms_around(text, span.start)) < _CONTEXT_SHARE:
-            continue
-        if fits(sentence, own, lenses):
-            score = worth(sentence, own, weights) + 0.2 * weights.share(about) + 0.15 * document_share
-            found.append(Candidate(span.start, span.end, sentence, round(score, 6)))
-    return sorted(found, key=lambda candidate: (-candidate.score, candidate.start))
+@dataclass(frozen=True)
+class Interest:
+    """What is looked for: the question's terms by weight, and the terms of each name in it."""
+
+    weights: Weights
+    names: tuple[frozenset[str], ...] = ()
+
+    @cached_property
+    def topic(self) -> Weights:
+        """Return the weights of what the question is about."""
+        return self.weights.without_sides()
+
+    def is_near(self, unit: Unit) -> bool:
+        """Say whether a unit is about the topic at all; a document may have other subjects besides."""
+        if any(_DISCLAIMS.search(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
+            return False
+        terms = unit.terms.union(analyze(unit.heading))
+        held = sum(term in terms for term in self.topic.of)
+        return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
+
+    def worth(self, sentence: Sentence) -> float:
+        """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
+        is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
+        figures = min(sentence.figures, 3)
+        supposed = _SUPPOSED.search(sentence.text) is not None
+        covered = self.weights.share(sentence.terms)
+        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * sentence.is_dated - 0.3 * supposed
 
 
-def _terms_around(text: str, offset: int) -> set[str]:
-    """Return the terms of the paragraph around an offset."""
-    begin, end = text.rfind("\n\n", 0, offset), text.find("\n\n", offset)
-    return set(analyze(text[max(begin, 0) : end if end >= 0 else len(text)]))
+def choose_units(units: Sequence[Unit], interest: Interest) -> list[Candidate]:
+    """Return the best units of a document, none of which shares a sentence with another, best first."""
+    near = (unit for unit in units if interest.is_near(unit))
+    ranked = sorted((Candidate(unit, _score(unit, interest)) for unit in near), key=_rank)
+    taken: set[int] = set()
+    room = {False: _UNITS_A_DOCUMENT, True: _ROWS_A_DOCUMENT}
+    chosen = []
+    for candidate in ranked:
+        unit, is_row = candidate.unit, candidate.unit.header is not None
+        starts = {sentence.start for sentence in unit.sentences}
+        if room[is_row] and not starts & taken:
+            room[is_row] -= 1
+            taken |= starts
+            chosen.append(candidate)
+    return chosen
 
 
-def fits(sentence: str, own: Lens, lenses: Sequence[Lens]) -> bool:
-    """Say whether a sentence belongs to this section: no other one, and no earlier one as much, holds its words."""
-    hits = own.hits(sentence)
-    before = lenses.index(own) if own in lenses else len(lenses)
-    return hits > 0 and not any(
-        other.hits(sentence) > hits or (position < before and other.hits(sentence) == hits)
-        for position, other in enumerate(lenses)
-        if other is not own
-    )
+def _score(unit: Unit, interest: Interest) -> float:
+    worths = sorted((interest.worth(sentence) for sentence in unit.sentences), reverse=True)
+    leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
+    score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
+    return round(score, 6)
 
 
-def worth(sentence: str, own: Lens, weights: Weights) -> float:
-    """Return what speaks for a sentence by itself: what it covers of question and section, and a figure in it."""
-    has_figure = bool(find_quantities(sentence))
-    covered = weights.without_sides(own).share(analyze(sentence))
-    is_supposed = bool(_SUPPOSED.search(sentence))
-    return 0.4 * covered + 0.4 * min(1.0, own.hits(sentence) / 4) + 0.15 * has_figure - 0.15 * is_supposed
+def _rank(candidate: Candidate) -> tuple[float, int]:
+    return -candidate.score, candidate.unit.start
+
+
+def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
+    """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
+    around = frozenset(analyze(f"{unit.heading} {title}"))
+    return max(outline, key=lambda section: (fit(unit, lens_of(section), around, document), -outline.index(section)))
+
+
+def fit(unit: Unit, lens: Lens, around: frozenset[str], document: frozenset[str]) -> float:
+    """Return how well a unit fits a section, about 0 to 1."""
+    if lens.key:
+        hits = lens.hits(unit.text)
+        return hits / (hits + _SIDE_HITS)
+    own = lens.terms & unit.terms
+    near = (lens.terms & around) - own
+    far = (lens.terms & document) - own - near
+    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(lens.terms), 1)
 
 
 def stands_alone(sentence: str) -> bool:
-    """Say whether a sentence is whole, is no question, and makes sense without its neighbours."""
-    if _LEANING.match(sentence) or _ASKING.search(sentence) or not _FINISHED.search(sentence):
-        return False
-    if _PERSONAL.search(sentence) or _ABOVE.search(sentence) or _DATELINE.search(sentence):
-        return False
-    han = len(_CJK.findall(sentence))
-    if han > len(sentence) / 4:
-        return han in _CHINESE_CHARACTERS
-    return len(sentence.split()) in _ENGLISH_WORDS
+    """Say whether a sentence makes sense without its neighbours."""
+    return not (_LEANING.match(sentence) or _ABOVE.search(sentence))
 
 
 def trimmed(sentence: str) -> str:
@@ -126,9 +153,9 @@ def trimmed(sentence: str) -> str:
 
 
 def repeats(one: str, other: str) -> bool:
-    """Say whether two sentences tell the same: most of the shorter one's content, and no figure of its own.
+    """Say whether two passages tell the same: most of the shorter one's content, and no figure of its own.
 
-    Sentences that agree in words and differ in figures are no repetition: they disagree.
+    Passages that agree in words and differ in figures are no repetition: they disagree.
     """
     first, second = set(content_terms(one)), set(content_terms(other))
     if not first or not second or len(first & second) <= _REPEATED_SHARE * min(len(first), len(second)):
@@ -137,33 +164,40 @@ def repeats(one: str, other: str) -> bool:
     return figures <= others or others <= figures
 
 
-def _figures(sentence: str) -> set[tuple[float, str]]:
-    return {(quantity.value, quantity.unit) for quantity in find_quantities(sentence)}
+def _figures(text: str) -> set[tuple[float, str]]:
+    return {(quantity.value, quantity.unit) for quantity in find_quantities(text)}
 
 
-def choose(ranked: Sequence[Evidence], *, most: int, most_a_document: int) -> list[Evidence]:
-    """Take evidence from the top, passing over what repeats and what would let one source speak too much."""
+def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
+    """Take evidence from the top while there is room for its sentences, passing over what repeats."""
     chosen: list[Evidence] = []
     for piece in ranked:
-        if len(chosen) == most:
-            break
-        if sum(other.document == piece.document for other in chosen) >= most_a_document:
-            continue
-        if any(repeats(piece.quote, other.quote) for other in chosen):
-            continue
-        chosen.append(piece)
+        size = sentence_count(piece)
+        if size <= room and not any(repeats(piece.quote, other.quote) for other in chosen if not piece.header):
+            chosen.append(piece)
+            room -= size
     return chosen
 
 
-def grouped(pieces: Sequence[Evidence], *, size: int) -> list[list[Evidence]]:
-    """Put sentences that share their subject into one paragraph; the best sentence opens it."""
-    left, groups = list(pieces), []
-    while left:
-        group = [left.pop(0)]
-        while left and len(group) < size:
-            terms = {term for piece in group for term in analyze(piece.quote)}
-            best = max(left, key=lambda piece: (len(terms.intersection(analyze(piece.quote))), -left.index(piece)))
-            left.remove(best)
-            group.append(best)
-        groups.append(group)
-    return groups
+def sentence_count(piece: Evidence) -> int:
+    """Return how many sentences or rows of its source a piece of evidence holds."""
+    return len(split_sentences(piece.quote))
+
+
+def share_room(sections: Sequence[Sequence[Evidence]], *, room: int, least: int) -> list[list[Evidence]]:
+    """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
+    order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
+    first = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces[:least]]
+    rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
+    kept: list[list[Evidence]] = [[] for _ in sections]
+    told: Counter[str] = Counter()
+    largest = int(LARGEST_SECTION * room)
+    filled: Counter[int] = Counter()
+    for position, piece in (*first, *rest):
+        size = sentence_count(piece)
+        if size <= room and filled[position] + size <= largest and not told[piece.id]:
+            kept[position].append(piece)
+            filled[position] += size
+            told[piece.id] += 1
+            room -= size
+    return [sorted(own, key=list(pieces).index) for own, pieces in zip(kept, sections, strict=True)]

@@ -87,6 +87,11 @@ class Brief(Value):
     length: ReportLength = "standard"
     assumptions: tuple[str, ...] = ()
 
+    @property
+    def room(self) -> int:
+        """Return how many sentences of its sources the body of a report may quote."""
+        return {"short": 24, "standard": 52, "long": 90}[self.length]
+
 
 class SectionPlan(Value):
     """One section of the report: what it answers and what to search for."""
@@ -129,12 +134,13 @@ class Reading(Value):
 
 
 class Finding(Value):
-    """A stretch of a document's text and what it says."""
+    """A stretch of a document's text and what it says; a table row names the stretch that is its header."""
 
     start: int
     end: int
     finding: str
     score: float = 0.0
+    header: tuple[int, int] | None = None
 
 
 class SectionWork(Value):

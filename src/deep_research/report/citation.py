@@ -7,13 +7,14 @@ from deep_research.value import Value
 
 
 class Source(Value):
-    """A document as the references name it; `places` are the pages or headings that are cited."""
+    """A document as the references name it; `places` are what is cited of it, `warnings` what its reader noticed."""
 
     document: str
     title: str
     address: str
     places: tuple[str, ...] = ()
     language: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Citations(Value):

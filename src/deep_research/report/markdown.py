@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence
+from deep_research.text.tables import is_label
 from deep_research.value import Value
 
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef”’…]$")
+_STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
 _LINE_BREAK = re.compile(r"\s*[\r\n]+\s*")
 Cite = Callable[[str], int]
 
@@ -29,6 +31,7 @@ class Report(Value):
     assumptions: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
     chapters: tuple[Chapter, ...] = ()
+    disagreements: tuple[Paragraph, ...] = ()
     gaps: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     run_line: str
@@ -36,7 +39,8 @@ class Report(Value):
     @property
     def paragraphs(self) -> list[Paragraph]:
         """Return all paragraphs in the order in which they are read."""
-        return [*self.abstract, *(paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)]
+        body = (paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)
+        return [*self.abstract, *body, *self.disagreements]
 
 
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
@@ -46,10 +50,13 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks += [f"**{words('report.assumptions')}**", _bullets(report.assumptions)]
     if report.abstract:
         blocks.append(f"## {words('report.abstract')}")
-        blocks += [_paragraph(paragraph, number_of) for paragraph in report.abstract]
+        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
     for chapter in report.chapters:
         blocks.append(f"## {chapter.title}")
-        blocks += [_paragraph(paragraph, number_of) for paragraph in chapter.paragraphs]
+        blocks += [_paragraph(paragraph, number_of, words) for paragraph in chapter.paragraphs]
+    if report.disagreements:
+        blocks.append(f"## {words('report.disagreements')}")
+        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.disagreements]
     if report.gaps:
         blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
     if report.limits:
@@ -59,19 +66,60 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     return "\n\n".join(blocks) + "\n"
 
 
-def _paragraph(paragraph: Paragraph, number_of: Cite) -> str:
-    pieces = [_sentence(sentence, number_of) for sentence in paragraph.sentences]
-    text = pieces[0] if pieces else ""
-    for sentence, piece in zip(paragraph.sentences, pieces[1:], strict=False):
-        text += ("" if _ends_wide(sentence.text) else " ") + piece
+def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
+    if paragraph.kind == "table":
+        return _table(paragraph.sentences, number_of, words)
+    text = ""
+    for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
+        text += _joint(before, words) + _sentence(sentence, number_of)
     return text
 
 
+def _joint(before: Sentence | None, words: Words) -> str:
+    """Return what stands between two sentences; where the first has no stop of its own, it is given one."""
+    if before is None:
+        return ""
+    if not _STOP.search(before.text):
+        return words("report.value_separator")
+    return "" if _ends_wide(before.text) else " "
+
+
 def _sentence(sentence: Sentence, number_of: Cite) -> str:
-    numbers = sorted({number_of(id_) for id_ in sentence.evidence})
-    markers = "".join(f"[{number}]" for number in numbers)
+    markers = _markers(sentence, number_of)
     gap = "" if not markers or _ends_wide(sentence.text) else " "
     return f"{_one_line(sentence.text)}{gap}{markers}"
+
+
+def _markers(sentence: Sentence, number_of: Cite) -> str:
+    return "".join(f"[{number}]" for number in sorted({number_of(id_) for id_ in sentence.evidence}))
+
+
+def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
+    """Return rows as a pipe table, each with its marker; rows of one kind keep their own columns."""
+    labels = [label for label, _ in rows[0].cells]
+    if all(row.lead for row in rows):
+        head = [words("report.figure"), words("report.statement")]
+        lines = [[row.lead, row.text] for row in rows]
+    elif len(rows) >= TABLE_ROWS and all([label for label, _ in row.cells] == labels for row in rows):
+        head, lines = labels, [[value for _, value in row.cells] for row in rows]
+    else:
+        head = [words("report.record"), words("report.values")]
+        lines = [_record(row, words) for row in rows]
+    lines = [[*line, _markers(row, number_of)] for line, row in zip(lines, rows, strict=True)]
+    head = [*head, words("report.source")]
+    return "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *lines))
+
+
+def _record(row: Sentence, words: Words) -> list[str]:
+    """Return what a row is about, its leading cells that name things, and what it says: the rest with labels."""
+    named = 1 + next((at for at, (_, value) in enumerate(row.cells[1:-1]) if not is_label(value)), 0)
+    about = " · ".join(value for _, value in row.cells[:named])
+    colon, separator = words("report.colon"), words("report.value_separator")
+    return [about, separator.join(f"{label}{colon}{value}" for label, value in row.cells[named:])]
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_one_line(cell).replace("|", "/") for cell in cells) + " |"
 
 
 def _ends_wide(text: str) -> bool:

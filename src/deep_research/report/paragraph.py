@@ -5,6 +5,8 @@ from typing import Literal
 from deep_research.value import Value
 
 ParagraphKind = Literal["claim", "note", "table", "caption"]
+# So many rows of one kind make a table with their own columns; fewer are told as records.
+TABLE_ROWS = 3
 VerdictKind = Literal["supported", "partly", "not_found", "contradicted", "not_checked"]
 
 
@@ -19,11 +21,17 @@ class Verdict(Value):
 
 
 class Sentence(Value):
-    """One sentence with the ids of the evidence it rests on."""
+    """One sentence with the ids of the evidence it rests on.
+
+    A table row has `cells`: label and value of each; its text is made of them. `lead` is the part of a sentence that a
+    table sets before it, such as the figure that others dispute.
+    """
 
     text: str
     evidence: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    cells: tuple[tuple[str, str], ...] = ()
+    lead: str = ""
 
 
 class Paragraph(Value):
@@ -37,6 +45,12 @@ class Paragraph(Value):
     def cite_ids(self) -> tuple[str, ...]:
         """Return the evidence ids in order of first use."""
         return tuple(dict.fromkeys(id_ for sentence in self.sentences for id_ in sentence.evidence))
+
+
+def row(cells: tuple[tuple[str, str], ...], evidence: tuple[str, ...]) -> Sentence:
+    """Return a table row as a sentence."""
+    told = (f"{label}: {value}" if label else value for label, value in cells)
+    return Sentence(text="; ".join(told), evidence=evidence, cells=cells)
 
 
 def note(section: str, text: str) -> Paragraph:

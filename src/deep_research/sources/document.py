@@ -30,6 +30,7 @@ class Document(Value):
     author: str = ""
     published: str = ""
     places: tuple[Place, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def snapshot_id(raw: bytes) -> str:

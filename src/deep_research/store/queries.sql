@@ -171,13 +171,14 @@ INSERT INTO passages (id, document, start, "end") VALUES (:id, :document, :start
 
 -- Parallel tasks may find the same passage: the finding that stays must not hang on which came first.
 -- name: add_evidence
-INSERT INTO evidence (run, passage, section, finding, score) VALUES (:run, :passage, :section, :finding, :score)
+INSERT INTO evidence (run, passage, section, finding, score, header)
+VALUES (:run, :passage, :section, :finding, :score, :header)
 ON CONFLICT (run, passage, section) DO UPDATE
-SET finding = min(finding, excluded.finding), score = max(score, excluded.score)
+SET finding = min(finding, excluded.finding), score = max(score, excluded.score), header = max(header, excluded.header)
 
 -- name: get_evidence
 SELECT passages.id, passages.document, passages.start, passages."end", evidence.section, evidence.finding,
-       evidence.score
+       evidence.score, evidence.header
 FROM evidence JOIN passages ON passages.id = evidence.passage
 WHERE evidence.run = :run AND evidence.passage = :passage
 ORDER BY evidence.section <> :section, evidence.section LIMIT 1

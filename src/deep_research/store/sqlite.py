@@ -310,6 +310,7 @@ class SqliteStore:
                     section=item.section,
                     finding=finding,
                     score=item.score,
+                    header=item.header,
                 )
 
         await self._write(work)

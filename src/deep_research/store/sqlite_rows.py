@@ -150,7 +150,9 @@ def read_evidence(row: sqlite3.Row, text: str) -> Evidence:
         raise _damaged("passages", row["id"])
     if not isinstance(finding, str):
         raise _damaged("evidence", row["id"])
-    return evidence_from(passage, text=text, finding=finding, section=row["section"], score=row["score"])
+    return evidence_from(
+        passage, text=text, finding=finding, section=row["section"], score=row["score"], header=row["header"]
+    )
 
 
 def _columns(value: Value, json_columns: Iterable[str]) -> dict[str, Column]:

@@ -1,0 +1,169 @@
+"""What can be quoted together: up to three neighbouring sentences, or one row of a table with its header."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from deep_research.report.paragraph import row as told_row
+from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.dates import find_dates
+from deep_research.text.instructions import find_instructions
+from deep_research.text.quantities import find_quantities
+from deep_research.text.sentences import LineKind, Span, line_kind, split_sentences
+from deep_research.text.tables import Row, Table, find_tables
+
+# Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
+MOST_SENTENCES = 3
+_ENGLISH_WORDS = range(4, 81)
+_CHINESE_CHARACTERS = range(8, 221)
+_MAX_ROWS = 2_000
+# Of a row, the columns and the cells that a report has room for.
+_MAX_COLUMNS, _MAX_CELL_CHARS = 8, 200
+_CJK = re.compile(f"[{CJK}]")
+_NUMBERED_TITLE = re.compile(
+    r"\(?\d{1,2}(?:\.\d{1,2})*[.)]?\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
+)
+_ASKING = re.compile(r"[?？][\"”’』」]?$")
+_FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
+# The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
+_NOT_CONTENT = re.compile(
+    r"^(?:From|To|Cc|Date|Subject|Sent|Files): |^[\w ]{1,24}: [^;]{1,80}; [\w ]{1,24}: "
+    r"|^(?:Hi|Hello|Dear|Hey|Good (?:morning|afternoon|evening))\b.{0,40}[,!:]$"
+    r"|^(?:Best(?: regards| wishes)?|Kind regards|Regards|Sincerely|Thanks|Thank you|Cheers|Yours)\b"
+    r"|\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\blet me know\b|\bfinds? you well\b"
+    r"|\b[Pp]lease (?:find|see) attached\b|\b(?:schedule|set up|join) (?:a|the|our) (?:\w+ ){0,2}(?:meeting|call)\b"
+    r"|\b[Tt]his (?:document|report|presentation|paper|memo|proposal|section|email|deck) (?:\w+ )?"
+    r"(?:explor|outlin|examin|provid|aim|will|present|propos|discuss|summar|delv|seek|focus|highlight|is )\w*"
+    r"|^本(?:报告|報告|文件|文|方案|纪要|紀要)(?:旨在|介绍|介紹|概述|主要|将|將)|^Let['’]s\b"
+    r"|^(?:您好|你好|大家好|此致|敬礼|祝好|谢谢)"
+    r"|\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$|^(?:Opinion|Report) by\b"
+    r"|(?:\b[A-Z]{3,}\b\W+){3}"
+    r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with what it holds; `terms` are the analyzer's."""
+
+    start: int
+    end: int
+    text: str
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return the different terms."""
+        return frozenset(analyze(self.text))
+
+    @cached_property
+    def figures(self) -> int:
+        """Return how many figures it states."""
+        return len(find_quantities(self.text))
+
+    @cached_property
+    def is_dated(self) -> bool:
+        """Say whether it names a date."""
+        return bool(find_dates(self.text))
+
+
+def as_sentence(text: str) -> Sentence:
+    """Return a sentence by itself."""
+    return Sentence(0, len(text), text)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Neighbouring sentences under one heading, or a row; `header` is where the row's header stands."""
+
+    sentences: tuple[Sentence, ...]
+    heading: str
+    header: Span | None = None
+
+    @property
+    def start(self) -> int:
+        """Return where it begins."""
+        return self.sentences[0].start
+
+    @property
+    def end(self) -> int:
+        """Return where it ends."""
+        return self.sentences[-1].end
+
+    @cached_property
+    def text(self) -> str:
+        """Return its words."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return its different terms."""
+        return frozenset().union(*(sentence.terms for sentence in self.sentences))
+
+
+@lru_cache(maxsize=64)
+def units_of(text: str) -> tuple[Unit, ...]:
+    """Return everything in a document that could be quoted; units of sentences overlap, who chooses parts them."""
+    found: list[Unit] = []
+    for heading, run in _runs(text):
+        for at in range(len(run)):
+            found.append(Unit(tuple(run[at : at + MOST_SENTENCES]), heading))
+    return (*found, *_rows(text))
+
+
+def _runs(text: str) -> Iterator[tuple[str, list[Sentence]]]:
+    """Yield stretches of neighbouring usable sentences with the heading above them."""
+    heading, run = "", list[Sentence]()
+    for span in split_sentences(text):
+        words, kind = text[span.start : span.end], line_kind(text, span.start)
+        if kind in ("prose", "item") and is_usable(words, kind):
+            run.append(Sentence(span.start, span.end, words))
+            continue
+        if run:
+            yield heading, run
+            run = []
+        if kind == "heading":
+            heading = words
+    if run:
+        yield heading, run
+
+
+def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
+    """Say whether a sentence tells something: no question, greeting, dateline, scrap, or order to an assistant."""
+    if _ASKING.search(sentence) or _NOT_CONTENT.search(sentence) or find_instructions(sentence):
+        return False
+    if kind == "item" and _NUMBERED_TITLE.match(sentence):
+        return False
+    han = len(_CJK.findall(sentence))
+    if han > len(sentence) / 4:
+        return han in _CHINESE_CHARACTERS and (kind == "item" or _FINISHED.search(sentence) is not None)
+    return (kind == "item" or _FINISHED.search(sentence) is not None) and len(sentence.split()) in _ENGLISH_WORDS
+
+
+def _rows(text: str) -> Iterator[Unit]:
+    headings = (
+        [span for span in split_sentences(text) if line_kind(text, span.start) == "heading"] if "|" in text else []
+    )
+    for table in find_tables(text):
+        if table.header is None:
+            continue
+        above = [span for span in headings if span.start < table.start]
+        heading = text[above[-1].start : above[-1].end] if above else ""
+        for row in table.rows[:_MAX_ROWS]:
+            yield Unit((Sentence(row.start, row.end, labelled(table, row)),), heading, Span(*_span(table.header)))
+
+
+def _span(row: Row) -> tuple[int, int]:
+    return row.start, row.end
+
+
+def labelled(table: Table, row: Row) -> str:
+    """Return a row with the header's word before each cell."""
+    return told_row(tuple(pairs(table.header.cells if table.header else (), row.cells)), ()).text
+
+
+def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the cells of a row that say something, each with its label; the first may be a label itself."""
+    named = [(label.replace("_", " ").strip(), cell.strip()) for label, cell in zip(header, cells, strict=False)]
+    told = [pair for at, pair in enumerate(named) if pair[1] and (pair[0] or not at)]
+    return [pair for pair in told if len(pair[1]) <= _MAX_CELL_CHARS][:_MAX_COLUMNS]
