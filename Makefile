@@ -1,7 +1,7 @@
 # Builds its own virtual environment; needs Python 3.11 or newer and make, and no root.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench docs system pins clean
+.PHONY: help demo test lint types bench evals docs system pins clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -38,6 +38,9 @@ types: $(STAMP) ## Check types
 
 bench: $(STAMP) ## Measure, and print
 	@$(BIN)/python -m benchmarks
+
+evals: $(STAMP) ## Measure quality against evals/floors.json (DATA=folder names the sets)
+	@$(BIN)/python -m evals $(if $(DATA),--data $(DATA))
 
 docs: $(STAMP) ## Write docs/reference anew from the code
 	@$(BIN)/python tools/make_reference.py

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from benchmarks import command_line, store_size, within_a_run
+from benchmarks import command_line, corpus, store_size, within_a_run
 
 
 def main() -> None:
@@ -10,6 +10,7 @@ def main() -> None:
     command_line.report()
     asyncio.run(within_a_run.report())
     asyncio.run(store_size.report())
+    corpus.report()
 
 
 if __name__ == "__main__":

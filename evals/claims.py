@@ -32,7 +32,7 @@ def hint_of(claim: Claim) -> Hint:
     return support_hint(Sentence(text=claim.text), (piece,))
 
 
-def run(name: str, claims: Sequence[Claim], *, floor: float, three_way: Callable[[Hint], str] | None = None) -> None:
+def run(name: str, claims: Sequence[Claim], *, floor: float, three_way: Callable[[Hint], str] | None = None) -> int:
     """Measure, print beside the floor of the evaluation data's README, and keep as JSON."""
     hints = [hint_of(claim) for claim in claims]
     truth = [claim.is_supported for claim in claims]
@@ -49,7 +49,7 @@ def run(name: str, claims: Sequence[Claim], *, floor: float, three_way: Callable
         figures["score: macro-F1, three labels"] = macro_f1([claim.label for claim in claims], guesses)
     supported = sum(truth)
     print(f"{len(claims)} claims, {supported} supported against {len(claims) - supported} that are not\n")
-    shared.report(name, figures)
+    return shared.report(name, figures)
 
 
 def _figures(

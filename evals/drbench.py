@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class TaskScore(NamedTuple):
     seconds: float
 
 
-@lru_cache(maxsize=None)
+@cache
 def figures(text: str, *, spelled: bool = False) -> frozenset[float]:
     """Return the figures of a text, brought to one scale; with `spelled`, small numbers in words count too."""
     plain = _QUARTER.sub(" ", text)
@@ -75,7 +75,7 @@ def figures(text: str, *, spelled: bool = False) -> frozenset[float]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def stems(text: str) -> frozenset[str]:
     """Return the content stems of a text, without numbers."""
     return frozenset(term for term in content_terms(text) if not re.fullmatch(r"[\d.]+|percent", term))
@@ -152,11 +152,13 @@ def _is_told(fact: Fact, items: Sequence[Item], with_header: bool) -> bool:
     )
 
 
-def run_task(task: Path, keep: Path) -> TaskScore:
+def run_task(task: Path, keep: Path, relevant: float | None = None) -> TaskScore:
     """Research one task's question over its files, in this process."""
+    from deep_research.reasoning import extractive
     from deep_research.runner import research
     from deep_research.settings import load_settings
 
+    extractive.RELEVANT = extractive.RELEVANT if relevant is None else relevant
     question = json.loads((task / "task.json").read_text(encoding="utf-8"))["question"]
     own = keep / task.name
     settings = load_settings(home=own / "home", logs=own / "logs", docs=task / "files", offline=True, clarify="off")
@@ -188,17 +190,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--task", action="append", help="only this task (may be repeated)")
     parser.add_argument("--keep", type=Path, help="keep the runs in this folder, to read the reports")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--relevant", type=float, nargs="+", help="compare these settings of a document's relevance")
     given = parser.parse_args(arguments)
     folder = shared.require(given.data, "drbench")
     tasks = [path for path in sorted(folder.iterdir()) if path.is_dir() and (not given.task or path.name in given.task)]
-    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(given.jobs) as pool:
-        scores = list(pool.map(partial(run_task, keep=given.keep or Path(scratch)), tasks))
+    if given.relevant:
+        return _compare(tasks, given.relevant, jobs=given.jobs)
+    scores = run_tasks(tasks, keep=given.keep, jobs=given.jobs)
     for score in scores:
         print(f"{score.task}  {score.found:2}/{score.insights:2}  {score.distracted:2}/{score.distractors:2}  "
               f"{score.sentences:3} sentences  {score.seconds:5.1f} s")  # fmt: skip
         for line in score.misplaced:
             print(f"    misplaced: {line[:150]}")
-    shared.report("drbench", totals(scores), details=[score._asdict() for score in scores])
+    return shared.report("drbench", totals(scores), details=[score._asdict() for score in scores])
+
+
+def run_tasks(
+    tasks: Sequence[Path], *, keep: Path | None = None, jobs: int = 2, relevant: float | None = None
+) -> list[TaskScore]:
+    """Research and score tasks in processes of their own."""
+    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(partial(run_task, keep=keep or Path(scratch), relevant=relevant), tasks))
+
+
+def _compare(tasks: Sequence[Path], thresholds: Sequence[float], *, jobs: int) -> int:
+    """Print recall against distractor rate for several settings of how relevant a document must be."""
+    print("relevant  insight recall  distractor rate  mean source sentences")
+    for threshold in thresholds:
+        figures = totals(run_tasks(tasks, jobs=jobs, relevant=threshold))
+        print(f"{threshold:8.2f}  {figures['insight recall']:14.3f}  {figures['distractor rate']:15.3f}"
+              f"  {figures['mean source sentences']:21.1f}")  # fmt: skip
     return 0
 
 

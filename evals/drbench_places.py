@@ -12,7 +12,9 @@ from typing import Any
 _SHARE = 0.9
 
 
-def check(paragraphs: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]], files: Path) -> tuple[int, list[str]]:
+def check(
+    paragraphs: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]], files: Path
+) -> tuple[int, list[str]]:
     """Return how many cited sentences stand where the report says, and a line for each that does not."""
     pieces = {piece["id"]: piece for piece in evidence}
     placed, misplaced = 0, []
@@ -99,7 +101,7 @@ def _docx(path: Path, place: str) -> str:
     document = docx.Document(str(path))
     texts = [block.text if hasattr(block, "text") else " ".join(cell.text for row in block.rows for cell in row.cells)
              for block in document.iter_inner_content()]  # fmt: skip
-    label = " ".join(place.strip("“”「」『』\"").split())
+    label = " ".join(place.strip('“”「」『』"').split())
     starts = [at for at, text in enumerate(texts) if " ".join(text.split()) == label]
     return " ".join(texts[starts[0] :]) if starts else ""
 

@@ -28,8 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         claims.Claim(line["claim"], line["sentences"], line["label"], line["label"] == "SUPPORT", line["doc_id"])
         for line in shared.read_json_lines(folder / "pairs.jsonl")
     ]
-    claims.run("scifact_claims", pairs, floor=FLOOR, three_way=label_of)
-    return 0
+    return claims.run("scifact_claims", pairs, floor=FLOOR, three_way=label_of)
 
 
 if __name__ == "__main__":

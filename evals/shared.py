@@ -9,6 +9,7 @@ from typing import Any
 
 DEFAULT_DATA = Path("../shared/evaldata")
 RESULTS = Path("evals/results")
+FLOORS = Path(__file__).with_name("floors.json")
 
 
 def add_data_argument(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +28,32 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def report(name: str, figures: Mapping[str, float], *, details: object = None) -> None:
-    """Print the figures and keep them as JSON."""
+def report(name: str, figures: Mapping[str, float], *, details: object = None) -> int:
+    """Print the figures beside their floors and keep them as JSON; return 1 if one is missed, else 0."""
+    missed = missed_floors(name, figures)
+    bounds = floors().get(name, {})
     for label, figure in figures.items():
-        print(f"{label:<40} {figure:.3f}")
+        bound = ", ".join(f"{word.replace('_', ' ')} {limit:g}" for word, limit in bounds.get(label, {}).items())
+        print(f"{label:<40} {figure:8.3f}  {bound}{'  MISSED' if label in missed else ''}")
     RESULTS.mkdir(parents=True, exist_ok=True)
     kept = {"figures": dict(figures), "details": details}
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return 1 if missed else 0
+
+
+def floors() -> dict[str, dict[str, dict[str, float]]]:
+    """Return the bounds of each set's figures: `at_least` or `at_most`."""
+    known: dict[str, dict[str, dict[str, float]]] = json.loads(FLOORS.read_text(encoding="utf-8"))
+    return known
+
+
+def missed_floors(name: str, figures: Mapping[str, float]) -> list[str]:
+    """Return the figures that are worse than their bound, or that are not there at all."""
+    bounds = floors().get(name, {})
+    return [
+        label
+        for label, bound in bounds.items()
+        if label not in figures
+        or figures[label] < bound.get("at_least", float("-inf"))
+        or figures[label] > bound.get("at_most", float("inf"))
+    ]

@@ -19,8 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
         claims.Claim(line["claim"], line["evidence"], line["label"], line["label"] == "supported", line["meta"]["id"])
         for line in shared.read_json_lines(folder / "claims.jsonl")
     ]
-    claims.run("wice", found, floor=FLOOR)
-    return 0
+    return claims.run("wice", found, floor=FLOOR)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -97,6 +98,22 @@ async def test_a_refresh_killed_anywhere_is_finished_by_the_next(docs, tmp_path,
     assert survey.indexed == FILES
     assert survey.read_now <= FILES - file
     assert await _answers(docs, index) == await _fresh_answers(docs, tmp_path / "fresh.db")
+
+
+async def test_memory_does_not_grow_with_the_folder(tmp_path):
+    peaks = []
+    for count in (300, 3_000):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        for n in range(count):
+            (folder / f"{n}.md").write_text(
+                f"# Note {n}\n\nThe ferry number {n} leaves the harbour at {n % 24} o'clock."
+            )
+        child = _spawn("weighed", folder, tmp_path / f"{count}.db")
+        out, complaint = await asyncio.to_thread(child.communicate)
+        assert child.returncode == 0, complaint
+        peaks.append(int(out.splitlines()[-1]))
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 async def test_searches_go_on_while_another_process_refreshes(docs, tmp_path):
@@ -234,6 +251,8 @@ if __name__ == "__main__":
         _give_up_rights(Path(sys.argv[3]))
     try:
         asyncio.run(_refresh(Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))
+        if sys.argv[1] == "weighed":
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     except InputError as error:
         print(error)
         sys.exit(error.exit_code)

@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, delete.", no_args_is_help=True)
 app.add_typer(runs, name="runs")
+corpus = typer.Typer(help="Folders of documents: add, list, remove, search, show.", no_args_is_help=True)
+app.add_typer(corpus, name="corpus")
 config = typer.Typer(help="Settings: what is set, and from where.", no_args_is_help=True)
 app.add_typer(config, name="config")
 
@@ -34,6 +36,8 @@ Events = Annotated[
     ),
 ]
 
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of documents.")]
+Docs = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of documents to search.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")]
 
@@ -42,7 +46,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")]
 def ask(
     question: Annotated[str | None, typer.Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
-    docs: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of documents to search.")] = None,
+    docs: Docs = None,
     language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, typer.Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
@@ -175,6 +179,61 @@ def delete(
     delete_run(run, is_confirmed=yes, keep_files=keep_files)
 
 
+@corpus.command("add")
+def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Read a folder into the index, so that the first run over it starts at once."""
+    from deep_research.cli.corpus import add_folder
+
+    add_folder(folder, as_json=as_json, is_quiet=quiet)
+
+
+@corpus.command("list")
+def list_corpus(
+    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="List its documents.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the indexed folders, or the documents of one."""
+    from deep_research.cli.corpus import list_corpus
+
+    list_corpus(folder, as_json=as_json)
+
+
+@corpus.command("remove")
+def remove_folder(folder: Folder) -> None:
+    """Forget a folder; its files, and the runs that cite them, are left alone."""
+    from deep_research.cli.corpus import remove_folder
+
+    remove_folder(folder)
+
+
+@corpus.command("search")
+def search_corpus(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    docs: Docs = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most passages to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Find passages in a folder of documents."""
+    from deep_research.cli.corpus import search_corpus
+
+    search_corpus(query, docs, limit=limit, as_json=as_json)
+
+
+@corpus.command("show")
+def show_document(
+    address: Annotated[str, typer.Argument(metavar="FILE", help="Path of the file in its folder.")],
+    docs: Docs = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Show it as this run read it, also when the file is gone.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a document's text as it is searched and quoted."""
+    from deep_research.cli.corpus import show_document
+
+    show_document(address, docs, run, as_json=as_json)
+
+
 @config.command("show")
 def show_config(as_json: Json = False) -> None:
     """Show every setting, its value, and where it comes from."""
@@ -221,7 +280,8 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Put `ask` before a first word that is no command: a bare question is asked."""
-    known = {"ask", "runs", "config", "doctor", "--help", "--version", "--install-completion", "--show-completion"}
+    commands = {"ask", "runs", "corpus", "config", "doctor"}
+    known = commands | {"--help", "--version", "--install-completion", "--show-completion"}
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 

@@ -1,93 +1,184 @@
 """A document in the index: its compressed text, its passages, and their terms. One transaction is the caller's."""
 
+import json
+import re
 import zlib
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from deep_research.corpus.index import Session
 from deep_research.corpus.passages import cut_passages
+from deep_research.corpus.sketch import bands_of
 from deep_research.readers import Reading
 from deep_research.text.analyzer import analyze
 from deep_research.text.sentences import Span
+from deep_research.text.tables import Table, find_tables
 
 # A passage is then read from one or two blocks of some tens of kilobytes, however long the document is.
 _BLOCK_CHARS = 50_000
+_NAME_END = re.compile(r"\s*[(（]|[,:：，]|\s[-–—]\s")
 
 
 class Prepared(NamedTuple):
     """A document made ready outside of the transaction, which stays short."""
 
     title: str
+    is_named: bool
+    author: str
     language: str
     published: str
+    remarks: tuple[str, ...]
+    chars: int
     blocks: list[bytes]
     passages: list[Span]
     terms: list[str]
+    bands: list[int]
 
 
 def prepare(reading: Reading, address: str) -> Prepared:
     """Cut, compress and analyse what was read from a file."""
-    text = reading.text
+    text, title = reading.text, _storable(reading.title.strip())
     passages = cut_passages(text)
+    terms = [_spaced(one) for one in _passage_terms(text, passages)]
     return Prepared(
-        title=_storable(reading.title.strip() or address),
+        title=title or _file_name(address),
+        # A title that stands at the top of the text is the document's own, even if the file bears it too.
+        is_named=title in ("", _file_name(address)) and not text.lstrip("# \n").startswith(title or "\0"),
+        author=_storable(reading.author),
         language=reading.language,
         published=_storable(reading.published),
+        remarks=reading.warnings,
+        chars=len(text),
         blocks=[_packed(text[at : at + _BLOCK_CHARS]) for at in range(0, len(text), _BLOCK_CHARS)],
         passages=passages,
-        terms=[_terms(text[start:end]) for start, end in passages],
+        terms=terms,
+        bands=bands_of(text, terms),
     )
 
 
 def put_document(session: Session, document: Prepared, *, content: str, address: str) -> None:
     """Add a document under its first address."""
-    title = _terms(document.title)
     number = session.add(
         "put_document",
         content=content,
         address=address,
         title=document.title,
+        is_named=document.is_named,
+        author=document.author,
         language=document.language,
         published=document.published,
+        remarks=json.dumps(document.remarks, ensure_ascii=False),
+        chars=document.chars,
+        bands=json.dumps(document.bands),
+        **_title_columns(document.title),
     )
     for block, data in enumerate(document.blocks):
         session.add("put_text", document=number, block=block, data=data)
-    for (start, end), body in zip(document.passages, document.terms, strict=True):
-        passage = session.add("put_passage", document=number, start=start, end=end)
-        session.add("put_terms", id=passage, title=title, body=body)
-    session.add("count_passages", change=len(document.passages))
+    for (start, end), terms in zip(document.passages, document.terms, strict=True):
+        session.add("put_passage", document=number, start=start, end=end, terms=_packed(terms))
+    show(session, number, _spaced(analyze(document.title)))
+    session.add("set_settled", is_settled=False)
 
 
-def drop_document(session: Session, number: int, title: str) -> None:
-    """Remove a document; the terms are not stored, so they are made once more to be taken out."""
-    title_terms = _terms(title)
-    passages = session.rows("passages_of", document=number).fetchall()
-    text = text_of(session, number, 0, max((row["end"] for row in passages), default=0))
-    for row in passages:
-        body = _terms(text[row["start"] : row["end"]])
-        session.add("drop_terms", id=row["id"], title=title_terms, body=body)
-    session.add("count_passages", change=-len(passages))
-    for query in ("drop_passages", "drop_text", "drop_document"):
-        session.add(query, document=number)
+def settle_document(session: Session, content: str) -> None:
+    """Keep a document under the first address that has its content, and remove it where none is left."""
+    row = session.one("document", content=content)
+    first = session.one("first_address", content=content)
+    if row is None or first is None or row["address"] == first["address"]:
+        return
+    if first["address"] is None:
+        _drop(session, row["id"], row["title_terms"], is_shown=row["twin_of"] is None)
+        return
+    is_shown = row["twin_of"] is None
+    title = _file_name(first["address"]) if row["is_named"] else row["title"]
+    if is_shown:
+        hide(session, row["id"], row["title_terms"])
+    session.add("move_document", document=row["id"], address=first["address"], title=title, **_title_columns(title))
+    if is_shown:
+        show(session, row["id"], _spaced(analyze(title)))
+    session.add("set_settled", is_settled=False)
+
+
+def show(session: Session, number: int, title_terms: str) -> None:
+    """Make the passages of a document searchable."""
+    _change_terms(session, "put_terms", number, title_terms, 1)
+
+
+def hide(session: Session, number: int, title_terms: str) -> None:
+    """Take the passages of a document out of the search; it can still be read."""
+    _change_terms(session, "drop_terms", number, title_terms, -1)
 
 
 def text_of(session: Session, number: int, start: int, end: int) -> str:
     """Return a stretch of a document's text."""
     first, last = start // _BLOCK_CHARS, max(start, end - 1) // _BLOCK_CHARS
     blocks = session.rows("text_blocks", document=number, first=first, last=last)
-    text = "".join(_unpacked(row["data"]) for row in blocks)
+    text = "".join(unpacked(row["data"]) for row in blocks)
     return text[start - first * _BLOCK_CHARS : end - first * _BLOCK_CHARS]
 
 
-def _terms(text: str) -> str:
-    return " ".join(analyze(text))
+def unpacked(data: bytes) -> str:
+    """Return a text that was stored compressed."""
+    return zlib.decompress(data).decode("utf-8", "surrogatepass")
+
+
+def _drop(session: Session, number: int, title_terms: str, *, is_shown: bool) -> None:
+    if is_shown:
+        hide(session, number, title_terms)
+    for twin in session.rows("release_twins", document=number).fetchall():
+        session.add("set_twin", document=twin["id"], twin_of=None)
+        show(session, twin["id"], twin["title_terms"])
+    for query in ("drop_passages", "drop_text", "drop_document"):
+        session.add(query, document=number)
+    session.add("set_settled", is_settled=False)
+
+
+def _change_terms(session: Session, query: str, number: int, title_terms: str, sign: int) -> None:
+    rows = session.rows("terms_of", document=number).fetchall()
+    count = 0
+    for row in rows:
+        body = unpacked(row["terms"])
+        count += len(body.split()) + len(title_terms.split())
+        session.add(query, id=row["id"], title=title_terms, body=body)
+    session.add("change_size", passages=sign * len(rows), terms=sign * count)
+
+
+def _passage_terms(text: str, passages: list[Span]) -> list[list[str]]:
+    """Return the terms of each passage; one that begins within a table is found by the table's header as well."""
+    tables = [table for table in find_tables(text) if table.header is not None]
+    terms = []
+    for start, end in passages:
+        while tables and tables[0].end <= start:
+            tables.pop(0)
+        terms.append(analyze(text[start:end]) + analyze(_header_above(text, tables[:1], start)))
+    return terms
+
+
+def _header_above(text: str, tables: list[Table], start: int) -> str:
+    return "".join(
+        text[header.start : header.end] for table in tables if (header := table.header) and header.end <= start
+    )
+
+
+def _title_columns(title: str) -> dict[str, str]:
+    name = analyze(_NAME_END.split(title)[0])
+    return {
+        "title_terms": _spaced(analyze(title)),
+        "name_terms": _spaced(name),
+        "name_key": max(name, key=len, default=""),
+    }
+
+
+def _file_name(address: str) -> str:
+    return PurePosixPath(address).stem
+
+
+def _spaced(terms: list[str]) -> str:
+    return "  ".join(terms)
 
 
 def _packed(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"))
-
-
-def _unpacked(data: bytes) -> str:
-    return zlib.decompress(data).decode("utf-8", "surrogatepass")
 
 
 def _storable(text: str) -> str:

@@ -44,6 +44,7 @@ def read_bytes(path: str | Path, address: str) -> tuple[bytes, os.stat_result]:
             if status.st_size > MAX_FILE_BYTES:
                 limit_mb = MAX_FILE_BYTES // 1_000_000
                 raise SourceError(f"{address!r} is larger than {limit_mb} MB; split it into smaller files.")
-            return file.read(MAX_FILE_BYTES + 1), status
+            # What is written while it is read comes with the next refresh, which sees another size and time.
+            return file.read(status.st_size), status
     except OSError as exc:
         raise SourceError(f"{address!r} cannot be read ({exc.strerror}); check its rights and its disk.") from exc

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from deep_research.corpus.address import address_of
+from deep_research.corpus.candidates import MAX_LOOKED_AT
 from deep_research.corpus.documents import text_of
 from deep_research.corpus.index import Index, Session
 from deep_research.corpus.port import OnProgress, PassageHit, Survey
-from deep_research.corpus.query import match_expression, query_terms, rarest
+from deep_research.corpus.rank import rank
 from deep_research.corpus.refresh import folder_key, refresh
 from deep_research.errors import SourceError
 
@@ -20,10 +21,15 @@ T = TypeVar("T")
 
 
 class FolderCorpus:
-    """The documents below a folder; the index file can be deleted at any time and be shared by many folders."""
+    """The documents below a folder; the index file can be deleted at any time and be shared by many folders.
 
-    def __init__(self, folder: Path, *, index: Path) -> None:
+    Common terms do not help to find passages once the rarer ones have led to `max_looked_at` of them; they still count
+    in the score of what is found.
+    """
+
+    def __init__(self, folder: Path, *, index: Path, max_looked_at: int = MAX_LOOKED_AT) -> None:
         self.folder = folder
+        self._max_looked_at = max_looked_at
         self._path = index
         # One connection for all searches, and SQLite wants it to stay in one thread.
         self._index = Index(index)
@@ -50,8 +56,8 @@ class FolderCorpus:
             stopped.set()
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
-        """Return the passages that hold the query's rarer terms most densely, best first."""
-        return await self._read(lambda session: _search(session, query, limit))
+        """Return the passages that answer the query, best first, those of a second hop among them."""
+        return await self._read(lambda session: _search(session, query, limit, self._max_looked_at))
 
     async def passages(self, address: str) -> list[PassageHit]:
         """Return all passages of a file in order; raise `SourceError` for a file that is not in the index."""
@@ -80,35 +86,20 @@ class FolderCorpus:
         return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
 
 
-def _search(session: Session, query: str, limit: int) -> list[PassageHit]:
-    terms = query_terms(query)
-    chosen = rarest(_frequencies(session, terms), _passage_count(session))
-    if not chosen or limit < 1:
-        return []
-    ranked: list[tuple[int, float]] = []
-    for row in session.rows("ranked", match=match_expression(chosen)):
-        # Passages as good as the last one that counts come too: their order is not to depend on row numbers.
-        if len(ranked) >= limit and row["cost"] != -ranked[-1][1]:
-            break
-        ranked.append((row["id"], -row["cost"]))
-    places = []
-    for number, score in ranked:
-        row = session.one("passage", id=number)
-        if row is not None:
-            places.append((-score, row["address"], row["start"], row))
-    best = sorted(places, key=lambda place: place[:3])[:limit]
+def _search(session: Session, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
     return [
         PassageHit(
-            address=address,
-            title=row["title"],
-            start=start,
-            end=row["end"],
-            text=text_of(session, row["document"], start, row["end"]),
-            score=-cost,
-            language=row["language"],
-            published=row["published"],
+            address=passage.address,
+            title=passage.title,
+            author=passage.author,
+            start=passage.start,
+            end=passage.end,
+            text=text_of(session, passage.document, passage.start, passage.end),
+            score=score,
+            language=passage.language,
+            published=passage.published,
         )
-        for cost, address, start, row in best
+        for passage, score in rank(session, query, limit, max_looked_at)
     ]
 
 
@@ -122,6 +113,7 @@ def _passages(session: Session, address: str) -> list[PassageHit]:
         PassageHit(
             address=address,
             title=file["title"],
+            author=file["author"],
             start=row["start"],
             end=row["end"],
             text=text[row["start"] : row["end"]],
@@ -139,7 +131,7 @@ def _frequencies(session: Session, terms: Sequence[str]) -> dict[str, int]:
 
 
 def _passage_count(session: Session) -> int:
-    row = session.one("passage_count")
+    row = session.one("folder_size")
     return 0 if row is None else row["passages"]
 
 

@@ -24,7 +24,9 @@ _UNWRITABLE = frozenset(
 )
 _DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
 _MAKING = ("deep_research.text", "deep_research.readers", "deep_research.corpus")
-_LIBRARIES = ("opencc", "snowballstemmer", "pypdfium2", "python-docx", "trafilatura", "lxml")
+_LIBRARIES = tuple(
+    "opencc snowballstemmer PyStemmer pypdfium2 python-docx python-pptx openpyxl trafilatura lxml".split()
+)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
@@ -35,9 +37,9 @@ class _NotAnIndex(Exception):
 class Session:
     """One transaction of the index; `folder` is the number of the folder it works on."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, folder: int = 0) -> None:
         self._connection = connection
-        self.folder = 0
+        self.folder = folder
 
     def rows(self, query: str, **values: Column) -> sqlite3.Cursor:
         """Return the rows of a named query, one after the other."""
@@ -62,15 +64,15 @@ class Index:
         self._connection: sqlite3.Connection | None = None
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self, folder: int = 0) -> Iterator[Session]:
         """Give one unchanging view of the index."""
-        with self._transaction("BEGIN") as session:
+        with self._transaction("BEGIN", folder) as session:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self, folder: int = 0) -> Iterator[Session]:
         """Give the only writer's turn; all of it is kept, or nothing."""
-        with self._transaction("BEGIN IMMEDIATE") as session:
+        with self._transaction("BEGIN IMMEDIATE", folder) as session:
             yield session
 
     def close(self) -> None:
@@ -80,14 +82,14 @@ class Index:
             self._connection = None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Session]:
+    def _transaction(self, begin: str, folder: int) -> Iterator[Session]:
         with self._our_errors():
             if self._connection is None:
                 self._connection = self._opened()
             connection = self._connection
             connection.execute(begin)
             try:
-                session = Session(connection)
+                session = Session(connection, folder)
                 if not _is_ours(session):
                     raise StoreCorrupt(f"The index {self.path} was taken over by another version: start again.")
                 yield session

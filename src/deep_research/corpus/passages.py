@@ -64,9 +64,16 @@ def _ends_before(held: list[_Unit], unit: _Unit) -> bool:
 
 
 def _shared(held: list[_Unit], unit: _Unit) -> list[_Unit]:
-    """Return what the next passage repeats: the last sentence, unless a heading begins or it would fill the passage."""
+    """Return what the next passage repeats: the last sentence, unless a heading begins or it would fill the passage.
+
+    A table row is not repeated: it does not lead on to the next, and would be found twice.
+    """
     last = held[-1]
-    repeats = not unit.is_heading and len(held) > 1 and last.words <= min(_MAX_SHARED_WORDS, _MAX_WORDS - unit.words)
+    repeats = (
+        not (unit.is_heading or last.is_row)
+        and len(held) > 1
+        and last.words <= min(_MAX_SHARED_WORDS, _MAX_WORDS - unit.words)
+    )
     return [last] if repeats else []
 
 

@@ -18,6 +18,7 @@ class PassageHit(Value):
     end: int
     text: str
     score: float
+    author: str = ""
     language: str = ""
     published: str = ""
 
@@ -39,7 +40,8 @@ class Remark(Value):
 class Survey(Value):
     """The state of a folder after a refresh.
 
-    `files` are all files that are not hidden, `indexed` the different documents among them that can be searched,
+    `files` are all files that are not hidden, `indexed` the different documents among them that can be searched (one
+    of those that are nearly the same),
     `read_now` those whose text was read by this refresh, `removed` those that are gone since the last one.
     """
 

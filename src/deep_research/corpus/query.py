@@ -1,32 +1,71 @@
-"""A question → the terms to look for: what carries its subject, without what nearly every passage holds."""
+"""A question → what to look for: its terms, the pairs that stand side by side, and its clauses."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms
 
-# More terms cost time and no longer change which passages come first.
-_MAX_TERMS = 48
-# A term in more than this share of many passages hardly tells them apart, but makes all of them be scored; on 5,150
-# passages leaving such terms out changed no figure (all gold in the top 10), at a share of .2 it lost .01.
-_COMMON_SHARE, _MANY_PASSAGES = 0.33, 5_000
-_ENOUGH_RARE_TERMS = 3
 _MAX_QUERY_CHARS = 20_000
+# More cost time and no longer change which passages come first.
+_MAX_TERMS, _MAX_CLAUSES = 200, 8
+# A shorter clause says too little by itself, so the next one is joined to it.
+_MIN_CLAUSE_TERMS = 4
+_CLAUSE_END = re.compile(
+    r"[,;?!:()，；？！：、。（）\n]|\b(?:while|whereas|but|and|who|which|that)\b|而且|但是|以及|并且|同时",
+    re.IGNORECASE,
+)
 
 
-def query_terms(query: str) -> list[str]:
-    """Return the different terms of a query; one of stop words only is taken as it is."""
+class Question(NamedTuple):
+    """Terms and phrases ("two terms") in their order, each once; no clauses where the question is a single one."""
+
+    terms: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
+    clauses: tuple[frozenset[str], ...] = ()
+
+
+def parse_question(query: str) -> Question:
+    """Take a query apart; one of stop words only is taken as it is."""
     query = query[:_MAX_QUERY_CHARS]
-    return sorted(set(content_terms(query) or analyze(query)))
+    clauses = [_looked_for(clause) for clause in _clauses(query)[:_MAX_CLAUSES]]
+    held = tuple(frozenset((*clause.terms, *clause.phrases)) for clause in clauses)
+    return _looked_for(query)._replace(clauses=held if len(held) > 1 else ())
 
 
-def rarest(frequencies: Mapping[str, int], passages: int) -> list[str]:
-    """Return the terms worth looking for, rarest first, by the number of passages that hold each."""
-    present = sorted((count, term) for term, count in frequencies.items() if count)
-    rare = [term for count, term in present if passages < _MANY_PASSAGES or count <= _COMMON_SHARE * passages]
-    chosen = rare if len(rare) >= _ENOUGH_RARE_TERMS else [term for _, term in present][:_ENOUGH_RARE_TERMS]
-    return chosen[:_MAX_TERMS]
-
-
-def match_expression(terms: Iterable[str]) -> str:
+def match_any(terms: Iterable[str]) -> str:
     """Return an FTS5 expression for passages with any of the terms; quoted, so that none is read as syntax."""
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    return " OR ".join(map(_quoted, terms))
+
+
+def match_all(terms: Iterable[str]) -> str:
+    """Return an FTS5 expression for passages with all of the terms."""
+    return f"({' AND '.join(map(_quoted, terms))})"
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _looked_for(text: str) -> Question:
+    in_order, content = analyze(text), set(content_terms(text))
+    if not content:
+        return Question(tuple(dict.fromkeys(in_order))[:_MAX_TERMS])
+    terms = tuple(term for term in dict.fromkeys(in_order) if term in content)[:_MAX_TERMS]
+    phrases = [f"{one} {two}" for one, two in pairwise(in_order) if one in content and two in content]
+    return Question(terms, tuple(dict.fromkeys(phrases))[:_MAX_TERMS])
+
+
+def _clauses(query: str) -> list[str]:
+    clauses: list[str] = []
+    held, terms = "", set[str]()
+    for piece in _CLAUSE_END.split(query):
+        held = f"{held} {piece}"
+        terms.update(content_terms(piece))
+        if len(terms) >= _MIN_CLAUSE_TERMS:
+            clauses.append(held)
+            held, terms = "", set()
+    if clauses and terms:
+        clauses[-1] += held
+    return clauses

@@ -1,21 +1,23 @@
 """Bringing the index up to date with a folder, file by file: each in a transaction of its own.
 
-Other processes may do the same at the same time; whoever is second finds the work done or does it again.
+Other processes may do the same at the same time; whoever is second finds the work done or does it again. What the
+folder holds is kept in a temporary table, so that memory does not grow with it.
 """
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from deep_research.corpus.address import address_of
-from deep_research.corpus.documents import Prepared, drop_document, prepare, put_document
+from deep_research.corpus.address import address_of, path_of
+from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document
 from deep_research.corpus.files import read_bytes
 from deep_research.corpus.index import Index, Session
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, scan_folder
+from deep_research.corpus.scan import Entry, scan_folder
+from deep_research.corpus.twins import settle_twins
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
@@ -31,7 +33,6 @@ class FileRow(NamedTuple):
     mtime_ns: int
     content: str
     reason: str = ""
-    remarks: tuple[str, ...] = ()
 
 
 def folder_key(folder: Path) -> str:
@@ -41,120 +42,153 @@ def folder_key(folder: Path) -> str:
 
 def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     """Read what is new or changed, forget what is gone, and report; stop early between two files when told to."""
-    work = _Refresh(index, folder_key(folder))
-    # In this order: a file that another process adds from here on is not taken for one that is gone.
-    scan = scan_folder(folder)
-    gone = work.known.keys() - {entry.address for entry in scan.entries}
-    for address in sorted(gone):
-        work.forget(address)
-    for done, entry in enumerate(scan.entries):
+    work = _Refresh(index, folder)
+    scan = work.scan()
+    removed = 0
+    for done, entry in enumerate(work.changed(), scan.taken - scan.changed):
         if is_stopped():
             break
-        if not work.is_current(entry):
-            on_progress(done, len(scan.entries), entry.address)
-            work.take(entry)
-    on_progress(len(scan.entries), len(scan.entries), "")
-    return work.survey(scan, removed=len(gone))
+        on_progress(done, scan.taken, entry.address)
+        work.take(entry)
+    else:
+        # After the new files, so that one that was only renamed is not read again.
+        removed = sum(map(work.forget, work.gone()))
+        work.settle()
+    on_progress(scan.taken, scan.taken, "")
+    return work.survey(scan, removed=removed)
+
+
+class _Scanned(NamedTuple):
+    """What a scan met: all files, those taken into the temporary table, those of them to be looked into."""
+
+    files: int
+    taken: int
+    changed: int
+    skipped: list[Skipped]
 
 
 class _Refresh:
-    def __init__(self, index: Index, key: str) -> None:
+    def __init__(self, index: Index, folder: Path) -> None:
         self._index = index
+        self._root = Path(os.path.realpath(folder))
         self._read_now = 0
         with index.writing() as session:
-            self._folder = _folder_number(session, key)
-            session.folder = self._folder
-            self.known = {row["address"]: _file_row(row) for row in session.rows("files")}
-            self._holders: dict[str, str] = {row["content"]: row["address"] for row in session.rows("contents")}
+            self._folder = _folder_number(session, folder_key(folder))
 
-    def is_current(self, entry: Entry) -> bool:
-        """Say whether the index holds this file as it is."""
-        row = self.known.get(entry.address)
-        if row is None or (row.size, row.mtime_ns) != (entry.size, entry.mtime_ns):
-            return False
-        # A document whose first address is gone is read again under the next one.
-        return bool(row.reason) or (row.content in self._holders and self._holders[row.content] <= entry.address)
+    def scan(self) -> _Scanned:
+        """Note what the folder holds."""
+        with self._index.reading(self._folder) as session:
+            # In this order: a file that another process adds from here on is not taken for one that is gone.
+            for query in ("create_known", "create_seen", "create_changed", "note_known"):
+                session.add(query)
+            met = scan_folder(self._root, lambda entry: session.add("note_seen", **entry._asdict()))
+            session.add("note_changed")
+            row = session.one("count_noted")
+            return _Scanned(met.files, row["seen"] if row else 0, row["changed"] if row else 0, met.skipped)
 
-    def forget(self, address: str) -> None:
-        """Remove a file that is gone, and its document."""
-        with self._index.writing() as session:
-            session.folder = self._folder
-            self._drop_documents(session, address, keep="")
-            session.add("drop_file", address=address)
-        self.known.pop(address, None)
+    def changed(self) -> Iterator[Entry]:
+        """Yield the files that are new or not as the index knows them."""
+        return (Entry(*row) for row in self._noted("next_changed"))
+
+    def gone(self) -> Iterator[str]:
+        """Yield the addresses that the index knows and the folder does not."""
+        return (str(row["address"]) for row in self._noted("next_gone"))
 
     def take(self, entry: Entry) -> None:
-        """Read a file that is new or has changed."""
-        row, document = self._look(entry)
-        with self._index.writing() as session:
-            session.folder = self._folder
-            self._drop_documents(session, entry.address, keep="" if row.reason else row.content)
-            if document is not None:
-                self._put(session, document, row.content, entry.address)
-            session.add(
-                "put_file",
-                address=entry.address,
-                size=row.size,
-                mtime_ns=row.mtime_ns,
-                content=row.content,
-                reason=row.reason,
-                remarks=json.dumps(row.remarks, ensure_ascii=False),
-            )
-        self.known[entry.address] = row
+        """Look at a file that is new or has changed, and read it unless its content is known."""
+        is_done = False
+        while not is_done:
+            row, document = self._look(entry)
+            is_done = self._put(entry.address, row, document)
 
-    def survey(self, scan: Scan, *, removed: int) -> Survey:
+    def forget(self, address: str) -> bool:
+        """Remove a file that is gone, and its document if no other file has it."""
+        with self._index.writing(self._folder) as session:
+            row = session.one("file", address=address)
+            if row is None:
+                return False
+            session.add("drop_file", address=address)
+            settle_document(session, row["content"])
+            return True
+
+    def settle(self) -> None:
+        """Collapse near-duplicates, and note the time."""
+        with self._index.writing(self._folder) as session:
+            settle_twins(session)
+            session.add("set_refreshed")
+
+    def survey(self, scan: _Scanned, *, removed: int) -> Survey:
         """Return what was found."""
-        with self._index.reading() as session:
-            session.folder = self._folder
-            indexed = len(session.rows("contents").fetchall())
-        rows = [(entry.address, self.known[entry.address]) for entry in scan.entries if entry.address in self.known]
-        skipped = [*scan.skipped, *(Skipped(address=at, reason=row.reason) for at, row in rows if row.reason)]
+        with self._index.reading(self._folder) as session:
+            row = session.one("survey")
+            unusable = [Skipped(address=row["address"], reason=row["reason"]) for row in session.rows("unusable")]
+            remarks = [
+                Remark(address=row["address"], remark=told)
+                for row in session.rows("remarks")
+                for told in remarks_of(row)
+            ]
         return Survey(
             files=scan.files,
-            indexed=indexed,
+            indexed=row["documents"] if row else 0,
             read_now=self._read_now,
             removed=removed,
-            skipped=tuple(sorted(skipped, key=lambda one: one.address)),
-            remarks=tuple(Remark(address=at, remark=remark) for at, row in rows for remark in row.remarks),
+            skipped=tuple(sorted([*scan.skipped, *unusable], key=lambda one: one.address)),
+            remarks=tuple(remarks),
         )
+
+    def _noted(self, query: str) -> Iterator[sqlite3.Row]:
+        """Yield rows of a temporary table one by one; no transaction stays open in between."""
+        after = ""
+        while True:
+            with self._index.reading() as session:
+                row = session.one(query, after=after)
+            if row is None:
+                return
+            yield row
+            after = row["address"]
 
     def _look(self, entry: Entry) -> tuple[FileRow, Prepared | None]:
         """Return what a file is now, and its document if that must be put into the index."""
         address = entry.address
         try:
-            raw, status = read_bytes(entry.path, address)
+            raw, status = read_bytes(self._root / path_of(address), address)
         except SourceError as exc:
             # New rights do not change a file's time, so no time is kept and the next refresh tries again.
             return FileRow(entry.size, -1, "", str(exc)), None
         content = snapshot_id(raw)[:_CONTENT_DIGITS] + PurePosixPath(address).suffix.lower()
         row = FileRow(status.st_size, status.st_mtime_ns, content)
-        before = self.known.get(address)
-        is_held = content in self._holders and self._holders[content] <= address
-        if before is not None and before.content == content and (before.reason or is_held):
-            return row._replace(reason=before.reason, remarks=before.remarks), None
+        with self._index.reading(self._folder) as session:
+            before = session.one("file", address=address)
+            is_held = session.one("document", content=content) is not None
+        if before is not None and before["content"] == content and before["reason"]:
+            return row._replace(reason=before["reason"]), None
         if is_held:
             return row, None
         self._read_now += 1
         try:
-            reading = read(raw, name=address)
+            return row, prepare(read(raw, name=address), address)
         except SourceError as exc:
             return row._replace(reason=str(exc)), None
-        return row._replace(remarks=reading.warnings), prepare(reading, address)
 
-    def _put(self, session: Session, document: Prepared, content: str, address: str) -> None:
-        held = session.one("document_of_content", content=content)
-        if held is not None and held["address"] > address:
-            drop_document(session, held["id"], held["title"])
-            held = None
-        if held is None:
-            put_document(session, document, content=content, address=address)
-        self._holders[content] = address if held is None else held["address"]
+    def _put(self, address: str, row: FileRow, document: Prepared | None) -> bool:
+        """Store what a file is; say no where another process has just dropped the document it needs."""
+        with self._index.writing(self._folder) as session:
+            is_held = session.one("document", content=row.content) is not None
+            if not (row.reason or document or is_held):
+                return False
+            before = session.one("file", address=address)
+            if document is not None and not is_held:
+                put_document(session, document, content=row.content, address=address)
+            session.add("put_file", address=address, **row._asdict())
+            for content in {row.content, before["content"] if before else row.content}:
+                settle_document(session, content)
+            return True
 
-    def _drop_documents(self, session: Session, address: str, *, keep: str) -> None:
-        for row in session.rows("documents_at", address=address).fetchall():
-            if row["content"] != keep:
-                drop_document(session, row["id"], row["title"])
-                self._holders.pop(row["content"], None)
+
+def remarks_of(row: sqlite3.Row) -> list[str]:
+    """Return what there is to know about a document, from a row with its remarks and the address of its twin."""
+    told: list[str] = json.loads(row["remarks"])
+    return [*told, f"nearly the same as {row['twin']!r}, which is searched in its place"] if row["twin"] else told
 
 
 def _folder_number(session: Session, key: str) -> int:
@@ -165,7 +199,3 @@ def _folder_number(session: Session, key: str) -> int:
     session.add("create_terms")
     session.add("create_vocabulary")
     return session.folder
-
-
-def _file_row(row: sqlite3.Row) -> FileRow:
-    return FileRow(row["size"], row["mtime_ns"], row["content"], row["reason"], tuple(json.loads(row["remarks"])))

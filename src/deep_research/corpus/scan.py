@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,19 +17,22 @@ _NOT_DOCUMENTS = frozenset({"node_modules", "__pycache__"})
 _LOCK_FILE = "~$"
 
 
+# A folder may hold thousands of pictures; so many of an ending are listed, and the rest counted.
+_MAX_LISTED = 20
+_CONVERT = f"convert it to one of {' '.join(known_suffixes())}"
+
+
 class Entry(NamedTuple):
     """A file that can be read by its name."""
 
     address: str
-    path: str
     size: int
     mtime_ns: int
 
 
 class Scan(NamedTuple):
-    """A folder at one moment: its readable files by address, and what else was met."""
+    """What else was met in a folder at one moment, apart from the files that can be read."""
 
-    entries: list[Entry]
     files: int
     skipped: list[Skipped]
 
@@ -65,24 +69,26 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", _LOCK_FILE)) or name in _NOT_DOCUMENTS
 
 
-def scan_folder(folder: Path) -> Scan:
-    """Return the files of a folder and of those below it, in the order of their addresses."""
+def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
+    """Hand over each file of a folder and of those below it that can be read, in no order; none is kept in memory."""
     check_folder(folder)
-    walk = _Walk(folder)
+    walk = _Walk(folder, take)
     walk.look_into(Path())
     # Links to folders come last: what they lead to mostly has been met under its own name.
     while walk.linked:
+        walk.linked.sort()
         walk.look_into(walk.linked.pop(0))
-    return Scan(sorted(walk.entries), walk.files, sorted(walk.skipped, key=lambda one: one.address))
+    return Scan(walk.files, sorted([*walk.skipped, *walk.unlisted()], key=lambda one: one.address))
 
 
 class _Walk:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, take: Callable[[Entry], object]) -> None:
+        self._take = take
         self._root = Path(os.path.realpath(folder))
         self._suffixes = frozenset(known_suffixes())
         self._seen: set[str] = set()
         self.linked: list[Path] = []
-        self.entries: list[Entry] = []
+        self._unknown: Counter[str] = Counter()
         self.files = 0
         self.skipped: list[Skipped] = []
 
@@ -95,17 +101,14 @@ class _Walk:
             if real in self._seen:
                 continue
             self._seen.add(real)
-            for name in self._names(at):
-                if self._is_folder(at / name):
-                    pending.append(at / name)
+            pending += (at / name for name in self._names(at) if self._is_folder(at / name))
 
     def _names(self, at: Path) -> Iterator[str]:
         try:
-            names = sorted(path.name for path in (self._root / at).iterdir())
+            with os.scandir(self._root / at) as listing:
+                yield from (entry.name for entry in listing if not is_hidden(entry.name))
         except OSError as exc:
             self._skip(at, f"cannot be listed ({exc.strerror}); give yourself the right to read it")
-            return
-        yield from (name for name in names if not is_hidden(name))
 
     def _is_folder(self, path: Path) -> bool:
         """Say whether a path is a folder to look into; take note of anything else."""
@@ -125,17 +128,31 @@ class _Walk:
             if is_link:
                 self.linked.append(path)
             return not is_link
-        self._take_file(path, full, status)
+        self._take_file(path, status)
         return False
 
-    def _take_file(self, path: Path, full: Path, status: os.stat_result) -> None:
+    def _take_file(self, path: Path, status: os.stat_result) -> None:
         self.files += 1
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "is not a regular file; remove it")
         elif path.suffix.lower() not in self._suffixes:
-            self._skip(path, f"has a name that no reader knows; convert it to one of {' '.join(known_suffixes())}")
+            self._take_unknown(path)
         else:
-            self.entries.append(Entry(address_of(str(path)), str(full), status.st_size, status.st_mtime_ns))
+            self._take(Entry(address_of(str(path)), status.st_size, status.st_mtime_ns))
+
+    def _take_unknown(self, path: Path) -> None:
+        ending = path.suffix.lower()
+        self._unknown[ending] += 1
+        if self._unknown[ending] <= _MAX_LISTED:
+            self._skip(path, f"has a name that no reader knows; {_CONVERT}")
+
+    def unlisted(self) -> Iterator[Skipped]:
+        """Yield one line for each ending that so many files have that not all are listed."""
+        for ending, count in self._unknown.items():
+            if count > _MAX_LISTED:
+                named = f"files ending in {address_of(ending)}" if ending else "files without an ending"
+                reason = f"{count - _MAX_LISTED} more {named} are not listed; {_CONVERT}."
+                yield Skipped(address=f"*{address_of(ending)}", reason=reason)
 
     def _skip(self, path: Path, why: str) -> None:
         address = address_of(str(path))

@@ -3,10 +3,15 @@
 
 CREATE TABLE maker (code TEXT NOT NULL);
 
+-- `passages` and `terms` count what can be searched. `is_settled` says that near-duplicates have been looked for since
+-- the documents last changed.
 CREATE TABLE folders (
-    id       INTEGER PRIMARY KEY,
-    path     TEXT NOT NULL UNIQUE,
-    passages INTEGER NOT NULL DEFAULT 0
+    id         INTEGER PRIMARY KEY,
+    path       TEXT NOT NULL UNIQUE,
+    passages   INTEGER NOT NULL DEFAULT 0,
+    terms      INTEGER NOT NULL DEFAULT 0,
+    is_settled INTEGER NOT NULL DEFAULT 1,
+    refreshed  TEXT NOT NULL DEFAULT ''
 );
 
 -- Every file that was looked into. `content` is a hash of its bytes with the ending that says how to read them;
@@ -18,22 +23,34 @@ CREATE TABLE files (
     mtime_ns INTEGER NOT NULL,
     content  TEXT NOT NULL,
     reason   TEXT NOT NULL,
-    remarks  TEXT NOT NULL,
     PRIMARY KEY (folder, address)
 ) WITHOUT ROWID;
+CREATE INDEX files_by_content ON files (folder, content);
 
--- What the files hold: one row for the same content, under the first address that has it.
+-- What the files hold: one row for the same content, under the first address that has it. `is_named` says that the
+-- title is the name of the file. `name_terms` are the terms of the title without what comes after a comma, a colon or
+-- a bracket, `name_key` is the longest of them. Documents that are nearly the same share one
+-- of their `bands`. `twin_of` is the document that is searched in place of this one.
 CREATE TABLE documents (
-    id        INTEGER PRIMARY KEY,
-    folder    INTEGER NOT NULL,
-    content   TEXT NOT NULL,
-    address   TEXT NOT NULL,
-    title     TEXT NOT NULL,
-    language  TEXT NOT NULL,
-    published TEXT NOT NULL,
+    id          INTEGER PRIMARY KEY,
+    folder      INTEGER NOT NULL,
+    content     TEXT NOT NULL,
+    address     TEXT NOT NULL,
+    title       TEXT NOT NULL,
+    is_named    INTEGER NOT NULL,
+    author      TEXT NOT NULL,
+    language    TEXT NOT NULL,
+    published   TEXT NOT NULL,
+    remarks     TEXT NOT NULL,
+    chars       INTEGER NOT NULL,
+    title_terms TEXT NOT NULL,
+    name_terms  TEXT NOT NULL,
+    name_key    TEXT NOT NULL,
+    bands       TEXT NOT NULL,
+    twin_of     INTEGER,
     UNIQUE (folder, content)
 );
-CREATE INDEX documents_by_address ON documents (folder, address);
+CREATE INDEX documents_by_name ON documents (folder, name_key);
 
 -- A document's text in blocks of equal length, compressed, so that a passage of a long document is read quickly.
 CREATE TABLE texts (
@@ -43,10 +60,12 @@ CREATE TABLE texts (
     PRIMARY KEY (document, block)
 );
 
+-- `terms` are those of the passage, compressed, two spaces apart: the term table of a folder does not keep them.
 CREATE TABLE passages (
     id       INTEGER PRIMARY KEY,
     document INTEGER NOT NULL,
     start    INTEGER NOT NULL,
-    "end"    INTEGER NOT NULL
+    "end"    INTEGER NOT NULL,
+    terms    BLOB NOT NULL
 );
 CREATE INDEX passages_by_document ON passages (document);

@@ -7,6 +7,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.aspects import aspects
 from deep_research.reasoning.relevance import CJK_CHARACTER
 from deep_research.reasoning.selection import stands_alone, trimmed
+from deep_research.reasoning.units import cells_of
 from deep_research.reasoning.values import Draft
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.sentences import split_sentences
@@ -33,6 +34,14 @@ def quoted(piece: Evidence) -> tuple[Sentence, ...]:
     return tuple(Sentence(text=trimmed(piece.quote[start:end]), evidence=(piece.id,)) for start, end in spans)
 
 
+def joined(sentences: Sequence[str]) -> str:
+    """Return sentences as one text; Chinese ones need no blank between them."""
+    text = ""
+    for sentence in sentences:
+        text += (" " if text and not CJK_CHARACTER.search(text[-2:]) else "") + sentence
+    return text
+
+
 def _tables(section: str, rows: Sequence[Evidence]) -> list[Paragraph]:
     """Return the rows of each header as a table of their own where they are many, and all others as one table."""
     own = [header for header, count in Counter(piece.header for piece in rows).items() if count >= TABLE_ROWS]
@@ -50,16 +59,8 @@ def _place(piece: Evidence) -> tuple[str, int]:
 
 
 def row_of(piece: Evidence) -> Sentence:
-    """Return a row with the label of each cell, which its finding holds before the cell's own words."""
-    cells: list[tuple[str, str]] = []
-    rest = piece.finding
-    for cell in (cell.strip() for cell in piece.quote.strip().strip("|").split("|")):
-        is_bare = bool(cell) and not cells and rest.startswith((f"{cell}; ", cell))
-        label, found, after = ("", cell, rest[len(cell) :]) if is_bare else rest.partition(f": {cell}")
-        if cell and found:
-            cells.append((label, cell))
-            rest = after.removeprefix("; ")
-    return row(tuple(cells), (piece.id, piece.header))
+    """Return a row with the label of each cell."""
+    return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
 def abstract_of(draft: Draft, worth: Worth) -> tuple[Paragraph, ...]:

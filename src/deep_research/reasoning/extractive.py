@@ -1,10 +1,12 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
+from typing import NamedTuple
+
 from deep_research.corpus.port import Corpus
 from deep_research.messages.words import words
 from deep_research.reasoning.aspects import lens_of, search_words
 from deep_research.reasoning.clarifier import assess
-from deep_research.reasoning.drafting import abstract_of, conclusion_of, paragraphs_of, quoted
+from deep_research.reasoning.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
 from deep_research.reasoning.facets import sections_of
 from deep_research.reasoning.phrases import phrases
 from deep_research.reasoning.relevance import Weights, document_relevance, surface_words, terms_of, weigh
@@ -41,7 +43,7 @@ from deep_research.sources.hit import SearchQuery
 _PLAN_PASSAGES = 60
 _PASSAGE_SHARE = 0.3
 # A document that is less about the question than this is about something else.
-_RELEVANT = 0.27
+RELEVANT = 0.27
 # Relevance is a share of 1, a unit's score up to 4: together they rank evidence.
 _RELEVANCE_WEIGHT = 2.0
 # Each further unit of a document stands behind the best of the next.
@@ -52,6 +54,8 @@ _ENOUGH_DOCUMENTS = 12
 # A question of whose topic this share stands in no document is not answered.
 _LOST_SHARE = 0.5
 _REMEMBERED = 256
+# Of a text longer than this, in characters, the best passages stand for all.
+_LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
 _LEAST_REACH = 0.3
 
@@ -63,7 +67,7 @@ class ExtractiveReasoner:
         self._corpus = corpus
         # What was chosen from a document does not depend on the section that asks.
         self._reached: dict[str, float] = {}
-        self._chosen: dict[tuple[str, str], tuple[float, list[Candidate]]] = {}
+        self._gists: dict[tuple[str, str], _Gist] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question by its signals."""
@@ -102,27 +106,41 @@ class ExtractiveReasoner:
 
     async def extract(self, reading: Reading) -> tuple[Finding, ...]:
         """Mark what says most on the question, where it fits this section better than any other."""
-        relevance, chosen = await self._read(reading.document, reading.brief.question)
-        if relevance < _RELEVANT:
-            return ()
+        gist = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
-        title, terms = reading.document.title, frozenset(terms_of(reading.document.text))
+        title = reading.document.title
         return tuple(
-            _finding(candidate, relevance, rank)
-            for rank, candidate in enumerate(chosen)
-            if section_of(candidate.unit, outline, title=title, document=terms) == reading.section.title
+            _finding(candidate, gist.relevance, rank)
+            for rank, candidate in enumerate(gist.chosen)
+            if section_of(candidate.unit, outline, title=title, document=gist.terms) == reading.section.title
         )
 
-    async def _read(self, document: Document, question: str) -> tuple[float, list[Candidate]]:
+    async def _read(self, document: Document, question: str) -> "_Gist":
         key = (document.id, question)
-        if key not in self._chosen:
-            topic = (await weigh(question, self._corpus)).without_sides().known()
-            relevance = document_relevance(document.title, document.text, topic) / await self._reach(question, topic)
-            units = units_of(document.text) if relevance >= _RELEVANT else ()
-            while len(self._chosen) >= _REMEMBERED:
-                del self._chosen[next(iter(self._chosen))]
-            self._chosen[key] = relevance, choose_units(units, await self._interest(question))
-        return self._chosen[key]
+        if key not in self._gists:
+            while len(self._gists) >= _REMEMBERED:
+                del self._gists[next(iter(self._gists))]
+            self._gists[key] = await self._gist(document, question)
+        return self._gists[key]
+
+    async def _gist(self, document: Document, question: str) -> "_Gist":
+        topic = (await weigh(question, self._corpus)).without_sides().known()
+        stretches = await self._stretches(document, question)
+        text = "\n\n".join(document.text[start:end] for start, end in stretches)
+        relevance = document_relevance(document.title, text, topic) / await self._reach(question, topic)
+        if relevance < RELEVANT:
+            return _Gist(relevance, (), frozenset())
+        chosen = choose_units(units_of(document.text, stretches), await self._interest(question))
+        return _Gist(relevance, tuple(chosen), frozenset(terms_of(text)))
+
+    async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
+        """Return what of a document is looked at: all of it, or of a very long one its best passages."""
+        if len(document.text) <= _LONG:
+            return [(0, len(document.text))]
+        found = await self._corpus.search(question, limit=_LONG_PASSAGES) if self._corpus else []
+        own = sorted({(hit.start, hit.end) for hit in found if document.text[hit.start : hit.end] == hit.text})
+        apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
+        return apart or [(0, _LONG)]
 
     async def _interest(self, question: str) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
@@ -209,8 +227,16 @@ class ExtractiveReasoner:
         )
 
 
+class _Gist(NamedTuple):
+    """What a document has to say on a question: how far it is about it, its best units, and its terms."""
+
+    relevance: float
+    chosen: tuple[Candidate, ...]
+    terms: frozenset[str]
+
+
 def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:
     unit = candidate.unit
-    text = unit.text if unit.header else " ".join(trimmed(sentence.text) for sentence in unit.sentences)
+    text = unit.text if unit.header else joined([trimmed(sentence.text) for sentence in unit.sentences])
     score = round(candidate.score + _RELEVANCE_WEIGHT * relevance - _SAME_DOCUMENT * rank, 6)
     return Finding(start=unit.start, end=unit.end, finding=text, score=score, header=unit.header)

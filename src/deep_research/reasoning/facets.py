@@ -17,6 +17,7 @@ _FEWEST_SENTENCES = 3
 _MOST_HITS = 4
 # Beside what was asked for, so many further sides give the answer a setting.
 _SETTING = 2
+_USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
     r"\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更",
     re.IGNORECASE,
@@ -41,9 +42,11 @@ def sections_of(
     chosen = [*named, *(title_of(key, language) for key in asked)][:MOST_SECTIONS]
     if len(chosen) >= FEWEST_SECTIONS:
         return chosen
-    mass = {lens.key: sum(min(lens.hits(passage), _MOST_HITS) for passage in passages) for lens in aspects()}
-    if not any(mass.values()):
-        mass |= dict.fromkeys(("background", "results", "problems"), 1)
+    mass: dict[str, float] = {
+        lens.key: sum(min(lens.hits(passage), _MOST_HITS) for passage in passages) for lens in aspects()
+    }
+    # Where nothing shows a side, the usual ones are looked for.
+    mass = {key: hits or (0.5 if key in _USUAL else 0) for key, hits in mass.items()}
     room = max(FEWEST_SECTIONS - len(chosen), _SETTING) if chosen else MOST_SECTIONS
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
     chosen += [title_of(lens.key, language) for lens in aspects() if lens.key in others]

@@ -16,7 +16,7 @@ _CJK_RUN = re.compile(f"[{CJK}]+")
 _BREAK = re.compile(r"[^\w\s'’&-]|\s[-–—]+\s")
 _POSSESSIVE = re.compile(r"['’]s?$")
 # A word with one capital, at its beginning: a name, unless it opens the sentence. "FSMA" and "AI-driven" are none.
-_NAME = re.compile(r"[A-Z][a-z'’]+(?:[A-Z][a-z]+)*(?:-[A-Z][a-z]+)*$")
+_NAME = re.compile(r"[A-Z][a-z'’]+(?:[A-Z][a-z]+)*(?:-[A-Z][a-z]+)*(?:['’]s?)?$")
 _MAX_CHINESE_CHARACTERS = 10
 
 
@@ -29,18 +29,35 @@ class Phrase(NamedTuple):
 
 
 @cache
-def asking_words() -> tuple[frozenset[str], re.Pattern[str]]:
-    """Return the English words that questions are asked with, and a pattern of the Chinese ones, longest first."""
+def _tables() -> dict[str, list[str]]:
     source = files("deep_research.reasoning").joinpath("asking.toml")
-    tables: dict[str, str] = tomllib.loads(source.read_text(encoding="utf-8"))
-    chinese = sorted(tables["zh"].split(), key=len, reverse=True)
-    return frozenset(tables["en"].split()) | ENGLISH, re.compile("|".join(chinese))
+    return {key: text.split() for key, text in tomllib.loads(source.read_text(encoding="utf-8")).items()}
+
+
+@cache
+def asking_words() -> frozenset[str]:
+    """Return the English words that questions are asked with."""
+    return frozenset(_tables()["en"]) | ENGLISH
+
+
+@cache
+def _chinese_asking() -> re.Pattern[str]:
+    longest = sorted(_tables()["zh"], key=len, reverse=True)
+    return re.compile(f"(?:{'|'.join(_tables()['zh_kept'])})|(?P<asking>{'|'.join(longest)})")
+
+
+def chinese_pieces(text: str) -> list[tuple[int, int]]:
+    """Return where what is asked about stands between the Chinese words it is asked with."""
+    simple = to_simplified(text)
+    breaks = [match.span() for match in _chinese_asking().finditer(simple) if match["asking"]]
+    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
+    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
 
 @cache
 def asking_terms() -> frozenset[str]:
     """Return the terms of the English words that questions are asked with."""
-    return frozenset(analyze(" ".join(sorted(asking_words()[0]))))
+    return frozenset(analyze(" ".join(sorted(asking_words()))))
 
 
 def phrases(question: str) -> list[Phrase]:
@@ -52,7 +69,7 @@ def phrases(question: str) -> list[Phrase]:
         terms = frozenset(content_terms(text)) or frozenset(analyze(text))
         if terms and any(term[-1].isalpha() for term in terms):
             found.setdefault(terms, Phrase(text, terms, is_name))
-    return list(found.values())
+    return sorted(found.values(), key=lambda phrase: question.find(phrase.text))
 
 
 def _english(question: str) -> Iterator[tuple[str, bool]]:
@@ -69,7 +86,7 @@ def _english(question: str) -> Iterator[tuple[str, bool]]:
 def _is_asking(word: str) -> bool:
     plain = _POSSESSIVE.sub("", word).lower()
     parts = plain.split("-")
-    return plain in asking_words()[0] or (len(parts) > 1 and all(part in asking_words()[0] for part in parts))
+    return plain in asking_words() or (len(parts) > 1 and all(part in asking_words() for part in parts))
 
 
 def _without_names(run: list[str]) -> Iterator[tuple[str, bool]]:
@@ -95,9 +112,6 @@ def _grouped(run: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
 
 def _chinese(question: str) -> Iterator[tuple[str, bool]]:
     for run in _CJK_RUN.finditer(question):
-        simple, at = to_simplified(run.group()), 0
-        for match in (*asking_words()[1].finditer(simple), None):
-            end = match.start() if match else len(simple)
-            if 2 <= end - at <= _MAX_CHINESE_CHARACTERS:
-                yield run.group()[at:end], False
-            at = match.end() if match else end
+        for start, end in chinese_pieces(run.group()):
+            if 2 <= end - start <= _MAX_CHINESE_CHARACTERS:
+                yield run.group()[start:end], False

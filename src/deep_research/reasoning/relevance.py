@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.aspects import Lens, side_terms
-from deep_research.reasoning.phrases import asking_terms, asking_words
+from deep_research.reasoning.phrases import asking_terms, chinese_pieces
 from deep_research.text.analyzer import CJK, analyze, content_terms
-from deep_research.text.folding import to_simplified
 
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 
@@ -62,7 +61,8 @@ _ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summ
 
 async def weigh(question: str, corpus: Corpus | None) -> Weights:
     """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
-    pieces = [list(dict.fromkeys(content_terms(piece))) for piece in asking_words()[1].split(to_simplified(question))]
+    stretches = [question[start:end] for start, end in chinese_pieces(question)]
+    pieces = [list(dict.fromkeys(content_terms(stretch))) for stretch in stretches]
     terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
     if corpus is None:
         return Weights(dict.fromkeys(terms, 1.0))

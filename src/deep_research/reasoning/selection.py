@@ -11,8 +11,9 @@ from deep_research.reasoning.aspects import Lens, lens_of
 from deep_research.reasoning.relevance import Weights
 from deep_research.reasoning.units import Sentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
-from deep_research.text.quantities import find_quantities
+from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
+from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import possible_cuts
 
 # Of one document, so many units may be quoted, and so many rows of its tables.
@@ -29,27 +30,33 @@ _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
 
 # A unit that begins so leans on what stands before it and is not quoted with it.
 _LEANING = re.compile(
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Another|Neither|Either|Then|There|Here|"
-    r"So|But|And|Or|Yet|Nor|Also|First|Second|Third|Firstly|Secondly|Finally|The (?:former|latter|same|other|rest))\b"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Another|Neither|Either|Then|Here|"
+    r"So|But|And|Or|Yet|Nor|Also|(?:First|Second|Third)(?=,)|Firstly|Secondly|Finally"
+    r"|The (?:former|latter|same|other|rest))\b"
     r"|\d{1,2}[.)、]\s"
-    r"|(?:它|他|她|其|该|該|这|這|那|此|上述|前者|后者|後者|同样|同樣|另外|再者|但|而|并|並|也|还|還|第[一二三四五六]，|首先|其次|最后|最後)"
+    r"|(?:它|他(?!汀)|她|其|该|該|这|這|那|此|上述|前者|后者|後者|同样|同樣|另外|再者|但|而|并(?!购|网)|並(?!購|網)|也|还(?!款|原|本)|還(?!款|原|本)|第[一二三四五六]，|首先|其次|最后|最後)"
 )
 # A definite noun that only an earlier sentence explains.
 _ABOVE = re.compile(
     r"\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
+    r"(?! (?:in|of)\b)"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
-    r"|因此|为此|為此|其余|其餘|上述|前述|以上|如下",
+    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下",
     re.IGNORECASE,
 )
 # What would be, not what is.
 _SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
 # Somebody says that this has nothing to do with it.
 _DISCLAIMS = re.compile(
-    r"\b(?:not|n['’]t|without)\b(?:\s\w+){0,2}\s(?:relat|impact|address|affect|influenc|tied|link|connect|focus)\w*"
+    r"(?:\bnot|n['’]t|\bwithout)\s(?:(?:\w+\s)?(?:relat|address|focus)|(?:directly|specifically)\s\w)\w*"
     r"|\bfocus\w*\b[^.]{0,60}\brather than\b|\bunrelated to\b|\bno direct\b"
     r"|与.{0,20}(?:无关|没有关系|无直接)|不直接(?:相关|影响|涉及)|不涉及",
     re.IGNORECASE,
+)
+_NAME = re.compile(r"\b[A-Z][a-z]+\b")
+_DIRECTION = re.compile(
+    r"\b(?:rose|rise|risen|increase|grew|grow|fell|fall|fallen|decrease|drop|decline|more|less)\w*|增|升|涨|减|降|跌"
 )
 # Whoever wrote a document speaks of their own house.
 _OWN_HOUSE = re.compile(r"\b(?:we|our|us)\b|我们|我們|本公司|我司|本市|我市", re.IGNORECASE)
@@ -77,7 +84,10 @@ class Interest:
 
     def is_near(self, unit: Unit) -> bool:
         """Say whether a unit is about the topic at all; a document may have other subjects besides."""
-        if any(_DISCLAIMS.search(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
+        if any(
+            _DISCLAIMS.search(to_simplified(each.text)) and self.topic.share(each.terms) >= _NEAR_SHARE
+            for each in unit.sentences
+        ):
             return False
         terms = unit.terms.union(analyze(unit.heading))
         held = sum(term in terms for term in self.topic.of)
@@ -90,6 +100,10 @@ class Interest:
         supposed = _SUPPOSED.search(sentence.text) is not None
         covered = self.weights.share(sentence.terms)
         return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * sentence.is_dated - 0.3 * supposed
+
+
+def _disclaims(text: str) -> bool:
+    return _DISCLAIMS.search(to_simplified(text)) is not None
 
 
 def choose_units(units: Sequence[Unit], interest: Interest) -> list[Candidate]:
@@ -148,7 +162,7 @@ def trimmed(sentence: str) -> str:
     for cut in reversed(possible_cuts(sentence)):
         kept = kept[: cut.start] + kept[cut.end :]
         starts_anew = starts_anew or cut.is_connective
-    kept = " ".join(kept.split())
+    kept = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(kept.split()))
     return kept[:1].upper() + kept[1:] if starts_anew else kept
 
 
@@ -160,12 +174,22 @@ def repeats(one: str, other: str) -> bool:
     first, second = set(content_terms(one)), set(content_terms(other))
     if not first or not second or len(first & second) <= _REPEATED_SHARE * min(len(first), len(second)):
         return False
-    figures, others = _figures(one), _figures(other)
-    return figures <= others or others <= figures
+    return any(_adds_nothing(short, to) for short, to in ((one, other), (other, one)))
 
 
-def _figures(text: str) -> set[tuple[float, str]]:
-    return {(quantity.value, quantity.unit) for quantity in find_quantities(text)}
+def _adds_nothing(text: str, known: str) -> bool:
+    """Say whether a passage holds no figure, date, name or direction that the known one lacks, and denies as much."""
+    own, others = particulars(text), particulars(known)
+    if set(own.figures) - set(others.figures) or set(own.dates) - set(others.dates):
+        return False
+    return own.negations == others.negations and not _signs(text) - _signs(known)
+
+
+def _signs(text: str) -> set[str]:
+    return {
+        *(match.group() for match in _NAME.finditer(text) if match.start()),
+        *_DIRECTION.findall(to_simplified(text).lower()),
+    }
 
 
 def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
@@ -187,7 +211,7 @@ def sentence_count(piece: Evidence) -> int:
 def share_room(sections: Sequence[Sequence[Evidence]], *, room: int, least: int) -> list[list[Evidence]]:
     """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
-    first = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces[:least]]
+    first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(sections) if rank < len(pieces)]
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
     told: Counter[str] = Counter()

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from deep_research.report.paragraph import row as told_row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.dates import find_dates
 from deep_research.text.instructions import find_instructions
@@ -20,25 +19,28 @@ _CHINESE_CHARACTERS = range(8, 221)
 _MAX_ROWS = 2_000
 # Of a row, the columns and the cells that a report has room for.
 _MAX_COLUMNS, _MAX_CELL_CHARS = 8, 200
+# Thin spaces stand in no cell, so that a told row can be taken apart again.
+_LABEL, _NEXT = ":\u2009", ";\u2009"
 _CJK = re.compile(f"[{CJK}]")
 _NUMBERED_TITLE = re.compile(
-    r"\(?\d{1,2}(?:\.\d{1,2})*[.)]?\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
+    r"\(?\d{1,2}(?:[.)]|(?:\.\d{1,2})+[.)]?)\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
 )
 _ASKING = re.compile(r"[?？][\"”’』」]?$")
 _FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
 # The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
 _NOT_CONTENT = re.compile(
-    r"^(?:From|To|Cc|Date|Subject|Sent|Files): |^[\w ]{1,24}: [^;]{1,80}; [\w ]{1,24}: "
+    r"^(?:From|To|Cc|Date|Subject|Sent|Files): |^(?:发件人|收件人|主题|日期|寄件者|收件者|主旨)[：:]"
+    r"|^[\w ]{1,24}: [^;]{1,80}; [\w ]{1,24}: "
     r"|^(?:Hi|Hello|Dear|Hey|Good (?:morning|afternoon|evening))\b.{0,40}[,!:]$"
-    r"|^(?:Best(?: regards| wishes)?|Kind regards|Regards|Sincerely|Thanks|Thank you|Cheers|Yours)\b"
-    r"|\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\blet me know\b|\bfinds? you well\b"
+    r"|^(?:Best|Kind) (?:regards|wishes)\b|^(?:Best|Regards|Sincerely|Cheers|Yours(?: \w+)?)\b[,.!]|^Thanks?\b(?! to\b)"
+    r"|\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\b[Ll]et me know\b|\bfinds? you well\b"
     r"|\b[Pp]lease (?:find|see) attached\b|\b(?:schedule|set up|join) (?:a|the|our) (?:\w+ ){0,2}(?:meeting|call)\b"
     r"|\b[Tt]his (?:document|report|presentation|paper|memo|proposal|section|email|deck) (?:\w+ )?"
-    r"(?:explor|outlin|examin|provid|aim|will|present|propos|discuss|summar|delv|seek|focus|highlight|is )\w*"
+    r"(?:explor|review|outlin|examin|provid|aim|will|present|propos|discuss|summar|delv|seek|focus|highlight|is )\w*"
     r"|^本(?:报告|報告|文件|文|方案|纪要|紀要)(?:旨在|介绍|介紹|概述|主要|将|將)|^Let['’]s\b"
-    r"|^(?:您好|你好|大家好|此致|敬礼|祝好|谢谢)"
+    r"|^(?:您好|你好|大家好|此致|敬礼|敬禮|祝好|谢谢|謝謝)"
     r"|\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$|^(?:Opinion|Report) by\b"
-    r"|(?:\b[A-Z]{3,}\b\W+){3}"
+    r"|(?:\b[A-Z]{3,}\b[ \-–—:]+){3}"
     r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
 )
 
@@ -101,23 +103,26 @@ class Unit:
         return frozenset().union(*(sentence.terms for sentence in self.sentences))
 
 
-@lru_cache(maxsize=64)
-def units_of(text: str) -> tuple[Unit, ...]:
-    """Return everything in a document that could be quoted; units of sentences overlap, who chooses parts them."""
-    found: list[Unit] = []
-    for heading, run in _runs(text):
-        for at in range(len(run)):
-            found.append(Unit(tuple(run[at : at + MOST_SENTENCES]), heading))
-    return (*found, *_rows(text))
+def units_of(text: str, stretches: Sequence[tuple[int, int]] = ()) -> list[Unit]:
+    """Return everything in a document that could be quoted; units of sentences overlap, who chooses parts them.
+
+    With `stretches`, only what stands in them.
+    """
+    looked_at = stretches or [(0, len(text))]
+    found = list(_rows(text, looked_at))
+    for start, end in looked_at:
+        for heading, run in _runs(text[start:end], start):
+            found += [Unit(tuple(run[at : at + MOST_SENTENCES]), heading) for at in range(len(run))]
+    return found
 
 
-def _runs(text: str) -> Iterator[tuple[str, list[Sentence]]]:
+def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
     """Yield stretches of neighbouring usable sentences with the heading above them."""
     heading, run = "", list[Sentence]()
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
         if kind in ("prose", "item") and is_usable(words, kind):
-            run.append(Sentence(span.start, span.end, words))
+            run.append(Sentence(offset + span.start, offset + span.end, words))
             continue
         if run:
             yield heading, run
@@ -140,30 +145,34 @@ def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
     return (kind == "item" or _FINISHED.search(sentence) is not None) and len(sentence.split()) in _ENGLISH_WORDS
 
 
-def _rows(text: str) -> Iterator[Unit]:
-    headings = (
-        [span for span in split_sentences(text) if line_kind(text, span.start) == "heading"] if "|" in text else []
-    )
-    for table in find_tables(text):
-        if table.header is None:
-            continue
-        above = [span for span in headings if span.start < table.start]
-        heading = text[above[-1].start : above[-1].end] if above else ""
-        for row in table.rows[:_MAX_ROWS]:
-            yield Unit((Sentence(row.start, row.end, labelled(table, row)),), heading, Span(*_span(table.header)))
-
-
-def _span(row: Row) -> tuple[int, int]:
-    return row.start, row.end
+def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
+    """Yield the rows in the stretches; the header of a long table may stand far above them."""
+    tables = [table for table in find_tables(text) if table.header is not None]
+    for table in tables:
+        above = text.rfind("\n#", 0, table.start)
+        heading = text[above + 1 : text.find("\n", above + 1)].lstrip("# ") if above >= 0 else ""
+        header = table.header or table.rows[0]
+        rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
+        for row in rows[:_MAX_ROWS]:
+            sentence = Sentence(row.start, row.end, labelled(table, row))
+            yield Unit((sentence,), heading, Span(header.start, header.end))
 
 
 def labelled(table: Table, row: Row) -> str:
     """Return a row with the header's word before each cell."""
-    return told_row(tuple(pairs(table.header.cells if table.header else (), row.cells)), ()).text
+    told = pairs(table.header.cells if table.header else (), row.cells)
+    return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in told)
 
 
 def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the cells of a row that say something, each with its label; the first may be a label itself."""
+    """Return the cells of a row that say something, each with its label; columns may lack one if the first does."""
     named = [(label.replace("_", " ").strip(), cell.strip()) for label, cell in zip(header, cells, strict=False)]
-    told = [pair for at, pair in enumerate(named) if pair[1] and (pair[0] or not at)]
+    is_bare = bool(named) and not named[0][0]
+    told = [pair for pair in named if pair[1] and (pair[0] or is_bare)]
     return [pair for pair in told if len(pair[1]) <= _MAX_CELL_CHARS][:_MAX_COLUMNS]
+
+
+def cells_of(labelled_row: str) -> tuple[tuple[str, str], ...]:
+    """Return label and value of each cell of a row that `labelled` wrote."""
+    parts = (part.partition(_LABEL) for part in labelled_row.split(_NEXT))
+    return tuple((label, value) if found else ("", label) for label, found, value in parts)

@@ -11,7 +11,9 @@ from deep_research.value import Value
 
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
-_WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef”’…]$")
+_WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
+# What would begin a quotation, a list or a heading at the start of a line.
+_BLOCK_START = re.compile(r"(?=[>+*#-])|\d{1,9}(?=[.)]\s)")
 _STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
 _LINE_BREAK = re.compile(r"\s*[\r\n]+\s*")
 Cite = Callable[[str], int]
@@ -72,7 +74,8 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     text = ""
     for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
         text += _joint(before, words) + _sentence(sentence, number_of)
-    return text
+    begin = _BLOCK_START.match(text)
+    return text if begin is None else f"{text[: begin.end()]}\\{text[begin.end() :]}"
 
 
 def _joint(before: Sentence | None, words: Words) -> str:
@@ -132,18 +135,18 @@ def _references(citations: Citations, words: Words) -> list[str]:
     number = 1
     for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
         if sources:
-            blocks += [f"### {words(f'report.{key}')}", _listed(sources, number)]
+            blocks += [f"### {words(f'report.{key}')}", _listed(sources, number, words)]
             number += len(sources)
     share, total = citations.share_cited, len(citations.cited) + len(citations.additional)
     counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
     return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", _bullets(counts)]
 
 
-def _listed(sources: Sequence[Source], first: int) -> str:
+def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     lines = []
     for number, source in enumerate(sources, start=first):
         named = [*source.places[:_MAX_PLACES], *(["…"] if len(source.places) > _MAX_PLACES else [])]
-        places = f" ({', '.join(named)})" if named else ""
+        places = f" ({words('report.value_separator').join(named)})" if named else ""
         lines.append(f"[{number}] {_one_line(source.title)} - {source.address}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.
     return "  \n".join(lines)

@@ -58,6 +58,13 @@ def test_table_rows_stay_together_until_the_passage_is_full():
     assert len(_texts(f"| year | value |\n{rows}\n")) == 1
 
 
+def test_a_long_table_is_cut_between_rows_and_no_row_is_repeated():
+    rows = [f"| Plant {n} | {n * 37} kroner in the first half | {n} |" for n in range(150)]
+    passages = _texts("\n".join(rows))
+    assert len(passages) > 5
+    assert [row for passage in passages for row in passage.split("\n")] == rows
+
+
 @pytest.mark.parametrize("text", ["word " * 4_000, "没有标点的长文" * 2_000, "x" * 50_000])
 def test_text_without_sentences_is_cut_to_size(text):
     passages = _texts(text)

@@ -3,11 +3,15 @@
 import asyncio
 import os
 import sqlite3
+import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.index import Index
+from deep_research.corpus.refresh import refresh
 from deep_research.errors import InputError, SourceError
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "documents"
@@ -57,6 +61,21 @@ async def test_a_removed_file_disappears(corpus, docs, write):
     assert await _found(corpus, "apples") == []
     with pytest.raises(SourceError, match="not in the index"):
         await corpus.passages("a.md")
+
+
+async def test_a_renamed_file_is_not_read_again(corpus, docs, write):
+    write(a="Apples are red.", b="# Bananas\n\nBananas are yellow.")
+    await corpus.refresh()
+    (docs / "sub").mkdir()
+    (docs / "a.md").rename(docs / "sub" / "cherries.md")
+    (docs / "b.md").rename(docs / "0.md")
+    survey = await corpus.refresh()
+    assert (survey.files, survey.indexed, survey.removed, survey.read_now) == (2, 2, 2, 0)
+    hits = {hit.address: hit.title for hit in await corpus.search("apples bananas", limit=5)}
+    assert hits == {"0.md": "Bananas", "sub/cherries.md": "cherries"}
+    # A title that is the name of the file is found by the new name, and no longer by the old one.
+    assert await _found(corpus, "cherries") == ["sub/cherries.md"]
+    assert await _found(corpus, "b") == []
 
 
 async def test_the_same_content_is_indexed_once_under_the_first_address(corpus, docs, write):
@@ -115,6 +134,37 @@ async def test_many_changes_leave_the_index_of_a_fresh_start(docs, write, tmp_pa
     with sqlite3.connect(tmp_path / "worn.db") as file:
         file.execute("INSERT INTO terms_1(terms_1) VALUES ('integrity-check')")
     file.close()
+
+
+async def test_a_file_that_changes_while_it_is_read_is_read_again(corpus, docs, write, monkeypatch):
+    write(a="Apples are red.")
+    before = os.fstat
+
+    def grow_after(descriptor):
+        status = before(descriptor)
+        (docs / "a.md").write_text("Apples are red. Pears were added meanwhile.")
+        return status
+
+    monkeypatch.setattr(os, "fstat", grow_after)
+    await corpus.refresh()
+    monkeypatch.undo()
+    assert (await corpus.refresh()).read_now == 1
+    assert await _found(corpus, "pears") == ["a.md"]
+
+
+def test_noting_a_folder_takes_no_more_memory_for_ten_times_the_files(tmp_path):
+    peaks = []
+    for count in (400, 4_000):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        for n in range(count):
+            (folder / f"{n}.md").touch()
+        with closing(Index(tmp_path / f"{count}.db")) as index:
+            tracemalloc.start()
+            refresh(folder, index, lambda done, total, address: None, lambda: True)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
 
 
 async def test_folders_in_one_index_do_not_change_each_other(tmp_path):

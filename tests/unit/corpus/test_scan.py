@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.corpus.port import Skipped, Survey
-from deep_research.corpus.scan import check_folder, require_documents, scan_folder
+from deep_research.corpus.scan import Entry, Scan, check_folder, require_documents, scan_folder
 from deep_research.errors import InputError
 
 
@@ -17,26 +17,41 @@ def _write(root: Path, *names: str) -> None:
         path.write_text("Some text.")
 
 
+def _scan(root: Path) -> tuple[list[str], Scan]:
+    taken: list[Entry] = []
+    scan = scan_folder(root, taken.append)
+    return sorted(entry.address for entry in taken), scan
+
+
 def _addresses(root: Path) -> list[str]:
-    return [entry.address for entry in scan_folder(root).entries]
+    return _scan(root)[0]
 
 
-def test_files_are_found_below_the_folder_in_the_order_of_their_addresses(tmp_path):
+def test_files_are_found_below_the_folder(tmp_path):
     _write(tmp_path, "b.md", "a/c.txt", "a/b/年报.HTML", "Z.md")
     assert _addresses(tmp_path) == ["Z.md", "a/b/年报.HTML", "a/c.txt", "b.md"]
 
 
 def test_hidden_files_and_folders_of_programs_are_passed_over_in_silence(tmp_path):
     _write(tmp_path, ".git/x.md", "node_modules/y.md", "__pycache__/z.md", ".venv/v.md", ".hidden.md", "~$open.docx")
-    assert scan_folder(tmp_path) == ([], 0, [])
+    assert _scan(tmp_path) == ([], (0, []))
 
 
 def test_unknown_endings_are_counted_and_listed_with_the_fix(tmp_path):
     _write(tmp_path, "a.md", "photo.jpg", "README")
-    scan = scan_folder(tmp_path)
+    _, scan = _scan(tmp_path)
     assert scan.files == 3
     assert [one.address for one in scan.skipped] == ["README", "photo.jpg"]
     assert all("convert it to one of .txt" in one.reason for one in scan.skipped)
+
+
+def test_of_many_files_with_one_unknown_ending_some_are_listed_and_the_rest_counted(tmp_path):
+    _write(tmp_path, *(f"{n}.jpg" for n in range(50)), "a.xyz")
+    _, scan = _scan(tmp_path)
+    assert scan.files == 51
+    assert len(scan.skipped) == 22
+    (rest,) = [one for one in scan.skipped if one.address == "*.jpg"]
+    assert rest.reason.startswith("30 more files ending in .jpg are not listed; convert it to one of .txt")
 
 
 def test_links_that_leave_the_folder_are_not_followed_and_reported(tmp_path):
@@ -45,8 +60,8 @@ def test_links_that_leave_the_folder_are_not_followed_and_reported(tmp_path):
     (docs / "file.md").symlink_to(tmp_path / "outside" / "secret.md")
     (docs / "folder").symlink_to(tmp_path / "outside")
     (docs / "above").symlink_to("..")
-    scan = scan_folder(docs)
-    assert [entry.address for entry in scan.entries] == ["a.md"]
+    addresses, scan = _scan(docs)
+    assert addresses == ["a.md"]
     assert [one.address for one in scan.skipped] == ["above", "file.md", "folder"]
     assert all("leaves the folder" in one.reason for one in scan.skipped)
 
@@ -66,15 +81,15 @@ def test_links_inside_are_followed_once_and_loops_end(tmp_path):
     (tmp_path / "gone.md").symlink_to("nowhere.md")
     (tmp_path / "kept.md").symlink_to(".store/kept.md")
     (tmp_path / "shelf").symlink_to(".store")
-    scan = scan_folder(tmp_path)
-    assert [entry.address for entry in scan.entries] == ["a/x.md", "kept.md", "shelf/kept.md"]
+    addresses, scan = _scan(tmp_path)
+    assert addresses == ["a/x.md", "kept.md", "shelf/kept.md"]
     assert [one.address for one in scan.skipped] == ["gone.md", "one", "two"]
 
 
 def test_a_pipe_is_reported_and_never_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
-    scan = scan_folder(tmp_path)
-    assert scan.entries == []
+    addresses, scan = _scan(tmp_path)
+    assert addresses == []
     assert scan.skipped == [Skipped(address="pipe.txt", reason="'pipe.txt' is not a regular file; remove it.")]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.query import match_expression, query_terms, rarest
+from deep_research.corpus.query import match_all, match_any, parse_question
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import SourceError
 from deep_research.fetch.port import Fetched, Fetcher
@@ -91,16 +91,96 @@ async def test_a_query_of_stop_words_is_taken_as_it_is(fruit):
     assert [hit.address for hit in await fruit.search("what may be beside them", limit=1)] == ["pears.md"]
 
 
-def test_common_terms_leave_a_query_only_where_many_passages_and_enough_other_terms_are():
-    counts = {"heat": 9_000, "pump": 40, "cost": 800, "retrofit": 12, "absent": 0}
-    assert rarest(counts, 10_000) == ["retrofit", "pump", "cost"]
-    assert rarest(counts, 4_000) == ["retrofit", "pump", "cost", "heat"]
-    assert rarest({"heat": 9_000, "pump": 40}, 10_000) == ["pump", "heat"]
-
-
 def test_terms_are_quoted():
-    assert query_terms("The cost of pumps") == ["cost", "pump"]
-    assert match_expression(["a", 'b"c']) == '"a" OR "b""c"'
+    assert match_any(["a", 'b"c']) == '"a" OR "b""c"'
+    assert match_all(["a", "b"]) == '("a" AND "b")'
+
+
+def test_a_question_is_taken_apart_into_terms_phrases_and_clauses():
+    question = parse_question(
+        "What did the heat pump retrofit cost in Halden, and who measured the performance in a cold winter?"
+    )
+    assert question.terms[:5] == ("heat", "pump", "retrofit", "cost", "halden")
+    assert question.phrases[:3] == ("heat pump", "pump retrofit", "retrofit cost")
+    assert "cost halden" not in question.phrases
+    assert [("halden" in clause, "winter" in clause) for clause in question.clauses] == [(True, False), (False, True)]
+    assert parse_question("heat pump costs").clauses == ()
+
+
+def test_clauses_of_a_chinese_question_are_told_apart():
+    question = parse_question("海绵城市改造完成了多少投资，二〇二五年的地铁建设进度怎么样？")
+    assert [("海绵" in clause, "地铁" in clause) for clause in question.clauses] == [(True, False), (False, True)]
+
+
+async def test_a_second_hop_finds_what_the_best_passage_names(corpus, docs, write):
+    write(
+        tower="# Halden Tower\n\nThe Halden Tower was drawn by the architect Ingrid Solberg and opened in 1974.",
+        solberg="# Ingrid Solberg\n\nIngrid Solberg grew up on a farm near Narvik and studied in Trondheim.",
+        **{
+            f"tower{n}": f"# Tower {n}\n\nThe tower number {n} was drawn by an architect and born by piles."
+            for n in range(12)
+        },
+        **{f"other{n}": f"# Leaf {n}\n\nNothing here speaks of what is asked, only of leaf {n}." for n in range(12)},
+    )
+    await corpus.refresh()
+    found = [hit.address for hit in await corpus.search("Where was the architect of the Halden Tower born?", limit=10)]
+    assert found[0] == "tower.md"
+    assert "solberg.md" in found
+
+
+async def test_a_second_hop_follows_chinese_titles(corpus, write):
+    write(
+        塔="# 海德塔\n\n海德塔由建筑师林慕白设计，一九七四年落成开放。",
+        林="# 林慕白\n\n林慕白在闽北的山村里长大，后来在杭州求学。",
+        **{f"塔{n}": f"# 高塔{n}\n\n第{n}座高塔由建筑师设计，出生于何处无人知晓。" for n in range(12)},
+    )
+    await corpus.refresh()
+    found = [hit.address for hit in await corpus.search("海德塔的建筑师出生在哪里？", limit=10)]
+    assert found[0] == "塔.md"
+    assert "林.md" in found
+
+
+async def test_common_terms_do_not_help_to_find_but_count_in_the_score(corpus, docs, write, tmp_path):
+    write(
+        **{f"many{n}": f"Ferries number {n} leave daily from the quay." for n in range(30)},
+        **{f"rare{n}": f"The walrus slept near box {n}. " + "Nothing else is told. " * 9 for n in range(3)},
+        both="The walrus slept where ferries leave daily. " + "Nothing else is told. " * 9,
+    )
+    await corpus.refresh()
+    pruned = FolderCorpus(docs, index=tmp_path / "state" / "corpus.db", max_looked_at=20)
+    question = "walrus slept, ferries daily, else told nothing"
+    hits = await pruned.search(question, limit=4)
+    assert hits[0].address == "both.md"
+    assert {hit.address for hit in hits} == {"both.md", "rare0.md", "rare1.md", "rare2.md"}
+    assert len({hit.address for hit in await pruned.search(question, limit=50)}) == 4
+    assert len({hit.address for hit in await corpus.search(question, limit=50)}) == 34
+    # A question of common terms only is answered by passages that hold two of them.
+    assert len(await pruned.search("ferries daily quay", limit=50)) >= 30
+    assert len(await pruned.search("ferries", limit=50)) >= 31
+    await pruned.close()
+
+
+async def test_scores_fall_along_a_ranking(fruit):
+    scores = [hit.score for hit in await fruit.search("apples pears trees 海绵城市", limit=9)]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < scores[-1] <= scores[0] <= 1
+
+
+async def test_rows_in_the_middle_of_a_table_are_found_by_its_header(corpus, docs):
+    rows = "\n".join(f"| Plant {n} | {n * 37 + 11} | {n % 7} |" for n in range(200))
+    table = f"# Output\n\n| Site | Turnover in kroner | Outages |\n|---|---|---|\n{rows}\n"
+    (docs / "table.md").write_text(f"{table}\n## Gardens\n\nThe plants have gardens and ponds.\n")
+    await corpus.refresh()
+    of_table = {one.start for one in await corpus.passages("table.md") if "|" in one.text}
+    assert len(of_table) > 5
+    assert of_table <= {hit.start for hit in await corpus.search("turnover", limit=50)}
+    best = (await corpus.search("turnover of plant 177", limit=1))[0]
+    assert "| Plant 177 |" in best.text
+    assert "Turnover" not in best.text
+    text = read((docs / "table.md").read_bytes(), name="table.md").text
+    assert text[best.start : best.end] == best.text
+    assert best.text.startswith("|")
+    assert best.text.endswith("|")
 
 
 async def test_the_engine_gives_each_file_once_with_its_best_passage(corpus, docs):

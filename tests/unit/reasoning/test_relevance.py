@@ -1,40 +1,16 @@
 """What a question is about, and how much of it a text covers."""
 
-from collections.abc import Sequence
-
-from deep_research.corpus.port import OnProgress, PassageHit, Survey
-from deep_research.reasoning.relevance import surface_words, terms_of, weigh
-
-
-class Counted:
-    """A corpus that only knows how many passages hold a term."""
-
-    def __init__(self, total: int, **counts: int) -> None:
-        self._total, self._counts = total, counts
-
-    async def refresh(self, on_progress: OnProgress | None = None) -> Survey:
-        return Survey(files=1, indexed=1)
-
-    async def search(self, query: str, *, limit: int) -> list[PassageHit]:
-        return []
-
-    async def passages(self, address: str) -> list[PassageHit]:
-        return []
-
-    async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        return self._total, {term: self._counts.get(term, 0) for term in terms}
-
-    async def close(self) -> None:
-        return None
+from deep_research.reasoning.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+from tests.unit.reasoning.pieces import FixedCorpus
 
 
 async def test_a_rare_term_is_worth_more_than_a_common_one():
-    weights = await weigh("heat pump retrofit", Counted(100, heat=60, pump=30, retrofit=2))
+    weights = await weigh("heat pump retrofit", FixedCorpus(total=100, heat=60, pump=30, retrofit=2))
     assert weights.of["retrofit"] > weights.of["pump"] > weights.of["heat"]
 
 
 async def test_a_term_no_document_holds_is_unknown():
-    weights = await weigh("health of the heat pumps", Counted(100, heat=60, pump=30))
+    weights = await weigh("health of the heat pumps", FixedCorpus(total=100, heat=60, pump=30))
     assert weights.unknown == {"health"}
     assert weights.known().share(terms_of("heat pumps")) == 1.0
     assert weights.share(terms_of("heat pumps")) < 0.5
@@ -46,8 +22,17 @@ async def test_chinese_asking_words_are_not_the_topic():
     assert not {"多少", "少钱", "造花", "市的"} & set(weights.of)
 
 
+async def test_both_chinese_scripts_weigh_the_same():
+    simplified, traditional = await weigh("海绵城市改造费用", None), await weigh("海綿城市改造費用", None)
+    assert simplified == traditional
+
+
+async def test_a_chinese_word_that_holds_an_asking_word_is_weighed_whole():
+    assert "有机" in (await weigh("有机农业的产量", None)).of
+
+
 async def test_a_bigram_across_two_words_does_not_count_as_unknown():
-    weights = await weigh("居民健康", Counted(50, 居民=10))
+    weights = await weigh("居民健康", FixedCorpus(total=50, 居民=10))
     assert weights.unknown == {"健康"}
 
 
@@ -56,5 +41,32 @@ async def test_words_that_name_a_side_are_not_the_topic():
     assert set(weights.of) == {"halden", "retrofit"}
 
 
+async def test_words_that_ask_are_not_the_topic_unless_there_is_nothing_else():
+    weights = (await weigh("Which effective strategies improve the Halden retrofit in 2024?", None)).without_asking()
+    assert set(weights.of) == {"halden", "retrofit"}
+    assert (await weigh("Which effective strategies?", None)).without_asking().of
+
+
+async def test_words_about_the_documents_are_not_the_topic():
+    assert set((await weigh("Summarise the key points that my documents say on tariffs", None)).of) == {"tariff"}
+
+
+def test_the_share_is_by_worth_and_a_question_about_nothing_is_covered():
+    weights = Weights({"retrofit": 3.0, "heat": 1.0})
+    assert weights.share(["retrofit"]) == 0.75
+    assert weights.share([]) == 0.0
+    assert Weights({}).share([]) == 1.0
+    assert Weights({}, frozenset({"health"})).share(["heat"]) == 0.0
+
+
+def test_a_document_counts_by_title_text_and_best_paragraph():
+    weights = Weights({"heat": 1.0, "retrofit": 1.0})
+    near = document_relevance("Heat retrofit", "The heat retrofit is done.\n\nThe choir sang.", weights)
+    apart = document_relevance("Minutes", "The heat was bad.\n\nThe retrofit of the choir room.", weights)
+    assert near == 1.0 > apart > document_relevance("Choir", "The choir sang.", weights) == 0.0
+    assert document_relevance("", "", weights) == 0.0
+
+
 def test_missing_terms_are_named_as_the_asker_spelled_them():
     assert surface_words("Which injuries were reported?", ["injuri"]) == ["injuries"]
+    assert surface_words("居民健康 injuries", ["健康", "injuri"]) == ["injuries", "健康"]

@@ -1,0 +1,181 @@
+"""Commands on the folders of documents: read them ahead of a run, see what was read, search, show, forget."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import typer
+
+from deep_research.corpus.catalogue import Catalogue
+from deep_research.corpus.files import locate, read_bytes
+from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.port import PassageHit, Survey
+from deep_research.corpus.scan import check_folder, require_documents
+from deep_research.errors import InputError, SourceError, UsageError
+from deep_research.messages.words import words
+from deep_research.readers import place_of, read
+from deep_research.readers.port import Reading
+from deep_research.settings import Settings, load_settings
+from deep_research.sources.document import Document
+from deep_research.value import Json, canonical_json
+
+SCHEMA_VERSION = 1
+_SNIPPET_CHARS = 240
+
+
+def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
+    """Read a folder into the index and say what was read, what was not, and why."""
+    check_folder(folder)
+    survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=is_quiet))
+    if as_json:
+        _print_json(survey=survey.to_json())
+    else:
+        for skipped in survey.skipped:
+            print(f"  ! {skipped.reason}")
+        for remark in survey.remarks:
+            print(f"  · {remark.address}: {remark.remark}")
+        gone = f", {survey.removed} gone" if survey.removed else ""
+        print(f"{survey.indexed} documents of {survey.files} files; {survey.read_now} read now{gone}.")
+    require_documents(survey, folder)
+
+
+def list_corpus(folder: Path | None, *, as_json: bool) -> None:
+    """List the indexed folders, or the documents of one."""
+    catalogue = Catalogue(load_settings().index_path)
+    if folder is None:
+        folders = catalogue.folders()
+        if as_json:
+            _print_json(folders=[each.to_json() for each in folders])
+            return
+        if not folders:
+            typer.echo("No folder is indexed yet: deep-research corpus add FOLDER.", err=True)
+        for each in folders:
+            skipped = f", {each.skipped} skipped" if each.skipped else ""
+            print(f"{each.path}\n    {each.documents} documents, {each.passages} passages{skipped}; {each.refreshed}")
+        return
+    documents = catalogue.documents(_indexed(folder, catalogue))
+    if as_json:
+        _print_json(documents=[each.to_json() for each in documents])
+        return
+    for document in documents:
+        about = " · ".join(filter(None, (document.author, document.published, document.language)))
+        print(f"{document.address}\n    {document.title}{f' ({about})' if about else ''}, {document.passages} passages")
+        for remark in document.remarks:
+            print(f"    ! {remark}")
+
+
+def remove_folder(folder: Path) -> None:
+    """Forget a folder; its files and the runs that cite them are left alone."""
+    if not Catalogue(load_settings().index_path).forget(folder):
+        raise UsageError(f"The folder {folder} is not indexed; deep-research corpus list shows those that are.")
+    typer.echo(f"{folder} is no longer indexed; its files were not touched.", err=True)
+
+
+def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -> None:
+    """Print the best passages of a folder, each with where it stands."""
+    settings = load_settings(docs=docs)
+    folder = _folder(settings)
+
+    async def find() -> list[PassageHit]:
+        await _refreshed(folder, settings, is_quiet=True)
+        corpus = FolderCorpus(folder, index=settings.index_path)
+        try:
+            return await corpus.search(query, limit=limit)
+        finally:
+            await corpus.close()
+
+    hits = [(hit, _place(folder, hit)) for hit in asyncio.run(find())]
+    if as_json:
+        _print_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
+        return
+    if not hits:
+        typer.echo("Nothing was found.", err=True)
+    for number, (hit, place) in enumerate(hits, start=1):
+        text = " ".join(hit.text.split())
+        shown = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1].rstrip() + "…"
+        print(f"{number}. {hit.title} - {hit.address}{f' ({place})' if place else ''}\n   {shown}")
+
+
+def show_document(address: str, docs: Path | None, run: str | None, *, as_json: bool) -> None:
+    """Print a document as it is read; with a run, as that run read it, even if the file is gone."""
+    settings = load_settings(docs=docs)
+    shown = asyncio.run(_stored(address, run, settings)) if run else _as_read(address, _folder(settings))
+    if as_json:
+        _print_json(document=shown.to_json())
+        return
+    facts = (("title", shown.title), ("author", shown.author), ("date", shown.published), ("language", shown.language))
+    for name, value in facts:
+        if value:
+            print(f"{name:<9} {value}")
+    for warning in shown.warnings:
+        print(f"note      {warning}")
+    print(f"\n{shown.text}")
+
+
+async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
+    check_folder(folder)
+    corpus = FolderCorpus(folder, index=settings.index_path)
+
+    def tell(done: int, total: int, address: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{done}/{total} {address[:60]}")
+
+    is_shown = sys.stderr.isatty() and not is_quiet
+    try:
+        return await corpus.refresh(tell if is_shown else None)
+    finally:
+        if is_shown:
+            sys.stderr.write("\r\x1b[2K")
+        await corpus.close()
+
+
+def _folder(settings: Settings) -> Path:
+    """Return the folder that is asked about: the one that was named, else the only one that is indexed."""
+    if settings.docs is not None:
+        return settings.docs
+    folders = Catalogue(settings.index_path).folders()
+    if len(folders) == 1:
+        return Path(folders[0].path)
+    known = ", ".join(folder.path for folder in folders)
+    raise UsageError(f"Name the folder with --docs{f': {known}' if known else ''}.")
+
+
+def _indexed(folder: Path, catalogue: Catalogue) -> Path:
+    if not catalogue.documents(folder):
+        raise InputError(f"The folder {folder} is not indexed: deep-research corpus add {folder}.")
+    return folder
+
+
+def _as_read(address: str, folder: Path) -> Reading:
+    try:
+        address, path = locate(folder, address)
+        raw, _ = read_bytes(path, address)
+        return read(raw, name=address)
+    except SourceError as exc:
+        raise InputError(str(exc)) from exc
+
+
+async def _stored(address: str, run: str, settings: Settings) -> Document:
+    from deep_research.wiring import open_store
+
+    store = open_store(settings)
+    try:
+        row = await store.get_run(run)
+        known = await store.list_addresses(row.id)
+        if address not in known:
+            raise InputError(f"Run {row.id} did not read {address!r}; it read {', '.join(sorted(known)) or 'nothing'}.")
+        return await store.get_document(known[address])
+    finally:
+        await store.close()
+
+
+def _place(folder: Path, hit: PassageHit) -> str:
+    try:
+        reading = _as_read(hit.address, folder)
+    except InputError:
+        return ""
+    place = place_of(reading.places, hit.start, hit.end, text=reading.text)
+    return words("en")(f"place.{place.kind}", label=place.label) if place else ""
+
+
+def _print_json(**shown: Json) -> None:
+    print(canonical_json({"schema_version": SCHEMA_VERSION, **shown}))

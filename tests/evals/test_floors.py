@@ -1,0 +1,57 @@
+"""Measured quality against `evals/floors.json`; the sets are not part of the project and may be absent."""
+
+import pytest
+
+from evals import cmrc, drbench, hotpotqa, scifact_claims, shared, wice
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    folder = shared.DEFAULT_DATA / name
+    return pytest.mark.skipif(not folder.exists(), reason=f"there is no {folder}; python -m evals says how to get it")
+
+
+@needs("drbench")
+def test_drbench_on_every_fifth_task() -> None:
+    tasks = sorted(path for path in (shared.DEFAULT_DATA / "drbench").iterdir() if path.is_dir())[::5]
+    figures = drbench.totals(drbench.run_tasks(tasks, jobs=1))
+    assert shared.missed_floors("drbench, every fifth task", figures) == [], figures
+
+
+@needs("hotpotqa250")
+def test_hotpotqa() -> None:
+    assert hotpotqa.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("cmrc2018_zh")
+def test_cmrc() -> None:
+    assert cmrc.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("hotpotqa250")
+def test_hotpotqa() -> None:
+    assert hotpotqa.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("cmrc2018_zh")
+def test_cmrc() -> None:
+    assert cmrc.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("scifact_claims_train")
+def test_scifact_claims() -> None:
+    assert scifact_claims.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("wice_dev")
+def test_wice() -> None:
+    assert wice.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+def test_a_missed_floor_is_noticed() -> None:
+    good = {"insight recall": 0.9, "distractor rate": 0.0, "placement": 1.0, "most source sentences": 60.0}
+    assert shared.missed_floors("drbench", good) == []
+    assert shared.missed_floors("drbench", good | {"insight recall": 0.1}) == ["insight recall"]
+    assert shared.missed_floors("drbench", good | {"most source sentences": 61.0}) == ["most source sentences"]
+    assert "placement" in shared.missed_floors("drbench", {"insight recall": 1.0})

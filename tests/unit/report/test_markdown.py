@@ -1,0 +1,153 @@
+"""Markdown of paragraphs and tables: sentences parted as their language does, each cited, no cell breaking its row."""
+
+import pytest
+from markdown_it import MarkdownIt
+
+from deep_research.messages.words import words
+from deep_research.report.citation import Citations
+from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.paragraph import Paragraph, Sentence, row
+from deep_research.request import Language
+
+COLUMNS = ("Part", "Note", "Cost")
+PARTS = [("Tank", "wide|long", "11.7"), ("Pumps", "two\nlines\r\nof it", "61.4"), ("Pipes", "", "73")]
+
+
+def shown(paragraph: Paragraph, language: Language = "en") -> str:
+    """Return a paragraph as a report shows it; evidence e7 is of source 7."""
+    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words(language))
+    return text.split("## C\n\n")[1].split("\n\n## ")[0]
+
+
+def told(*texts: str) -> Paragraph:
+    return Paragraph(section="C", sentences=tuple(Sentence(text=text, evidence=("e1",)) for text in texts))
+
+
+def rows(*cells: tuple[tuple[str, str], ...]) -> Paragraph:
+    made = tuple(row(own, (f"e{at + 1}", "e9")) for at, own in enumerate(cells))
+    return Paragraph(section="C", kind="table", sentences=made)
+
+
+def parts(count: int) -> Paragraph:
+    return rows(*(tuple(zip(COLUMNS, values, strict=True)) for values in PARTS[:count]))
+
+
+def test_english_sentences_are_parted_by_a_blank():
+    assert shown(told("Bills rose.", "Losses fell!", "“So it goes.”")).startswith(
+        "Bills rose. [1] Losses fell! [1] “So"
+    )
+
+
+def test_chinese_sentences_stand_without_blanks():
+    assert shown(told("工程完工。", "居民满意！", "“很好。”"), "zh-Hans") == "工程完工。[1]居民满意！[1]“很好。”[1]"
+
+
+def test_an_english_sentence_in_a_chinese_report_keeps_its_blanks():
+    assert (
+        shown(told("Bills rose.", "居民滿意。", "Losses fell."), "zh-Hant")
+        == "Bills rose. [1] 居民滿意。[1]Losses fell. [1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "expected"),
+    [
+        ("en", ["Bills rose", "Losses fell by 5 %", "Done."], "Bills rose [1]; Losses fell by 5 % [1]; Done. [1]"),
+        ("zh-Hans", ["居民满意", "工程完工。"], "居民满意[1]；工程完工。[1]"),
+        ("zh-Hant", ["居民滿意", "工程完工"], "居民滿意[1]；工程完工[1]"),
+    ],
+)
+def test_what_has_no_stop_of_its_own_is_given_a_semicolon(language, texts, expected):
+    assert shown(told(*texts), language) == expected
+
+
+@pytest.mark.parametrize("text", ["He said “we are done.”", "He said ‘we are done.’", "And so on…"])
+def test_an_english_sentence_that_ends_in_a_curly_quote_keeps_its_blanks(text):
+    assert shown(told(text, "Bills rose.")) == f"{text} [1] Bills rose. [1]"
+
+
+@pytest.mark.parametrize("text", ["Bills\nrose\r\n\r\nagain.", "Bills rose.\n\n# Heading", "Bills\n| a | b |\nrose."])
+def test_a_line_break_in_a_sentence_begins_no_block(text):
+    shown_text = shown(told(text))
+    assert "\n" not in shown_text
+    assert shown_text.endswith("[1]")
+
+
+@pytest.mark.parametrize(
+    "text", ["> 50 % of the customers agreed.", "+ 5 % more bills.", "# of stores: 12.", "1. Bills rose."]
+)
+def test_a_sentence_is_a_paragraph_whatever_it_begins_with(text):
+    first, inline, *_ = MarkdownIt().parse(shown(told(text)))
+    assert first.type == "paragraph_open"
+    assert "".join(child.content for child in inline.children or []).startswith(text)
+
+
+def test_a_sentence_cites_each_source_once_in_order():
+    sentence = Sentence(text="Bills rose.", evidence=("e3", "e1", "e3"))
+    assert shown(Paragraph(section="C", sentences=(sentence,))) == "Bills rose. [1][3]"
+
+
+def test_rows_of_one_kind_keep_their_columns():
+    assert shown(parts(3)).splitlines() == [
+        "| Part | Note | Cost | Source |",
+        "| --- | --- | --- | --- |",
+        "| Tank | wide/long | 11.7 | [1][9] |",
+        "| Pumps | two lines of it | 61.4 | [2][9] |",
+        "| Pipes |  | 73 | [3][9] |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", ["| Record | Values | Source |", "| Tank | Note: wide/long; Cost: 11.7 | [1][9] |"]),
+        ("zh-Hans", ["| 项目 | 内容 | 来源 |", "| Tank | Note：wide/long；Cost：11.7 | [1][9] |"]),
+        ("zh-Hant", ["| 項目 | 內容 | 來源 |", "| Tank | Note：wide/long；Cost：11.7 | [1][9] |"]),
+    ],
+)
+def test_few_rows_are_records_in_the_language_of_the_report(language, expected):
+    head, _, first, second = shown(parts(2), language).splitlines()
+    assert [head, first] == expected
+    assert second.endswith("| [2][9] |")
+
+
+def test_what_a_record_is_about_are_its_leading_names():
+    cells = (("Region", "North"), ("Store", "Plant 3"), ("Cost", "€5"), ("Year", "2024"))
+    assert shown(rows(cells)).splitlines()[2] == "| North · Plant 3 | Cost: €5; Year: 2024 | [1][9] |"
+
+
+def test_rows_of_different_kinds_are_records():
+    mixed = rows(
+        (("Part", "Tank"), ("Cost", "5")), (("Part", "Pump"), ("Cost", "6")), (("Year", "2024"), ("Heat", "7"))
+    )
+    assert shown(mixed).splitlines()[0] == "| Record | Values | Source |"
+
+
+def test_a_row_without_a_label_or_with_a_single_cell_is_shown():
+    assert shown(rows((("", "Tank"), ("2024", "5")))).splitlines()[2] == "| Tank | 2024: 5 | [1][9] |"
+    assert shown(rows((("Part", "Tank"),))).splitlines()[2] == "| Tank |  | [1][9] |"
+
+
+@pytest.mark.parametrize(
+    ("language", "head"), [("en", "| Figure | Statement | Source |"), ("zh-Hans", "| 数字 | 原文 | 来源 |")]
+)
+def test_statements_that_disagree_stand_behind_their_figures(language, head):
+    statements = (
+        Sentence(text="It cost €5 million | net.", lead="€5 million", evidence=("e1",)),
+        Sentence(text="它花了\n€8 million。", lead="€8 million", evidence=("e2",)),
+    )
+    assert shown(Paragraph(section="C", kind="table", sentences=statements), language).splitlines() == [
+        head,
+        "| --- | --- | --- |",
+        "| €5 million | It cost €5 million / net. | [1] |",
+        "| €8 million | 它花了 €8 million。 | [2] |",
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_reader_of_markdown_sees_the_table_that_was_meant(count):
+    tokens = MarkdownIt().enable("table").parse(shown(parts(count)))
+    assert tokens[0].type == "table_open"
+    assert sum(token.type == "tr_open" for token in tokens) == count + 1
+    assert sum(token.type == "td_open" for token in tokens) == count * (4 if count == 3 else 3)
