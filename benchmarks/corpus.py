@@ -54,7 +54,7 @@ class Prose:
         return self.dice.choices(self._words, cum_weights=self._weights, k=count)
 
     def paragraph(self) -> str:
-        return " ".join(self.words(self.dice.randint(50, 130))).capitalize() + "."
+        return " ".join(self.words(self.dice.randint(40, 100))).capitalize() + "."
 
     def queries(self) -> dict[str, str]:
         if self.beir is not None:

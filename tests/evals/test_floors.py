@@ -29,16 +29,6 @@ def test_cmrc() -> None:
     assert cmrc.main(["--data", str(shared.DEFAULT_DATA)]) == 0
 
 
-@needs("hotpotqa250")
-def test_hotpotqa() -> None:
-    assert hotpotqa.main(["--data", str(shared.DEFAULT_DATA)]) == 0
-
-
-@needs("cmrc2018_zh")
-def test_cmrc() -> None:
-    assert cmrc.main(["--data", str(shared.DEFAULT_DATA)]) == 0
-
-
 @needs("scifact_claims_train")
 def test_scifact_claims() -> None:
     assert scifact_claims.main(["--data", str(shared.DEFAULT_DATA)]) == 0

@@ -16,6 +16,8 @@ from deep_research.text.tables import Table, find_tables
 
 # A passage is then read from one or two blocks of some tens of kilobytes, however long the document is.
 _BLOCK_CHARS = 50_000
+# A title is looked up by its first terms: few documents share so many.
+NAME_KEY_TERMS = 3
 _NAME_END = re.compile(r"\s*[(（]|[,:：，]|\s[-–—]\s")
 
 
@@ -165,7 +167,7 @@ def _title_columns(title: str) -> dict[str, str]:
     return {
         "title_terms": _spaced(analyze(title)),
         "name_terms": _spaced(name),
-        "name_key": max(name, key=len, default=""),
+        "name_key": _spaced(name[:NAME_KEY_TERMS]),
     }
 
 

@@ -225,5 +225,5 @@ WHERE document IN (SELECT value FROM json_each(:ids)) GROUP BY document
 
 -- name: documents_by_name
 SELECT id, name_terms FROM documents WHERE folder = :folder AND twin_of IS NULL
-    AND name_key IN (SELECT value FROM json_each(:terms))
+    AND name_key IN (SELECT value FROM json_each(:keys))
 ORDER BY name_terms, address LIMIT 500

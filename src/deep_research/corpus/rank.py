@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from deep_research.corpus.candidates import MAX_LOOKED_AT, Candidate, Pool
-from deep_research.corpus.documents import text_of
+from deep_research.corpus.documents import NAME_KEY_TERMS, text_of
 from deep_research.corpus.index import Session
 from deep_research.corpus.query import match_any, parse_question
 from deep_research.text.analyzer import CJK, content_terms
@@ -129,7 +129,9 @@ def _names(session: Session, pool: Pool, here: Candidate, titles: set[str], aske
 
 def _linked(session: Session, pool: Pool, here: Candidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
-    rows = session.rows("documents_by_name", terms=json.dumps(sorted({*here.terms.split()}))).fetchall()
+    terms = here.terms.split()
+    keys = {"  ".join(terms[at : at + many]) for many in range(1, NAME_KEY_TERMS + 1) for at in range(len(terms))}
+    rows = session.rows("documents_by_name", keys=json.dumps(sorted(keys))).fetchall()
     named = [row for row in rows if row["id"] != here.document and f" {row['name_terms']} " in here.terms]
     shared = Counter(row["name_terms"] for row in named)
     return {

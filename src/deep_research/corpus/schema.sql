@@ -29,8 +29,8 @@ CREATE INDEX files_by_content ON files (folder, content);
 
 -- What the files hold: one row for the same content, under the first address that has it. `is_named` says that the
 -- title is the name of the file. `name_terms` are the terms of the title without what comes after a comma, a colon or
--- a bracket, `name_key` is the longest of them. Documents that are nearly the same share one
--- of their `bands`. `twin_of` is the document that is searched in place of this one.
+-- a bracket, `name_key` the first of them. Documents that are nearly the same share one of their `bands`. `twin_of` is
+-- the document that is searched in place of this one.
 CREATE TABLE documents (
     id          INTEGER PRIMARY KEY,
     folder      INTEGER NOT NULL,

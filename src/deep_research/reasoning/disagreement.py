@@ -13,7 +13,7 @@ from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import Quantity, find_quantities
 from deep_research.text.sentences import split_sentences
 
-_MOST_SHOWN, _MOST_STATEMENTS = 4, 2
+_MOST_SHOWN = 4
 # Figures nearer than this agree; further apart than this they are of different things.
 _ROUNDING, _FAR = 0.05, 5.0
 # The words around two figures are the same but for so many, and there are enough of them.
@@ -62,9 +62,9 @@ def find_disagreements(evidence: Sequence[Evidence], *, section: str) -> tuple[P
     for at, one in enumerate(claims):
         other = next((claim for claim in claims[at + 1 :] if _disagree(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & told:
-            group = _group(one, other, claims)
-            told |= {claim.sentence for claim in group}
-            tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(_statement, group))))
+            pair = sorted((one, other), key=lambda claim: claim.figure.value)
+            told |= {one.sentence, other.sentence}
+            tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(_statement, pair))))
     return tuple(tables[:_MOST_SHOWN])
 
 
@@ -126,15 +126,6 @@ def _disagree(one: Claim, other: Claim) -> bool:
         return False
     shared, both = one.sentence_about & other.sentence_about, one.sentence_about | other.sentence_about
     return len(one.about ^ other.about) <= _MOST_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
-
-
-def _group(one: Claim, other: Claim, claims: Sequence[Claim]) -> list[Claim]:
-    """Return the two claims and those that disagree with both of them, each figure once, in order of size."""
-    group = [one, other]
-    for claim in claims:
-        if len(group) < _MOST_STATEMENTS and all(_disagree(claim, known) for known in group):
-            group.append(claim)
-    return sorted(group, key=lambda claim: claim.figure.value)
 
 
 def _statement(claim: Claim) -> Sentence:

@@ -1,5 +1,6 @@
 """Putting quoted sentences and rows into paragraphs, tables, an abstract and a conclusion."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -10,8 +11,12 @@ from deep_research.reasoning.selection import stands_alone, trimmed
 from deep_research.reasoning.units import cells_of
 from deep_research.reasoning.values import Draft
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
+from deep_research.text.analyzer import CJK
 from deep_research.text.sentences import split_sentences
 
+# A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
+_WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
+_WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # SPEC W1 counts 100 to 200 words, or characters of Chinese.
 _ABSTRACT_LENGTH, _MOST_ABSTRACT_LENGTH = 120, 200
@@ -30,8 +35,9 @@ def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> tuple[Paragraph
 
 def quoted(piece: Evidence) -> tuple[Sentence, ...]:
     """Return the sentences of a piece of evidence as the report quotes them."""
-    spans = split_sentences(piece.quote)
-    return tuple(Sentence(text=trimmed(piece.quote[start:end]), evidence=(piece.id,)) for start, end in spans)
+    # A passage may begin in mid-line, so that how wide its lines were is not known: they are joined again first.
+    text = _WRAP.sub(" ", _WIDE_WRAP.sub("", piece.quote))
+    return tuple(Sentence(text=trimmed(text[start:end]), evidence=(piece.id,)) for start, end in split_sentences(text))
 
 
 def joined(sentences: Sequence[str]) -> str:

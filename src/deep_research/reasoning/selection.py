@@ -84,10 +84,7 @@ class Interest:
 
     def is_near(self, unit: Unit) -> bool:
         """Say whether a unit is about the topic at all; a document may have other subjects besides."""
-        if any(
-            _DISCLAIMS.search(to_simplified(each.text)) and self.topic.share(each.terms) >= _NEAR_SHARE
-            for each in unit.sentences
-        ):
+        if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
             return False
         terms = unit.terms.union(analyze(unit.heading))
         held = sum(term in terms for term in self.topic.of)
@@ -160,9 +157,10 @@ def trimmed(sentence: str) -> str:
     """Return the sentence as the report quotes it: without a leading connective, bare citations and line breaks."""
     kept, starts_anew = sentence, False
     for cut in reversed(possible_cuts(sentence)):
-        kept = kept[: cut.start] + kept[cut.end :]
+        before, after = kept[: cut.start], kept[cut.end :]
+        kept = (before.rstrip() if after[:1] in tuple(".,;:!?") else before) + after
         starts_anew = starts_anew or cut.is_connective
-    kept = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(kept.split()))
+    kept = " ".join(kept.split())
     return kept[:1].upper() + kept[1:] if starts_anew else kept
 
 

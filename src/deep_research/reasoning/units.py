@@ -25,6 +25,7 @@ _CJK = re.compile(f"[{CJK}]")
 _NUMBERED_TITLE = re.compile(
     r"\(?\d{1,2}(?:[.)]|(?:\.\d{1,2})+[.)]?)\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
 )
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
 _ASKING = re.compile(r"[?？][\"”’』」]?$")
 _FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
 # The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
@@ -148,9 +149,9 @@ def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
 def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
     """Yield the rows in the stretches; the header of a long table may stand far above them."""
     tables = [table for table in find_tables(text) if table.header is not None]
+    headings = list(_HEADING.finditer(text)) if tables else []
     for table in tables:
-        above = text.rfind("\n#", 0, table.start)
-        heading = text[above + 1 : text.find("\n", above + 1)].lstrip("# ") if above >= 0 else ""
+        heading = next((found[1] for found in reversed(headings) if found.start() < table.start), "")
         header = table.header or table.rows[0]
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:

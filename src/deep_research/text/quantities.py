@@ -61,9 +61,13 @@ def find_quantities(text: str) -> list[Quantity]:
     dated = {offset for mention in find_dates(text) for offset in range(mention.start, mention.end)}
     found: list[Quantity] = []
     for match in _QUANTITY.finditer(plain):
-        if match.start("number") in dated or _names_a_thing(plain, match):
+        if _names_a_thing(plain, match):
             continue
-        found += _quantities_of(match, text)
+        if match.start("number") not in dated:
+            found += _quantities_of(match, text)
+        elif match.group("upper") and match.start("upper") not in dated:
+            # "18 % in 2020 to 16 % in 2022": a date begins no range, and what follows "to" counts by itself.
+            found += _quantities_of(match, text)[1:]
     found += [_chinese_quantity(match, text) for match in _CHINESE.finditer(plain) if _counts(match)]
     return sorted(found, key=lambda quantity: quantity.start)
 

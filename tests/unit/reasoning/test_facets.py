@@ -94,6 +94,13 @@ def test_sides_come_in_the_language_of_the_report(question, language, title):
     assert set(sections) <= {title_of(lens.key, language) for lens in aspects()}
 
 
+@pytest.mark.xfail(strict=True, reason="asking words are cut out of words that no list names (对冲, 研究生, 在建)")
+def test_a_chinese_heading_is_a_whole_word():
+    passages = ["对冲基金很多。对冲基金亏损。对冲基金清盘。", "研究生教育扩招。研究生教育改革。研究生教育免费。"]
+    others = "".join(f"无关的句子之{letter}。" for letter in "甲乙丙丁戊己庚辛壬癸子丑寅卯")
+    assert sections_of("对冲基金、研究生教育", [*passages, others], "zh-Hans")[:2] == ["对冲基金", "研究生教育"]
+
+
 def test_chinese_phrases_head_sections_in_the_script_of_the_question():
     simplified = "青岚市的海绵城市改造、调蓄池与内涝投诉情况如何？"
     traditional = "青嵐市的海綿城市改造、調蓄池與內澇投訴情況如何？"

@@ -218,6 +218,11 @@ def test_a_note_is_trimmed_with_the_blank_before_it():
     assert trimmed("The plant opened late [3].") == "The plant opened late."
 
 
+@pytest.mark.parametrize("sentence", ["Prices rose by .5 per cent in May.", "The team moved to .NET in May."])
+def test_a_point_that_begins_a_word_keeps_its_blank(sentence):
+    assert trimmed(sentence) == sentence
+
+
 @pytest.mark.parametrize(
     "sentence",
     ["The treatment works (in mice) after two weeks.", "iPhone sales fell.", "该药物（在小鼠中）两周后起效。"],

@@ -136,7 +136,6 @@ def test_figures_of_different_things_make_no_series(sentence):
     assert points([piece(sentence)]) == []
 
 
-@pytest.mark.xfail(reason="the year before “to” is read as the beginning of a range; its end is lost")
 def test_a_development_from_a_year_to_another_is_a_line():
     sentence = "Losses fell from 18 % in 2020 to 16 % in 2022 and 13.2 % in 2025."
     assert points([piece(sentence)]) == [[("2020", 18), ("2022", 16), ("2025", 13.2)]]
