@@ -118,3 +118,15 @@ def test_any_text_has_a_language(question):
 
 def test_no_character_counts_for_both_scripts():
     assert not _SIMPLIFIED & _TRADITIONAL
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("青嵐市的海綿城市改造花了多少錢，效果如何？", "zh-Hant"),
+        ("青岚市的海绵城市改造花了多少钱，效果如何？", "zh-Hans"),
+        ("人工智能", "zh-Hans"),
+    ],
+)
+def test_a_question_of_rarer_characters_is_answered_in_its_script(question: str, language: Language) -> None:
+    assert report_language(question) == language

@@ -1,4 +1,4 @@
-"""Which of our languages a question is asked in. Knows just enough characters and words for that; folds nothing."""
+"""Which of our languages a question is asked in. Knows the commonest characters of both Chinese scripts."""
 
 import re
 from typing import TYPE_CHECKING
@@ -53,6 +53,11 @@ def report_language(question: str, wanted: "Language | None" = None) -> "Languag
         return "en"
     simplified = sum(character in _SIMPLIFIED for character in question)
     traditional = sum(character in _TRADITIONAL for character in question)
+    if simplified == traditional:
+        # No common character tells; the whole table does, which costs a moment to load.
+        from deep_research.text.script import is_traditional
+
+        return "zh-Hant" if is_traditional(question) else "zh-Hans"
     return "zh-Hant" if traditional > simplified else "zh-Hans"
 
 
