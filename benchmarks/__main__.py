@@ -2,13 +2,14 @@
 
 import asyncio
 
-from benchmarks import command_line, corpus, store_size, within_a_run
+from benchmarks import command_line, corpus, model_use, store_size, within_a_run
 
 
 def main() -> None:
     """Print all measurements."""
     command_line.report()
     asyncio.run(within_a_run.report())
+    asyncio.run(model_use.report())
     asyncio.run(store_size.report())
     corpus.report()
 

@@ -11,6 +11,9 @@ DeepResearchError
 ├── CallFailed                 70  one outside call failed; its branch goes on without it
 │   ├── NetworkError
 │   ├── ModelError
+│   │   ├── ModelBusy              trying again later may help
+│   │   ├── ModelRefused           no call to this model can succeed: key, rights or name are wrong
+│   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
 │   └── BudgetExceeded
 ├── StageFailed                70  a stage said that the run must not go on
@@ -98,6 +101,8 @@ class CallFailed(DeepResearchError):
         super().__init__(*([detail] if detail else []))
         self.spend = spend or Spend()
         self.call_key = ""
+        # A failure that comes from the journal, not from a call made now.
+        self.is_recorded = False
 
 
 class NetworkError(CallFailed):
@@ -110,6 +115,25 @@ class ModelError(CallFailed):
     """The model did not give a usable answer."""
 
     category = ErrorCategory.LLM
+
+
+class ModelBusy(ModelError):
+    """The model is overloaded or limits its callers; `retry_after_s` is how long it asks to wait."""
+
+    def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail, spend=spend)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRefused(ModelError):
+    """The model's provider refuses every call: the key, the rights or the model's name are wrong."""
+
+    exit_code = 64
+    category = ErrorCategory.BUSINESS
+
+
+class UnusableAnswer(ModelError):
+    """The model's answers could not be used."""
 
 
 class SourceError(CallFailed):
@@ -190,6 +214,7 @@ class ErrorClassifier:
 def error_named(name: str, detail: str) -> CallFailed:
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
     kinds: dict[str, type[CallFailed]] = {
-        kind.__name__: kind for kind in (NetworkError, ModelError, SourceError, BudgetExceeded)
+        kind.__name__: kind
+        for kind in (NetworkError, ModelError, ModelBusy, ModelRefused, UnusableAnswer, SourceError, BudgetExceeded)
     }
     return kinds.get(name, CallFailed)(detail)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Literal, NotRequired, TypedDict, get_args
+from typing import Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 from deep_research.value import JsonObject, Value
 
@@ -226,3 +226,16 @@ class RunEvent(Value):
 
 
 OnEvent = Callable[[RunEvent], Awaitable[None] | None]
+
+
+class LiveText(NamedTuple):
+    """A piece of a model's answer while it comes: told to whoever listens now, never stored."""
+
+    run: str
+    scope: str
+    act: str
+    kind: Literal["text", "reasoning"]
+    text: str
+
+
+OnLive = Callable[[LiveText], None]

@@ -86,11 +86,35 @@ class Depth(Value):
         return counts
 
 
+class FocusRule(Value):
+    """The focuses of every question that a pattern fits."""
+
+    pattern: str
+    focus: tuple[str, ...]
+
+
+class IntakeRules(Value):
+    """An asker's own rules for the intake (SPEC P5), as they stood when the run began.
+
+    `terms` are names to be taken as known, with what they mean or ""; `questions` and `options` replace ours by the
+    kind of doubt, in one wording or in one for each language.
+    """
+
+    vague_words: tuple[str, ...] = ()
+    terms: dict[str, str] = Field(default_factory=dict)
+    questions: dict[str, str | dict[Language, str]] = Field(default_factory=dict)
+    options: dict[str, tuple[str, ...] | dict[Language, tuple[str, ...]]] = Field(default_factory=dict)
+    focus: tuple[FocusRule, ...] = ()
+    default_focus: tuple[str, ...] = ()
+
+
 class ResearchRequest(Value):
     """One question and everything its asker decided about the run.
 
-    `docs` is the absolute path of a folder of documents; `assume` starts on stated assumptions instead of asking;
-    sources dated before `since` or after `until` are left out, undated ones are kept.
+    `docs` is the absolute path of a folder of documents; `models` names the thinking model, the task model and those to
+    fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;
+    `interactive` says that somebody is there to approve a costly or complex plan; sources dated before `since` or
+    after `until` are left out, undated ones are kept.
     """
 
     question: str
@@ -100,11 +124,14 @@ class ResearchRequest(Value):
     clarify: ClarifyMode = "auto"
     assume: bool = False
     confirm_plan: bool = False
+    interactive: bool = False
+    rules: IntakeRules = IntakeRules()
     focus: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
     length: ReportLength = "standard"
     offline: bool = False
+    models: tuple[str, ...] = ()
     depth: Depth = Depth()
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()

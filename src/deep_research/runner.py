@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
-from deep_research.events import OnEvent
+from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor, Result
 from deep_research.pipeline.runtime import OnQuestion, answer_needed
 from deep_research.reasoning.clarifier import usable_question
+from deep_research.reasoning.topic_rules import load_rules
 from deep_research.request import Budget, Depth, ResearchRequest
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
-from deep_research.wiring import parts_for
+from deep_research.wiring import chosen_models, parts_for
 
 OnClarifyQuestion = Callable[[str], Awaitable[str]]
 
@@ -39,12 +41,18 @@ class DeepResearchGraph:
 
 
 def build_deep_research_graph(
-    *, settings: Settings | None = None, machine: StateMachine | None = None, max_iterations: int | None = None
+    *,
+    model_provider: str | None = None,
+    model_name: str | None = None,
+    max_iterations: int | None = None,
+    docs: str | Path | None = None,
+    settings: Settings | None = None,
+    machine: StateMachine | None = None,
 ) -> DeepResearchGraph:
-    """Return what `run_deep_research` needs; without settings they come from the environment and `config.toml`."""
-    chosen = settings or load_settings(max_iterations=max_iterations)
-    if settings is not None and max_iterations is not None:
-        chosen = settings.model_copy(update={"max_iterations": max_iterations})
+    """Return what `run_deep_research` needs; what is not given comes from the settings, these from the environment."""
+    given = {"provider": model_provider, "thinking_model": model_name, "max_iterations": max_iterations, "docs": docs}
+    flags = {name: value for name, value in given.items() if value is not None}
+    chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     return DeepResearchGraph(settings=chosen, machine=machine or StateMachine())
 
 
@@ -67,36 +75,60 @@ async def run_deep_research(
 async def research(
     question: str,
     *,
+    docs: str | Path | None = None,
+    model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
     budget: Budget | None = None,
     on_event: OnEvent | None = None,
+    on_live: OnLive | None = None,
     on_clarify_question: OnClarifyQuestion | None = None,
 ) -> Result:
-    """Research a question and return its report with sources and findings."""
-    graph = build_deep_research_graph(settings=settings, machine=machine)
+    """Research a question and return its report with sources and findings.
+
+    `docs` is a folder of documents, `model` a name such as `openai:gpt-5` or `none`. Without `on_clarify_question`
+    nobody can be asked: a question too vague to research raises `AnswerNeeded`.
+    """
+    graph = build_deep_research_graph(model_provider=model, docs=docs, settings=settings, machine=machine)
     given = request_from(graph.settings, question)
     if budget is not None:
         given = given.model_copy(update={"budget": budget})
     on_question = None if on_clarify_question is None else _plain_question(on_clarify_question)
-    return await _run(graph, given, on_event=on_event, on_question=on_question)
+    return await _run(graph, given, on_event=on_event, on_live=on_live, on_question=on_question)
 
 
 def research_sync(
     question: str,
     *,
+    docs: str | Path | None = None,
+    model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
     budget: Budget | None = None,
     on_event: OnEvent | None = None,
 ) -> Result:
     """Do what `research` does, for code without an event loop."""
-    return asyncio.run(research(question, settings=settings, machine=machine, budget=budget, on_event=on_event))
+    return asyncio.run(
+        research(question, docs=docs, model=model, settings=settings, machine=machine, budget=budget, on_event=on_event)
+    )
 
 
 def code_version() -> str:
     """Return the version that journal rows carry."""
     return version("deep-research")
+
+
+def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
+    """Return the settings with which a run goes on: its own documents and models, everything else as it is set now."""
+    thinking, task, *others = request.models or (None, None)
+    own: dict[str, object] = {
+        "docs": request.docs or None,
+        "provider": "auto" if request.models else "none",
+        "thinking_model": thinking,
+        "task_model": task,
+        "fallback_models": tuple(others),
+    }
+    return settings.with_changes(**own)
 
 
 def request_from(settings: Settings, question: str) -> ResearchRequest:
@@ -107,6 +139,8 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         language=settings.language,
         length=settings.length,
         offline=settings.offline,
+        models=chosen_models(settings),
+        rules=load_rules(settings.clarify_rules),
         clarify=settings.clarify,
         depth=settings.depth(),
         budget=settings.budget(),
@@ -115,11 +149,16 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 
 
 async def _run(
-    graph: DeepResearchGraph, request: ResearchRequest, *, on_event: OnEvent | None, on_question: OnQuestion | None
+    graph: DeepResearchGraph,
+    request: ResearchRequest,
+    *,
+    on_event: OnEvent | None,
+    on_live: OnLive | None = None,
+    on_question: OnQuestion | None,
 ) -> Result:
     processor = graph.processor()
     try:
-        row = await processor.process(request, on_event=on_event, on_question=on_question)
+        row = await processor.process(request, on_event=on_event, on_live=on_live, on_question=on_question)
         if row.status == "waiting":
             raise answer_needed(row)
         return await processor.result(row)

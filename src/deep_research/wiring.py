@@ -3,16 +3,21 @@
 What only a run needs is imported when one is built, so that `runs list` stays quick.
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
-from deep_research.settings import Settings
+from deep_research.settings import Settings, variable_of
 from deep_research.store.port import Store
 from deep_research.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from deep_research.llm.port import ChatModel
+    from deep_research.llm.registry import ModelName, Provider
     from deep_research.pipeline.parts import Parts
+    from deep_research.reasoning.extractive import ExtractiveReasoner
+    from deep_research.reasoning.port import Reasoner
 
 
 def open_store(settings: Settings) -> Store:
@@ -21,7 +26,7 @@ def open_store(settings: Settings) -> Store:
 
 
 def build(settings: Settings) -> "Parts":
-    """Return the parts of a run without a model: rules judge, and nothing leaves the machine."""
+    """Return the parts of a run; without a model rules judge, and nothing leaves the machine."""
     from deep_research.corpus.fetcher import CorpusFetcher
     from deep_research.corpus.folder import FolderCorpus
     from deep_research.corpus.scan import check_folder
@@ -34,11 +39,16 @@ def build(settings: Settings) -> "Parts":
     if settings.docs is not None:
         check_folder(settings.docs)
         corpus = FolderCorpus(settings.docs, index=settings.index_path)
+    stand_in = ExtractiveReasoner(corpus)
+    models = _models(settings)
     return Parts(
         open_store=lambda: open_store(settings),
         checkpoints=settings.checkpoints_path,
         logs=settings.logs,
-        stand_in=ExtractiveReasoner(corpus),
+        stand_in=stand_in,
+        reasoner=_reasoner(settings, stand_in) if models else None,
+        models=models,
+        model_tries=settings.model_tries,
         corpus=corpus,
         engines=() if corpus is None else (CorpusSearch(corpus),),
         fetcher=None if settings.docs is None else CorpusFetcher(settings.docs, Fetched),
@@ -46,6 +56,111 @@ def build(settings: Settings) -> "Parts":
         confirm_above_usd=settings.confirm_above_usd,
         tracing=settings.tracing,
     )
+
+
+def chosen_models(settings: Settings) -> tuple[str, ...]:
+    """Return the thinking model, the task model and those to fall back on, as `provider:model`; empty without a model.
+
+    Of several providers whose keys are set, the first in the registry is taken; a local server must be named.
+    """
+    from deep_research.llm.registry import ModelName, model_named
+
+    if settings.provider == "none":
+        return ()
+    own = None if settings.provider == "auto" else model_named(settings.provider)
+    if settings.thinking_model is not None:
+        thinking, task = _named(settings.thinking_model, own), None
+    elif own is not None and own.model:
+        thinking, task = own, None
+    else:
+        provider = own.provider if own else _first_with_key(settings)
+        if provider is None:
+            return ()
+        thinking, task = ModelName(provider, provider.default_thinking), ModelName(provider, provider.default_task)
+    if settings.task_model is not None:
+        task = _named(settings.task_model, thinking)
+    chain = (thinking, task or thinking, *(_named(name, None) for name in settings.fallback_models))
+    for name in chain:
+        _check_model(name, settings)
+    return tuple(map(str, chain))
+
+
+def _named(text: str, near: "ModelName | None") -> "ModelName":
+    """Return the model of a name; without a provider it is one of the provider at hand."""
+    from deep_research.llm.registry import ModelName, is_provider, model_named
+
+    if near is not None and not is_provider(text.partition(":")[0]):
+        return ModelName(near.provider, text.strip())
+    return model_named(text)
+
+
+def _first_with_key(settings: Settings) -> "Provider | None":
+    from deep_research.llm.registry import PROVIDERS
+
+    return next(
+        (
+            provider
+            for provider in PROVIDERS.values()
+            if provider.default_thinking and _key(provider, settings) and not settings.offline
+        ),
+        None,
+    )
+
+
+def _key(provider: "Provider", settings: Settings) -> str:
+    secret = getattr(settings, f"{provider.setting}_api_key", None)
+    return secret.get_secret_value() if secret else ""
+
+
+def _check_model(name: "ModelName", settings: Settings) -> None:
+    from deep_research.llm.address import is_local
+
+    address = getattr(settings, f"{name.provider.setting}_address")
+    if not address:
+        variable = variable_of(f"{name.provider.setting}_address")
+        raise ConfigurationError(f"The address of {name.provider.name} is not set: put it into {variable}.")
+    if settings.offline and not is_local(address):
+        raise ConfigurationError(f"{name} is not on this machine, and --offline forbids that; --provider none works.")
+
+
+def _models(settings: Settings) -> "tuple[ChatModel, ...]":
+    """Return the chain of models: the chosen pair for the two roles, then each fallback for both."""
+    names = chosen_models(settings)
+    if not names:
+        return ()
+    from deep_research.llm.chat import Limits
+    from deep_research.llm.connect import connect
+    from deep_research.llm.prices import load_prices
+    from deep_research.llm.registry import model_named
+    from deep_research.llm.roles import RoleModels
+
+    prices = load_prices(settings.prices)
+    limits = Limits(settings.model_timeout_s, settings.model_idle_timeout_s, settings.model_calls_in_flight)
+
+    def model(text: str) -> "ChatModel":
+        name = model_named(text)
+        address = getattr(settings, f"{name.provider.setting}_address")
+        key = _key(name.provider, settings)
+        return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
+
+    return (RoleModels(model(names[0]), model(names[1])), *map(model, names[2:]))
+
+
+def _reasoner(settings: Settings, stand_in: "ExtractiveReasoner") -> "Callable[[ChatModel], Reasoner]":
+    from deep_research.reasoning.habits import Habits
+    from deep_research.reasoning.model import ModelReasoner
+    from deep_research.reasoning.prompting import Prompts
+
+    prompts = Prompts(settings.prompts)
+    prompts.check()
+    habits = Habits(
+        stable_prefix=settings.stable_prefix,
+        todo_recitation=settings.todo_recitation,
+        error_preservation=settings.error_preservation,
+        tool_mask=settings.tool_mask,
+        window=settings.model_window,
+    )
+    return lambda model: ModelReasoner(model, prompts=prompts, habits=habits, stand_in=stand_in)
 
 
 def parts_for(settings: Settings, wiring: str | None = None) -> "Parts":

@@ -58,7 +58,11 @@ class User:
         return self.folder / "calls.log"
 
     def environment(self, **extra: str) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DEEP_RESEARCH_", "TEST_"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("DEEP_RESEARCH_", "TEST_")) and not name.endswith("_API_KEY")
+        }
         paths = [str(Path(__file__).parent), kept.get("PYTHONPATH", "")]
         ours = {
             "DEEP_RESEARCH_HOME": str(self.home),

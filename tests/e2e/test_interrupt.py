@@ -139,7 +139,7 @@ def _read_until(process: "subprocess.Popen[str]", word: str) -> str:
 
 
 def _modelless(parts: Parts) -> Parts:
-    return replace(parts, model=None, reasoner=None, engines=())
+    return replace(parts, models=(), reasoner=None, engines=())
 
 
 @pytest.mark.parametrize("change", [lambda parts: parts, _modelless], ids=["with a model", "without any call"])

@@ -28,9 +28,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
 
 def _failing(act: str, *failures: CallFailed, clock: FakeClock | None = None) -> Callable[[Parts], Parts]:
     def change(parts: Parts) -> Parts:
-        assert isinstance(parts.model, ScriptedModel)
-        model = replace(parts.model, failures={act: failures})
-        return replace(parts, model=model, clock=clock or FakeClock())
+        (model,) = parts.models
+        assert isinstance(model, ScriptedModel)
+        model = replace(model, failures={act: failures})
+        return replace(parts, models=(model,), clock=clock or FakeClock())
 
     return change
 

@@ -111,7 +111,7 @@ def planless(settings: Settings) -> Parts:
         return parts
     model = world.model()
     down: list[CallFailed] = [NetworkError("the model's service does not answer")] * 3
-    return replace(parts, model=replace(model, failures={"plan": down}), clock=_Hasty())
+    return replace(parts, models=(replace(model, failures={"plan": down}),), clock=_Hasty())
 
 
 class _Hasty:

@@ -32,6 +32,7 @@ EXIT_CODES = {
     "ConfigurationError": 64,
     "UnknownRun": 64,
     "NewerStore": 64,
+    "ModelRefused": 64,
     "InputError": 65,
     "ClarificationFailed": 1,
     "AnswerNeeded": 2,

@@ -46,7 +46,7 @@ def print_diagnosis() -> int:
         _home(settings),
         asyncio.run(_store(settings)),
         _documents(settings),
-        (OFF, "model", "none: rules without a model research and write; nothing leaves this machine"),
+        _model(settings),
         *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
         _program("bwrap", "bubblewrap", "charts, once they are there"),
         _program("chromium", "chromium", "pages drawn by scripts, once the web is there"),
@@ -90,6 +90,27 @@ def _documents(settings: Settings) -> tuple[str, str, str]:
     if not settings.docs.is_dir():
         return MISSING, "documents", f"{settings.docs} is no folder: name another with --docs"
     return OK, "documents", str(settings.docs)
+
+
+def _model(settings: Settings) -> tuple[str, str, str]:
+    """Say which models would be used and why, or how to set one."""
+    from deep_research.llm.registry import model_named
+    from deep_research.wiring import chosen_models
+
+    try:
+        models = chosen_models(settings)
+    except DeepResearchError as exc:
+        return MISSING, "model", str(exc)
+    given = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
+    why = f"{given} is set by {settings.source_of(given)}" if given else ""
+    if models:
+        thinking, task, *others = models
+        why = why or f"{model_named(thinking).provider.key_variable} is set"
+        fallback = f", then {', '.join(others)}" if others else ""
+        return OK, "model", f"{thinking} for plans and reports, {task} for the rest{fallback} ({why})"
+    without = "none: rules without a model research and write, and nothing leaves this machine"
+    how = "set a key such as OPENAI_API_KEY, or name a local one: --provider ollama:MODEL"
+    return OFF, "model", f"{without} ({why})" if settings.provider == "none" else f"{without}; {how}"
 
 
 def _module(name: str, module: str) -> tuple[str, str, str]:

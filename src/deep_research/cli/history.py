@@ -11,13 +11,15 @@ from typing import TypeVar, get_args
 import typer
 
 from deep_research.errors import UsageError
-from deep_research.events import RunStatus
+from deep_research.events import RunEvent, RunStatus
+from deep_research.messages.language import report_language
+from deep_research.messages.words import words
 from deep_research.pipeline.asking import cancel_run as cancel
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import canonical_json
 from deep_research.wiring import open_store
 
@@ -45,30 +47,50 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
 
 def print_run(run: str, *, as_json: bool) -> None:
     """Print where a run stands."""
+    from deep_research.cli.run_page import page_of
     from deep_research.pipeline.journal import spent_so_far
     from deep_research.pipeline.workflow import workflow_state
 
-    async def look(store: Store, _: Settings) -> dict[str, object]:
+    async def look(store: Store, _: Settings) -> tuple[RunRow, list[RunEvent], list[JournalRow]]:
         row = await store.get_run(run)
-        events, calls = await store.read_events(row.id), await store.list_calls(row.id)
-        return {
-            **_summary(row),
-            "pending": row.pending,
-            "error": row.error,
-            "active_s": round(row.active_s, 1),
-            "spent": spent_so_far(calls).to_json(),
-            "calls": dict(sorted(Counter(f"{call.kind} {call.state}" for call in calls).items())),
-            "events": len(events),
-            "workflow": dict(workflow_state(events)),
-        }
+        return row, await store.read_events(row.id), await store.list_calls(row.id)
 
-    shown = _with_store(look)
-    if as_json:
-        print(canonical_json({"schema_version": SCHEMA_VERSION, "run": shown}))
+    row, events, calls = _with_store(look)
+    spent = spent_so_far(calls)
+    if not as_json:
+        print(page_of(row, events, spent))
         return
-    for name, value in shown.items():
-        if value not in (None, "", {}):
-            print(f"{name:<12} {value if isinstance(value, str | int | float) else canonical_json(value)}")
+    shown = {
+        **_summary(row),
+        "pending": row.pending,
+        "error": row.error,
+        "active_s": round(row.active_s, 1),
+        "spent": spent.to_json(),
+        "calls": dict(sorted(Counter(f"{call.kind} {call.state}" for call in calls).items())),
+        "events": len(events),
+        "workflow": dict(workflow_state(events)),
+    }
+    print(canonical_json({"schema_version": SCHEMA_VERSION, "run": shown}))
+
+
+def print_plan(run: str) -> None:
+    """Print the plan that waits for approval, or the one that is followed, as text to edit."""
+    from deep_research.cli.run_page import last_plan
+    from deep_research.pipeline.plan_text import plan_as_text
+    from deep_research.reasoning.values import Plan
+
+    async def look(store: Store, _: Settings) -> tuple[RunRow, list[RunEvent]]:
+        row = await store.get_run(run)
+        return row, await store.read_events(row.id)
+
+    row, events = _with_store(look)
+    said = words(report_language(row.request.question, row.request.language))
+    plan = (row.pending or {}).get("plan")
+    if plan is None and (followed := last_plan(events)):
+        plan = {"research_title": followed["title"], "goal": followed["goal"], "sections": followed["sections"]}
+    if plan is None:
+        raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
+    print(plan_as_text(Plan.from_json(plan), head=said("plan.file_head", run=row.id[:8])), end="")
 
 
 def cancel_run(run: str) -> None:

@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, delete.", no_args_is_help=True)
+runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, plan, delete.", no_args_is_help=True)
 app.add_typer(runs, name="runs")
 corpus = typer.Typer(help="Folders of documents: add, list, remove, search, show.", no_args_is_help=True)
 app.add_typer(corpus, name="corpus")
@@ -52,6 +52,9 @@ def ask(
     focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
     since: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be older.")] = None,
     until: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be newer.")] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
+    ] = None,
     clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, typer.Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
@@ -62,8 +65,13 @@ def ask(
     budget_queries: Annotated[int | None, typer.Option(help="Most search queries.")] = None,
     budget_pages: Annotated[int | None, typer.Option(help="Most pages.")] = None,
     provider: Annotated[
-        str | None, typer.Option("--provider", "-p", metavar="NAME", help="The model's provider.")
+        str | None,
+        typer.Option(
+            "--provider", "-p", metavar="NAME", help="The model's provider, or provider:model; none for none."
+        ),
     ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for plans and reports.")] = None,
+    task_model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for everything else.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Forbid every address outside this machine.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file instead.")] = None,
     wiring: Annotated[str | None, typer.Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
@@ -75,11 +83,8 @@ def ask(
 ) -> None:
     """Research a question and print its report."""
     _set_up_logs(verbose)
-    from deep_research.cli.research import Output, ask_question
-    from deep_research.errors import UsageError
+    from deep_research.cli.research import Output, ask_question, given_context
 
-    if provider is not None:
-        raise UsageError(f"There is no model provider {provider!r}: this version researches without a model.")
     flags = {
         "docs": docs,
         "max_iterations": max_iterations,
@@ -91,10 +96,14 @@ def ask(
         "budget_seconds": budget_seconds,
         "budget_queries": budget_queries,
         "budget_pages": budget_pages,
+        "provider": provider,
+        "thinking_model": model,
+        "task_model": task_model,
         "offline": offline or None,
         "wiring": wiring,
     }
     wishes = {
+        "context": given_context(context),
         "assume": assume,
         "confirm_plan": confirm_plan,
         "focus": tuple(focus or ()),
@@ -157,6 +166,28 @@ def answer(
 
     where = Output(as_json=as_json, events=events, is_quiet=quiet)
     raise typer.Exit(answer_run(run, text, output=where))
+
+
+@runs.command()
+def plan(
+    run: RunId,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Submit this edited plan and go on; - reads standard input.")
+    ] = None,
+    as_json: Json = False,
+    events: Events = None,
+    quiet: Quiet = False,
+) -> None:
+    """Print the plan of a run as YAML, or submit an edited one for which it waits."""
+    if file is None:
+        from deep_research.cli.history import print_plan
+
+        print_plan(run)
+        return
+    from deep_research.cli.research import Output, submit_plan
+
+    where = Output(as_json=as_json, events=events, is_quiet=quiet)
+    raise typer.Exit(submit_plan(run, file, output=where))
 
 
 @runs.command()

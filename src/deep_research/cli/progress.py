@@ -100,10 +100,16 @@ class Bars:
     """Stages with bars that move, and below them what was found so far."""
 
     def __init__(self, said: Words) -> None:
+        self._said = said
+        self._sources: set[str] = set()
+        self._evidence = 0
+        self._is_closed = False
+        self._begin()
+
+    def _begin(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        self._said = said
         columns = (
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}"),
@@ -113,9 +119,6 @@ class Bars:
         )
         self._progress: Progress = Progress(*columns, console=Console(stderr=True), transient=False)
         self._tasks: dict[str, TaskID] = {}
-        self._sources: set[str] = set()
-        self._evidence = 0
-        self._is_closed = False
 
     def show(self, event: RunEvent) -> None:
         """Move the bar the event is about."""
@@ -140,8 +143,9 @@ class Bars:
             self._progress.console.print(line, highlight=False, markup=False)
 
     def pause(self) -> None:
-        """Stop drawing; the next event starts it again."""
+        """Stop drawing; the next event begins below what stands there then, so that no question is painted over."""
         self._progress.stop()
+        self._begin()
 
     def close(self) -> None:
         """Stop drawing for good."""

@@ -9,19 +9,26 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 import typer
 
 from deep_research.cli.progress import Display, display
-from deep_research.errors import AnswerNeeded, CannotWrite, RunInterrupted, UsageError
+from deep_research.cli.run_page import next_commands, question_lines
+from deep_research.cli.terminal import ask_in_terminal, is_terminal
+from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
+from deep_research.llm.address import host_of, is_local
+from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
+from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
 from deep_research.reasoning.clarifier import usable_question
-from deep_research.runner import code_version, request_from
+from deep_research.reasoning.values import Plan
+from deep_research.request import ResearchRequest
+from deep_research.runner import code_version, request_from, settings_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject, canonical_json
@@ -45,13 +52,42 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapp
     """Start a run and stay with it."""
     settings = load_settings(**flags)
     text = _given(question)
-    request = request_from(settings, text).model_copy(update=dict(wishes))
+    request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **wishes})
     processor = _processor(settings, settings.wiring)
+    _tell_where_documents_go(settings, request)
 
     async def begin() -> RunRow:
         return await processor.runtime.create(request)
 
     return _stay(processor, begin, output=output)
+
+
+def given_context(context: str | None) -> str:
+    """Return what was talked about before the question: as given, or from the file named after @."""
+    if context is None or not context.startswith("@"):
+        return context or ""
+    return _read_text(context[1:])
+
+
+def _read_text(path: str) -> str:
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
+    except OSError as exc:
+        raise InputError(f"The file {path} cannot be read: {exc.strerror}.") from exc
+    except UnicodeDecodeError as exc:
+        raise InputError(f"The file {path} is not UTF-8 text; save it as UTF-8.") from exc
+
+
+def _tell_where_documents_go(settings: Settings, request: ResearchRequest) -> None:
+    """Say which machines will see passages of the asker's own documents, before any does."""
+    if not request.docs:
+        return
+    names = (model_named(name) for name in request.models)
+    addresses = (str(getattr(settings, f"{name.provider.setting}_address")) for name in names)
+    hosts = dict.fromkeys(host_of(address) for address in addresses if not is_local(address))
+    if hosts:
+        said = words(report_language(request.question, request.language))
+        typer.echo(said("shell.hosted_model", host=", ".join(hosts)), err=True)
 
 
 def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
@@ -70,6 +106,28 @@ def answer_run(run: str, answer: str, *, output: Output) -> int:
 
     async def begin() -> RunRow:
         await processor.runtime.answer(row.id, answer)
+        return row
+
+    return _stay(processor, begin, output=output)
+
+
+def submit_plan(run: str, file: str, *, output: Output) -> int:
+    """Give a waiting run its edited plan and go on; what cannot be used is explained, and the run waits on."""
+    text = _read_text(file)
+    processor, row = _of(run)
+    if (row.pending or {}).get("kind") != "plan-approval":
+        raise UsageError(
+            f"Run {row.id} does not wait for approval of its plan (it is {row.status}); "
+            "a plan can be edited before its run starts to search: ask with --confirm-plan."
+        )
+    plan = Plan.from_json((row.pending or {})["plan"])
+    try:
+        plan_from_text(text, plan, words(report_language(row.request.question, row.request.language)))
+    except InputError as exc:
+        raise InputError(f"{file}: {exc}") from exc
+
+    async def begin() -> RunRow:
+        await processor.runtime.answer(row.id, text)
         return row
 
     return _stay(processor, begin, output=output)
@@ -102,9 +160,7 @@ def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
             await store.close()
 
     row = asyncio.run(find())
-    if row.request.docs:
-        settings = load_settings(docs=row.request.docs)
-    return _processor(settings, row.wiring), row
+    return _processor(settings_of(row.request, settings), row.wiring), row
 
 
 def _stay(
@@ -117,11 +173,12 @@ def _stay(
         with (
             _event_sink(output.events) as sink,
             display(said, is_quiet=is_quiet) as shown,
-            _signals(processor.runtime, shown, said),
+            _Signals(processor.runtime, shown, said) as signals,
         ):
+            on_question = _asker(row, shown, said, signals) if is_terminal() else None
             try:
                 row = await processor.runtime.resume(
-                    row.id, on_event=_teller(sink, shown), on_question=_asker(shown, said), retry=retry
+                    row.id, on_event=_teller(sink, shown), on_question=on_question, retry=retry
                 )
             except RunInterrupted as stop:
                 hint = said("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
@@ -142,9 +199,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
     if row.status == "waiting":
         if output.as_json:
             print(canonical_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending}))
-        hint = said("shell.answer_hint", command=f'deep-research runs answer {row.id[:8]} "…"')
-        asked = "\n".join(_question_lines(row.pending or {}, said))
-        raise AnswerNeeded(f"{said('shell.waiting', run=row.id[:8])}\n{asked}\n{hint}")
+        raise _waiting(row, row.pending or {}, said)
     result = await processor.result(row)
     if output.as_json:
         shown = {
@@ -227,56 +282,66 @@ def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
     return tell
 
 
-def _asker(shown: Display, said: Words) -> OnQuestion | None:
-    """Return the one who answers: the person at the terminal, if there is one."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
+def _waiting(row: RunRow, pending: JsonObject, said: Words) -> AnswerNeeded:
+    """Return what is said of a run that waits: the question, and the commands that answer it."""
+    waiting = row.model_copy(update={"status": "waiting", "pending": pending})
+    lines = (said("shell.waiting", run=row.id[:8]), *question_lines(pending, said), *next_commands(waiting, said))
+    return AnswerNeeded("\n".join(lines))
+
+
+def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQuestion:
+    """Return the one who answers: the person at the terminal."""
 
     async def ask(pending: JsonObject) -> Json:
         shown.pause()
-        return await asyncio.to_thread(_ask_in_terminal, pending, said)
+        # Nothing else is under way while a run waits, so that the loop may stand still.
+        with signals.off():
+            try:
+                answer = ask_in_terminal(pending, said, run=row.id[:8])
+            except KeyboardInterrupt:
+                typer.echo(err=True)
+                raise RunInterrupted from None
+        if answer is not None:
+            return answer
+        typer.echo(err=True)
+        if row.request.clarify == "strict" and pending.get("kind") == "clarification":
+            return ""
+        raise _waiting(row, pending, said)
 
     return ask
 
 
-def _ask_in_terminal(pending: JsonObject, said: Words) -> str:
-    """Put one question: numbered options, free text allowed, Enter takes the first."""
-    lines = _question_lines(pending, said)
-    typer.echo("\n" + "\n".join(lines), err=True)
-    return str(typer.prompt(">", default="1" if len(lines) > 1 else "", show_default=False, err=True)).strip()
+class _Signals:
+    """Lets the first Ctrl-C (or SIGTERM) stop the run cleanly, and the second stop the process at once."""
 
+    def __init__(self, runtime: AgentRuntime, shown: Display, said: Words) -> None:
+        self._runtime, self._shown, self._said = runtime, shown, said
+        self._loop = asyncio.get_running_loop()
+        self._handled = [number for number in (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32"]
+        self._is_asked = False
 
-def _question_lines(pending: JsonObject, said: Words) -> list[str]:
-    """Return the question and its numbered options; a plan that waits for approval shows its sections."""
-    if pending.get("kind") == "plan-approval":
-        plan = pending["plan"] if isinstance(pending["plan"], dict) else {}
-        sections = plan.get("sections")
-        titles = [str(one["title"]) for one in sections if isinstance(one, dict)] if isinstance(sections, list) else []
-        return ["\n".join((said("shell.approve"), *(f"  - {title}" for title in titles)))]
-    options = pending.get("options")
-    names = options if isinstance(options, list) else []
-    return [str(pending.get("question", "")), *(f"  {number}. {name}" for number, name in enumerate(names, start=1))]
+    def __enter__(self) -> Self:
+        for number in self._handled:
+            self._loop.add_signal_handler(number, self._stop)
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        for number in self._handled:
+            self._loop.remove_signal_handler(number)
 
-@contextmanager
-def _signals(runtime: AgentRuntime, shown: Display, said: Words) -> Iterator[None]:
-    """Let the first Ctrl-C (or SIGTERM) stop the run cleanly, and the second stop the process at once."""
-    loop, asked = asyncio.get_running_loop(), False
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """Let a signal do what it does by itself, while the terminal waits for a person."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
-    def stop() -> None:
-        nonlocal asked
-        if asked:
+    def _stop(self) -> None:
+        if self._is_asked:
             os._exit(130)  # Everything finished is in the store already; threads may be in the middle of a call.
-        asked = True
-        shown.close()
-        typer.echo(said("shell.stopping"), err=True)
-        runtime.interrupt()
-
-    handled = [number for number in (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32"]
-    for number in handled:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
+        self._is_asked = True
+        self._shown.close()
+        typer.echo(self._said("shell.stopping"), err=True)
+        self._runtime.interrupt()

@@ -4,19 +4,38 @@ from deep_research.errors import UsageError
 from deep_research.pipeline.clock import Clock
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, RunRow, Store
-from deep_research.value import Json
+from deep_research.value import Json, JsonObject
 
 
 async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
     """Answer the question that a run waits for, in words or by an option's number; the first answer stands."""
     if row.status != "waiting" or row.pending is None:
         raise UsageError(f"Run {row.id} does not wait for an answer; it is {row.status}.")
-    options = row.pending.get("options")
-    if isinstance(answer, str) and isinstance(options, list) and answer.strip().isdecimal():
-        number = int(answer)
-        answer = options[number - 1] if 0 < number <= len(options) else answer
+    options = options_of(row.pending)
+    if isinstance(answer, str) and options:
+        if is_no_option(answer, len(options)) and row.request.clarify != "strict":
+            raise UsageError(f"There is no option {answer.strip()}; choose 1 to {len(options)}, or answer in words.")
+        answer = chosen(answer, options)
     if not await store.put_answer(row.id, str(row.pending["scope"]), answer):
         raise UsageError(f"Run {row.id} was answered before; go on with: deep-research runs resume {row.id}")
+
+
+def options_of(pending: JsonObject) -> list[str]:
+    """Return the options of a question that waits; a plan has none."""
+    options = pending.get("options")
+    return [str(option) for option in options] if isinstance(options, list) else []
+
+
+def chosen(answer: str, options: list[str]) -> str:
+    """Return the option that a number names, or the answer as it is."""
+    number = int(answer) if answer.strip().isdecimal() else 0
+    return options[number - 1] if 0 < number <= len(options) else answer
+
+
+def is_no_option(answer: str, count: int) -> bool:
+    """Say whether an answer is a number that names no option; one of several digits may be a year."""
+    digit = answer.strip()
+    return len(digit) == 1 and digit.isdecimal() and not 0 < int(digit) <= count
 
 
 async def is_answered(store: Store, row: RunRow) -> bool:

@@ -2,14 +2,14 @@
 
 from deep_research.messages.words import words
 from deep_research.pipeline.context import Ports
-from deep_research.pipeline.verify import Checked
+from deep_research.pipeline.verify import CheckedBody
 from deep_research.request import Language
 from deep_research.value import canonical_json
 from deep_research.verify.offsets import check_offsets
 from deep_research.verify.report import Verifier
 
 
-async def audit(checked: Checked, *, language: Language, ports: Ports) -> bool:
+async def audit(checked: CheckedBody, *, language: Language, ports: Ports) -> bool:
     """Check the files in the run folder; write `verify.json` and `verification.md`; say whether they pass."""
     folder = ports.run.folder
     report, paragraphs = folder.path / "report.md", folder.path / "paragraphs.jsonl"

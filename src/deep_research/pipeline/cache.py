@@ -18,7 +18,8 @@ async def cache(*, ports: Ports) -> None:
     results = {"searches": await _searches(calls, ports=ports), "documents": await _documents(ports=ports)}
     await folder.write("search_results.json", canonical_json(results) + "\n")
     events = await ports.store.read_events(run)
-    statistics = statistics_of(calls, events, spent=ports.run.journal.ledger.spent)
+    asked = [await ports.run.journal.unpack(row.answer) for row in calls if row.kind == "llm" and row.state == "done"]
+    statistics = statistics_of(calls, events, spent=ports.run.journal.ledger.spent, answers=asked)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_bytes()
     await folder.write_at(report_copy_of(folder.path), report)

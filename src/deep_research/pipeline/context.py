@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from deep_research.errors import BudgetExceeded, CallFailed
+from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, UnusableAnswer
+from deep_research.events import LiveText
+from deep_research.llm.port import Delta
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap
@@ -14,11 +16,13 @@ from deep_research.pipeline.journalled import (
     Desk,
     JournalledEngine,
     JournalledFetcher,
-    JournalledModel,
     JournalledSandbox,
 )
+from deep_research.pipeline.model_chain import JournalledModel
 from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.pipeline.strikes import Strikes
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import ResearchRequest
 from deep_research.store.port import Answers, Claim, RunRow, Store
@@ -26,6 +30,8 @@ from deep_research.value import Value, canonical_json, json_of
 
 Result = TypeVar("Result")
 SomeValue = TypeVar("SomeValue", bound=Value)
+# Acts whose answers are text for people.
+_PROSE = frozenset({"draft", "analyze"})
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class RunContext:
     streaming: StreamingManager
     folder: RunFolder
     answers: Answers
+    strikes: Strikes = field(default_factory=Strikes)
+    meter: PromptMeter = field(default_factory=PromptMeter)
 
     def ports(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "Ports":
         """Return the ports of a piece of work at a place in the run."""
@@ -106,17 +114,60 @@ class Ports:
         return None if self.run.parts.sandbox is None else JournalledSandbox(self.run.parts.sandbox, self._desk)
 
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
-        """Let the reasoner judge; where the budget (or, in a branch, any failure) forbids it, the stand-in does."""
+        """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
+
+        An unusable answer and a spent budget always have a stand-in; other failures only in a branch. A model that
+        refuses every call stops the run: its asker can mend that, and nothing is lost.
+        """
         parts = self.run.parts
-        if parts.model is None or parts.reasoner is None:
+        if not parts.models or parts.reasoner is None:
             return await ask(parts.stand_in)
+        model = self._model(act)
         try:
-            return await ask(parts.reasoner(JournalledModel(parts.model, self._desk)))
+            result = await ask(parts.reasoner(model))
         except CallFailed as failure:
-            if not (self.is_branch or isinstance(failure, BudgetExceeded)):
+            stands_in = self.is_branch or isinstance(failure, BudgetExceeded | UnusableAnswer)
+            if isinstance(failure, ModelRefused) or not stands_in:
                 raise
-            await self.lost(Gap.of(failure, kind="act", scope=self.scope, subject=act))
-        return await ask(parts.stand_in)
+            await self._stood_in(act, failure)
+            return await ask(parts.stand_in)
+        self.run.strikes.clear(act)
+        await self._told(act, model)
+        return result
+
+    def _model(self, act: str) -> JournalledModel:
+        parts, streaming = self.run.parts, self.run.streaming
+
+        def hear(delta: Delta) -> None:
+            streaming.hear(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
+
+        return JournalledModel(
+            parts.models,
+            self._desk,
+            clock=parts.clock,
+            meter=self.run.meter,
+            tries=parts.model_tries,
+            jitter=parts.jitter,
+            on_delta=hear,
+            is_struck=self.run.strikes.is_out(act),
+        )
+
+    async def _stood_in(self, act: str, failure: CallFailed) -> None:
+        await self.lost(Gap.of(failure, kind="act", scope=self.scope, subject=act))
+        if not isinstance(failure, BudgetExceeded) and self.run.strikes.add(act):
+            message = f"{act}: the model failed too often in a row; rules do it from here on"
+            await Emitter(self.run.streaming, f"strikes/{act}")("error", {"message": message, "step": act})
+
+    async def _told(self, act: str, model: JournalledModel) -> None:
+        """Keep what the model thought aloud and wrote, and say what did not fit its window."""
+        for reply in model.replies:
+            if reply.reasoning:
+                await self.emit("reasoning", {"type": "text", "text": reply.reasoning})
+        if act in _PROSE and model.replies:
+            await self.emit("message", {"type": "text", "text": model.replies[-1].text})
+        if model.left_out:
+            reason = f"{model.left_out} passages did not fit the model's window"
+            await self.lost(Gap(kind="window", scope=self.scope, subject=act, reason=reason))
 
     async def lost(self, gap: Gap) -> None:
         """Put on record that something is missing, for the events and for the report's limits."""

@@ -6,7 +6,7 @@ from deep_research.errors import BudgetExceeded, CallFailed
 from deep_research.request import BudgetKind
 from deep_research.value import Value
 
-GapKind = Literal["act", "search", "page", "section", "query", "round"]
+GapKind = Literal["act", "search", "page", "section", "query", "round", "window"]
 
 
 class Gap(Value):

@@ -44,17 +44,21 @@ class Trail:
 
 @dataclass(frozen=True)
 class Call:
-    """One outside call: what is asked, where in the run, and the most it can cost."""
+    """One outside call: what is asked, where in the run, and the most it can cost.
+
+    A run-wide call is the same call wherever it is made from.
+    """
 
     kind: str
     scope: str
     payload: Json
     estimate: Spend
     phase: Phase
+    is_run_wide: bool = False
 
     def key(self, attempt: int) -> str:
         """Return the key of one attempt."""
-        return digest(self.kind, self.scope, self.payload, attempt)
+        return digest(self.kind, "" if self.is_run_wide else self.scope, self.payload, attempt)
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,9 @@ class Journal:
         if row is not None and row.state == "done":
             return key, await self.unpack(row.answer)
         if row is not None and row.error is not None:
-            raise _failure(key, str(row.error["name"]), str(row.error["detail"]))
+            recorded = _failure(key, str(row.error["name"]), str(row.error["detail"]))
+            recorded.is_recorded = True
+            raise recorded
         if self._stop is not None:
             raise self._stop
         started = JournalRow(

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from deep_research.fetch.port import Fetched, Fetcher
-from deep_research.llm.port import ChatModel, ModelReply, ModelRequest
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.request import Spend
@@ -25,28 +24,6 @@ class Desk:
     scope: str
     phase: Phase
     trail: Trail
-
-
-class JournalledModel:
-    """A chat model whose answers are never paid for twice."""
-
-    def __init__(self, model: ChatModel, desk: Desk) -> None:
-        self._model = model
-        self._desk = desk
-
-    def estimate(self, request: ModelRequest) -> Spend:
-        """Return the most that the request can cost."""
-        return self._model.estimate(request)
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Answer the request from the journal or from the model."""
-
-        async def perform() -> Answer:
-            reply = await self._model.complete(request)
-            return Answer(reply.to_json(), reply.spend)
-
-        call = Call("llm", self._desk.scope, request.to_json(), self._model.estimate(request), self._desk.phase)
-        return ModelReply.from_json(await self._desk.journal.call(call, perform, self._desk.trail))
 
 
 class JournalledEngine:

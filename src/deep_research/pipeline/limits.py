@@ -22,6 +22,9 @@ def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tu
     failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
     if failed_acts:
         lines.append(words("failed.stand_in", count=len(failed_acts)))
+    unread = sum(int(gap.reason.split()[0]) for gap in known if gap.kind == "window")
+    if unread:
+        lines.append(words("failed.window", count=unread))
     names = {"search": "query", "page": "address", "section": "section"}
     for gap in known:
         if gap.budget is None and gap.kind == "page" and gap.subject in gap.reason:

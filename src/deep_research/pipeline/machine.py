@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from deep_research.errors import StageFailed
+from deep_research.errors import ClarificationFailed, StageFailed
 from deep_research.pipeline.analyze import analyze
 from deep_research.pipeline.analyzer import ResearchAnalyzer
 from deep_research.pipeline.audit import audit
@@ -15,7 +15,7 @@ from deep_research.pipeline.draft import draft
 from deep_research.pipeline.extract import extract
 from deep_research.pipeline.fetch import fetch
 from deep_research.pipeline.harvest import harvest
-from deep_research.pipeline.intake import assess, brief_from, save_clarification
+from deep_research.pipeline.intake import assess, brief_from, inquiry_from, save_clarification
 from deep_research.pipeline.outcome import findings_from, section_work
 from deep_research.pipeline.plan import plan
 from deep_research.pipeline.planner import ResearchPlanner
@@ -24,9 +24,9 @@ from deep_research.pipeline.reflect import compress, reflect
 from deep_research.pipeline.reporter import ReportGenerator
 from deep_research.pipeline.search_executor import SearchExecutor
 from deep_research.pipeline.state import Update, plain
-from deep_research.pipeline.verify import Checked, verify
+from deep_research.pipeline.verify import CheckedBody, verify
 from deep_research.pipeline.write import write
-from deep_research.reasoning.values import Brief, Exchange, Inquiry, Reading, SectionPlan
+from deep_research.reasoning.values import Analysis, Brief, Exchange, Reading, SectionPlan
 from deep_research.report.paragraph import Paragraph
 from deep_research.sources.document import Document
 from deep_research.sources.hit import Hit, SearchQuery
@@ -75,19 +75,19 @@ class StateMachine:
 
     async def _stage_intake(self, state: RunState) -> Update | bool:
         request, given = state.ports.request, state.input
-        inquiry = Inquiry(
-            question=request.question,
-            context=request.context,
+        inquiry = inquiry_from(
+            request,
             language=given["language"],
-            clarify="off" if request.assume else request.clarify,
-            focus=request.focus,
             exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
             known_terms=tuple(given.get("known_terms", ())),
             unknown_terms=tuple(given.get("unknown_terms", ())),
         )
         assessment = await assess(inquiry, ports=state.ports)
         await save_clarification(inquiry, assessment, ports=state.ports)
-        brief = brief_from(inquiry, assessment, length=request.length)
+        if assessment.next_action == "CANNOT_DO":
+            raise ClarificationFailed(assessment.reasoning)
+        today = f"{state.ports.run.row.created_at:%Y-%m-%d}"
+        brief = brief_from(inquiry, assessment, length=request.length, today=today)
         return {
             "assessment": assessment.to_json(),
             "brief": brief.to_json(),
@@ -149,17 +149,21 @@ class StateMachine:
         return {"draft": await state.ports.keep(await draft(findings, ports=state.ports))}
 
     async def _stage_verify(self, state: RunState) -> Update | bool:
-        drafted = await state.ports.load_all(Paragraph, state.input["draft"])
-        return {"checked": await state.ports.keep(await verify(drafted, ports=state.ports))}
+        ports = state.ports
+        findings = await findings_from(state.input, ports=ports)
+        drafted = await ports.load_all(Paragraph, state.input["draft"])
+        analysis = await ports.load(Analysis, state.input["analysis"]) if state.input.get("analysis") else Analysis()
+        return {"checked": await ports.keep(await verify(findings, drafted, analysis.paragraphs, ports=ports))}
 
     async def _stage_write(self, state: RunState) -> Update | bool:
         findings = await findings_from(state.input, ports=state.ports)
-        checked = await state.ports.load(Checked, state.input["checked"])
-        written = await write(findings, checked.paragraphs, state.input, reporter=self.reporter, ports=state.ports)
-        return {"final_report": written}
+        body = await state.ports.load(CheckedBody, state.input["checked"])
+        written, dropped = await write(findings, body, state.input, reporter=self.reporter, ports=state.ports)
+        whole = body.model_copy(update={"dropped": (*body.dropped, *dropped)})
+        return {"final_report": written, "checked": await state.ports.keep(whole)}
 
     async def _stage_audit(self, state: RunState) -> Update | bool:
-        checked = await state.ports.load(Checked, state.input["checked"])
+        checked = await state.ports.load(CheckedBody, state.input["checked"])
         return {"is_verified": await audit(checked, language=state.input["language"], ports=state.ports)}
 
     async def _stage_cache(self, state: RunState) -> Update | bool:

@@ -6,23 +6,26 @@ ports that know what was done before.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.errors import CallFailed, DeepResearchError
+from deep_research.errors import CallFailed, DeepResearchError, InputError, ModelRefused
+from deep_research.messages.language import report_language
+from deep_research.messages.words import words
+from deep_research.pipeline.approval import Proposal, answered_plan, propose
 from deep_research.pipeline.context import Ports, RunContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.intake import exchange_from
+from deep_research.pipeline.intake import exchange_from, names_it
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, section_work
-from deep_research.pipeline.plan import edited, grants, next_queries
+from deep_research.pipeline.plan import grants, next_queries
 from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import ENDING, Stage
 from deep_research.pipeline.state import Update, plain
-from deep_research.reasoning.values import Assessment, Plan, SectionPlan
+from deep_research.reasoning.values import Assessment, Brief, Plan, SectionPlan
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 
@@ -82,8 +85,15 @@ class Nodes:
         found = await fan_out(
             "term", queries, lambda query, at: self._machine.executor.execute(query, ports=at), ports=ports
         )
-        known = [query.query for query, hits in zip(queries, found, strict=True) if hits]
-        unknown = [query.query for query, hits in zip(queries, found, strict=True) if not hits]
+        names = [query.query for query in queries]
+        # A search that failed says nothing about a name; the asker cannot help it.
+        failed = {gap.subject for gap in ports.gaps}
+        known = [
+            name
+            for name, hits in zip(names, found, strict=True)
+            if name in failed or any(names_it(hit, name) for hit in hits)
+        ]
+        unknown = [name for name in names if name not in known]
         return plain(
             {
                 "known_terms": [*state.get("known_terms", []), *known],
@@ -112,16 +122,19 @@ class Nodes:
         answer = runtime.context.answers.get(ports.scope)
         if answer is None:
             interrupt(plain(pending))
-        exchange = exchange_from(question.question, str(answer), is_strict=ports.request.clarify == "strict")
+        exchange = exchange_from(question, str(answer), is_strict=ports.request.clarify == "strict")
         return plain({"exchanges": [*state.get("exchanges", []), exchange.to_json()]})
 
     async def confirm(self, state: State, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; deal the queries of the approved plan."""
-        plan: Plan | None = Plan.from_json(state["plan"])
-        assert plan is not None
         ports = runtime.context.ports("confirm", phase="research", after=state["after"])
-        if ports.request.confirm_plan:
-            plan = await self._approved(plan, ports)
+        proposal = propose(
+            Plan.from_json(state["plan"]),
+            Brief.from_json(state["brief"]),
+            is_confirmed=state["assessment"]["next_action"] == "CONFIRM_PLAN",
+            ports=ports,
+        )
+        plan = await self._approved(proposal, ports) if proposal.needs_approval else proposal.plan
         await ports.emit(
             "report-plan",
             {"title": plan.research_title, "goal": plan.goal, "sections": [part.to_json() for part in plan.sections]},
@@ -130,19 +143,24 @@ class Nodes:
         sections = [section.to_json() for section in plan.sections]
         return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **_left(ports)})
 
-    async def _approved(self, plan: Plan, ports: Ports) -> Plan:
-        number = 1
+    async def _approved(self, proposal: Proposal, ports: Ports) -> Plan:
+        """Pause until the plan is approved; an answer that cannot be used is explained, and asked for again."""
+        say = words(report_language(ports.request.question, ports.request.language))
+        number, problem, estimate = 1, "", proposal.forecast.usd
         while True:
             scope = f"confirm/{number}"
             answer = ports.run.answers.get(scope)
             if answer is None:
-                await ports.at(number).emit("plan-approval", {"status": "waiting"})
-                interrupt(plain({"kind": "plan-approval", "scope": scope, "round": number, "plan": plan.to_json()}))
-            wanted = edited(plan, answer)
-            if wanted is not None:
-                await ports.emit("plan-approval", {"status": "approved" if wanted == plan else "edited"})
-                return wanted
-            number += 1
+                await ports.at(number).emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
+                interrupt(plain(proposal.pending(scope, number, problem)))
+            try:
+                wanted = answered_plan(proposal.plan, answer, say)
+            except InputError as exc:
+                number, problem = number + 1, str(exc)
+                continue
+            status: Literal["approved", "edited"] = "approved" if wanted == proposal.plan else "edited"
+            await ports.emit("plan-approval", {"status": status, "estimate_usd": estimate})
+            return wanted
 
     async def supervise(self, state: State, runtime: Context) -> Update:
         """Join the sections: return unused grants and deal them once more to the thin ones (SPEC H5)."""
@@ -254,6 +272,8 @@ class Nodes:
         try:
             given |= await self._machine.run_stage(record)
             update = await self._machine.run_stage(replace(record, stage=Stage.EXTRACT, input=given))
+        except ModelRefused:
+            raise
         except CallFailed as failure:
             await ports.lost(Gap.of(failure, kind="page", scope=ports.scope, subject=hit.address))
             return []

@@ -3,6 +3,7 @@
 from typing import Any
 
 from deep_research.pipeline.context import Ports
+from deep_research.pipeline.gap import Gap
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
 
@@ -44,6 +45,9 @@ async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
         round=state.get("round", 0),
         queries_left=sum(state.get("grants", [])[1:]),
         asked=tuple(state.get("asked", ())),
+        failures=tuple(
+            Gap.from_json(gap).in_words for gap in state.get("gaps", ()) if gap["kind"] in ("search", "page")
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import random
 from uuid import uuid4
 
 from deep_research.corpus.port import Corpus
@@ -22,14 +23,18 @@ def new_run_id() -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """Every adapter of a run. `reasoner` is called with the journalled model each time a stage begins."""
+    """Every adapter of a run.
+
+    `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
+    chain each time an act begins.
+    """
 
     open_store: OpenStore
     checkpoints: Path
     logs: Path
     stand_in: Reasoner
     reasoner: Callable[[ChatModel], Reasoner] | None = None
-    model: ChatModel | None = None
+    models: tuple[ChatModel, ...] = ()
     engines: tuple[SearchEngine, ...] = ()
     fetcher: Fetcher | None = None
     corpus: Corpus | None = None
@@ -39,6 +44,8 @@ class Parts:
     lease_s: float = 30.0
     heartbeat_s: float = 1.0
     confirm_above_usd: float = 1.0
+    model_tries: int = 1
+    jitter: Callable[[], float] = random
     tracing: bool = False
 
     async def close(self) -> None:

@@ -4,19 +4,15 @@ from deep_research.errors import InputError
 from deep_research.pipeline.budget import deal
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.planner import ResearchPlanner
-from deep_research.reasoning.values import Brief, Plan, SectionWork
+from deep_research.reasoning.values import Brief, Plan, SectionPlan, SectionWork
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, json_of
-
-MAX_SECTIONS = 5
-# What an asker may answer to a plan that waits for approval; anything else is an edited plan in JSON.
-APPROVALS = frozenset({"", "approve", "approved", "yes", "y", "ok", "同意", "批准", "确认", "確認", "可以"})
 
 
 async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
     """Write the plan; more sections than a report can carry are left out and named."""
-    drawn = await planner.write_report_plan(brief, ports=ports)
+    drawn = by_own_focus(await planner.write_report_plan(brief, ports=ports), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await ports.lost(
             Gap(
@@ -26,20 +22,20 @@ async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
     return drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
 
 
-def edited(plan: Plan, answer: Json) -> Plan | None:
-    """Return the plan as the asker wants it: approved as it is, or given anew; None if the answer is neither."""
-    if isinstance(answer, str):
-        if answer.strip().strip(".!。！").lower() in APPROVALS:
-            return plan
-        try:
-            answer = json_of(answer)
-        except ValueError:
-            return None
-    try:
-        wanted = Plan.from_json(answer)
-    except ValueError:
-        return None
-    return wanted if wanted.sections else None
+def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
+    """Return the plan with the asker's own focuses as its sections, whatever the planner made of them."""
+    titles = tuple(section.title for section in drawn.sections)
+    if not brief.has_own_focus or titles == brief.focus:
+        return drawn
+    by_title = {section.title.casefold(): section for section in drawn.sections}
+    in_order = drawn.sections if len(titles) == len(brief.focus) else ()
+    sections = []
+    for number, focus in enumerate(brief.focus):
+        known = by_title.get(focus.casefold()) or (in_order[number] if in_order else None)
+        sections.append(
+            (known or SectionPlan(title=focus, description=brief.question)).model_copy(update={"title": focus})
+        )
+    return drawn.model_copy(update={"sections": tuple(sections)})
 
 
 def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:
@@ -61,7 +57,7 @@ async def next_queries(
     planner: ResearchPlanner,
     ports: Ports,
 ) -> list[SearchQuery]:
-    """Return the queries of a section's coming round: the plan's or the reflection's own if they fill the grant."""
+    """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones."""
     if grant == 0:
         return []
     if work.round > 1:
@@ -71,4 +67,6 @@ async def next_queries(
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant:
         return planned
-    return await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, ports=ports)
+    drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, ports=ports)
+    known = {query.query for query in planned}
+    return [*planned, *(query for query in drawn if query.query not in known)][:grant]

@@ -1,7 +1,7 @@
 """`DeepResearchProcessor` (document 000): the facade that owns a state machine and runs questions through it."""
 
 from deep_research.errors import StageFailed
-from deep_research.events import OnEvent
+from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
@@ -34,11 +34,16 @@ class DeepResearchProcessor:
         self.runtime = AgentRuntime(parts, machine=self.machine, wiring=wiring, code_version=code_version)
 
     async def process(
-        self, request: ResearchRequest, *, on_event: OnEvent | None = None, on_question: OnQuestion | None = None
+        self,
+        request: ResearchRequest,
+        *,
+        on_event: OnEvent | None = None,
+        on_live: OnLive | None = None,
+        on_question: OnQuestion | None = None,
     ) -> RunRow:
         """Start a run and stay with it until it is done or waits for an answer."""
         row = await self.runtime.create(request)
-        return await self.runtime.resume(row.id, on_event=on_event, on_question=on_question)
+        return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
 
     async def result(self, row: RunRow) -> Result:
         """Return the report of a run that is done."""

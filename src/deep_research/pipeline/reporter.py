@@ -1,6 +1,6 @@
 """`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,8 @@ from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.limits import limits_of
 from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.verify import CheckedBody
+from deep_research.pipeline.wording import is_quoted, models_that_wrote, wording_of
 from deep_research.readers import place_of
 from deep_research.reasoning.values import Conclusion, Findings
 from deep_research.report.citation import Citations, Source, number_sources
@@ -40,7 +42,7 @@ class ReportGenerator:
     async def write_final_report(
         self,
         findings: Findings,
-        body: Sequence[Paragraph],
+        body: CheckedBody,
         conclusion: Conclusion,
         state: dict[str, Any],
         *,
@@ -56,7 +58,10 @@ class ReportGenerator:
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, said, ports=ports)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
-        limits = (*report.limits, *_foreign(citations, said), *_noticed(citations, said))
+        models = await models_that_wrote(ports)
+        wording = wording_of(report.paragraphs, models, said)
+        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
+        limits = (*wording, *report.limits, *foreign, *_noticed(citations, said))
         report = report.model_copy(update={"limits": limits})
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
         return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places)
@@ -64,7 +69,7 @@ class ReportGenerator:
     def _report(
         self,
         findings: Findings,
-        body: Sequence[Paragraph],
+        body: CheckedBody,
         conclusion: Conclusion,
         state: dict[str, Any],
         said: Words,
@@ -74,7 +79,7 @@ class ReportGenerator:
         chapters = [
             Chapter(title=section.title, paragraphs=own)
             for section in findings.plan.sections
-            if (own := tuple(paragraph for paragraph in body if paragraph.section == section.title))
+            if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
         ]
         abstract = conclusion.abstract
         if not chapters:
@@ -85,8 +90,8 @@ class ReportGenerator:
             nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
             chapters = [Chapter(title=said("report.nearest"), paragraphs=nearest)]
         else:
-            closings = (("conclusion", conclusion.conclusion), ("outlook", conclusion.outlook))
-            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=told) for key, told in closings if told]
+            closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
+            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
         row = ports.run.row
         return Report(
             title=findings.plan.research_title,
@@ -94,7 +99,11 @@ class ReportGenerator:
             abstract=abstract,
             chapters=tuple(chapters),
             gaps=tuple(dict.fromkeys([*conclusion.unanswered, *unanswered(state.get("outcomes", []))])),
-            limits=limits_of(state.get("gaps", []), budget=ports.request.budget, words=said),
+            limits=limits_of(
+                [*state.get("gaps", []), *(gap.to_json() for gap in ports.gaps)],
+                budget=ports.request.budget,
+                words=said,
+            ),
             run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
 
@@ -157,11 +166,19 @@ async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple
     return sources, places
 
 
-def _foreign(citations: Citations, said: Words) -> list[str]:
+def _quoted(paragraphs: Sequence[Paragraph], document_of: Mapping[str, str]) -> set[str]:
+    """Return the documents whose own words stand in the report."""
+    sentences = (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+    return {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
+
+
+def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: bool) -> list[str]:
     """Say which sources are quoted in another language than the report's (SPEC P6)."""
     own = said.language[:2]
-    titles = [source.title for source in citations.cited if source.language and source.language[:2] != own]
-    return [said("limits.languages", titles=said("report.list_separator").join(titles))] if titles else []
+    quotes = [source for source in citations.cited if source.document in quoted]
+    titles = [source.title for source in quotes if source.language and source.language[:2] != own]
+    key = "limits.quoted_languages" if has_model else "limits.languages"
+    return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
 
 
 def _noticed(citations: Citations, said: Words) -> list[str]:

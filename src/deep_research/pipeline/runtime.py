@@ -12,6 +12,7 @@ from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     AnswerNeeded,
     CallFailed,
+    ConfigurationError,
     DeepResearchError,
     ErrorClassifier,
     RunCancelled,
@@ -20,7 +21,7 @@ from deep_research.errors import (
     StopRun,
     UsageError,
 )
-from deep_research.events import OnEvent, RunStatus
+from deep_research.events import OnEvent, OnLive, RunStatus
 from deep_research.messages.language import report_language
 from deep_research.pipeline.asking import answer_run, cancel_run, is_answered
 from deep_research.pipeline.budget import BudgetLedger
@@ -95,7 +96,13 @@ class AgentRuntime:
             await store.close()
 
     async def create(self, request: ResearchRequest) -> RunRow:
-        """Write down a new run; nothing is spent yet."""
+        """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known."""
+        unpriced = dict.fromkeys(name for model in self._parts.models for name in model.unpriced)
+        if request.budget.usd is not None and unpriced:
+            raise ConfigurationError(
+                f"A money budget cannot be kept, because the price of {', '.join(unpriced)} is not known: give it in a "
+                "file of prices (the setting prices), or limit tokens instead (--budget-tokens)."
+            )
         now, run = self._parts.clock.now(), self._parts.new_id()
         row = RunRow(
             id=run,
@@ -112,7 +119,13 @@ class AgentRuntime:
         return row
 
     async def resume(
-        self, run: str, *, on_event: OnEvent | None = None, on_question: OnQuestion | None = None, retry: bool = False
+        self,
+        run: str,
+        *,
+        on_event: OnEvent | None = None,
+        on_question: OnQuestion | None = None,
+        on_live: OnLive | None = None,
+        retry: bool = False,
     ) -> RunRow:
         """Go on with a run until it is done or waits; a question is put to `on_question`, if there is one.
 
@@ -120,7 +133,7 @@ class AgentRuntime:
         must let go of the run, and whatever made the run fail.
         """
         while True:
-            row = await self._session(run, on_event=on_event, retry=retry)
+            row = await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
             if row.status != "waiting" or row.pending is None or on_question is None:
                 return row
             await self.answer(row.id, await on_question(row.pending))
@@ -142,7 +155,7 @@ class AgentRuntime:
         for session in self._sessions:
             session.stop(RunInterrupted())
 
-    async def _session(self, run: str, *, on_event: OnEvent | None, retry: bool) -> RunRow:
+    async def _session(self, run: str, *, on_event: OnEvent | None, on_live: OnLive | None, retry: bool) -> RunRow:
         session = _Session()
         self._sessions.add(session)
         try:
@@ -155,7 +168,7 @@ class AgentRuntime:
                     if retry:
                         await store.raise_attempt(claim)
                     row = await store.get_run(row.id)
-                    context, stopwatch = await self._context(store, row, claim, on_event)
+                    context, stopwatch = await self._context(store, row, claim, on_event, on_live)
                 except DeepResearchError as exc:
                     streaming = StreamingManager(store=store, claim=claim, clock=self._parts.clock)
                     await _leave(streaming, exc)
@@ -179,7 +192,7 @@ class AgentRuntime:
             self._sessions.discard(session)
 
     async def _context(
-        self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None
+        self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None, on_live: OnLive | None
     ) -> tuple[RunContext, Stopwatch]:
         clock = self._parts.clock
         stopwatch = Stopwatch(clock, before_s=row.active_s)
@@ -192,7 +205,13 @@ class AgentRuntime:
             store=store,
             journal=Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version=self._code_version),
             streaming=StreamingManager(
-                store=store, claim=claim, clock=clock, attempt=row.attempt, on_event=on_event, take_s=stopwatch.take_s
+                store=store,
+                claim=claim,
+                clock=clock,
+                attempt=row.attempt,
+                on_event=on_event,
+                on_live=on_live,
+                take_s=stopwatch.take_s,
             ),
             folder=RunFolder(Path(row.folder), store=store, claim=claim),
             answers=await store.get_answers(row.id),

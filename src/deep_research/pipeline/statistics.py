@@ -1,16 +1,24 @@
-"""The statistics of a run (SPEC R9): seconds a stage, calls, costs, and the longest chain of calls it needed."""
+"""The statistics of a run (SPEC R9): seconds a stage, calls, costs, tokens, and the longest chain of calls needed."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from deep_research.events import RunEvent
+from deep_research.llm.port import ModelReply
 from deep_research.pipeline.journal import longest_chain_s
+from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow
-from deep_research.value import JsonObject
+from deep_research.value import Json, JsonObject
 
 
-def statistics_of(rows: list[JournalRow], events: list[RunEvent], *, spent: Spend) -> JsonObject:
-    """Return a run's figures. Durations are of the calls that were really made, also by earlier processes."""
+def statistics_of(
+    rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[Json] = ()
+) -> JsonObject:
+    """Return a run's figures. Durations are of the calls that were really made, also by earlier processes.
+
+    `answers` are what the journal keeps of the calls to models.
+    """
     finished = [row for row in rows if row.ended_at is not None]
     made = [row for row in finished if row.state in ("done", "failed")]
     begin = min((row.started_at for row in made), default=None)
@@ -25,6 +33,29 @@ def statistics_of(rows: list[JournalRow], events: list[RunEvent], *, spent: Spen
         "searches": sum(row.spend.queries for row in rows),
         "engine_requests": sum(row.kind == "search" for row in made),
         "pages": sum(row.spend.pages for row in rows),
+        "model": model_use(answers),
+    }
+
+
+def model_use(answers: Sequence[Json]) -> JsonObject:
+    """Return what the models were asked and answered, in tokens.
+
+    `prefix_share` is the share of prompt tokens with which the prompt sent before begins too, `cacheable_share` the
+    share with which any earlier prompt of the run begins: the most that a provider's cache can serve.
+    """
+    kept = [answer for answer in answers if isinstance(answer, dict)]
+    replies = [ModelReply.from_json(answer["reply"]) for answer in kept]
+    prompts = [PromptSize.from_json(answer["prompt"]) for answer in kept]
+    asked = sum(prompt.tokens for prompt in prompts)
+    return {
+        "calls": len(replies),
+        "calls_by_act": dict(sorted(Counter(prompt.act for prompt in prompts).items())),
+        "calls_by_model": dict(sorted(Counter(reply.model for reply in replies).items())),
+        "prompt_tokens": sum(reply.tokens_in for reply in replies),
+        "completion_tokens": sum(reply.tokens_out for reply in replies),
+        "cached_tokens": sum(reply.tokens_cached for reply in replies),
+        "prefix_share": round(sum(prompt.repeated for prompt in prompts) / asked, 4) if asked else 0.0,
+        "cacheable_share": round(sum(prompt.seen for prompt in prompts) / asked, 4) if asked else 0.0,
     }
 
 

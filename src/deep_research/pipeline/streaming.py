@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
-from deep_research.events import EventData, EventKind, OnEvent, RunEvent, RunStatus
+from deep_research.events import EventData, EventKind, LiveText, OnEvent, OnLive, RunEvent, RunStatus
 from deep_research.pipeline.clock import Clock
 from deep_research.store.port import Claim, NewEvent, Store
 from deep_research.value import JsonObject
@@ -30,6 +30,7 @@ class StreamingManager:
         clock: Clock,
         attempt: int = 0,
         on_event: OnEvent | None = None,
+        on_live: OnLive | None = None,
         take_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._store = store
@@ -37,6 +38,7 @@ class StreamingManager:
         self._clock = clock
         self._attempt = attempt
         self._on_event = on_event
+        self._on_live = on_live
         self._take_s = take_s
         self._told: dict[str, JsonObject] | None = None
         self._order = asyncio.Lock()
@@ -65,6 +67,16 @@ class StreamingManager:
             for event in await self._store.append_events(self._claim, [new]):
                 told[key.partition("~")[0]] = content
                 await self._hand_on(event)
+
+    def hear(self, live: LiveText) -> None:
+        """Hand on a piece of an answer while it comes."""
+        if self._on_live is None:
+            return
+        try:
+            self._on_live(live)
+        except Exception:  # A caller's callback must not cost the run what it has paid for.
+            _log.exception("on_live failed at %s; the run goes on", live.scope)
+            self._on_live = None
 
     async def finish(
         self,

@@ -1,45 +1,77 @@
-"""Write: abstract and conclusion from the reasoner, then the report file and its proofs."""
+"""Write: abstract, conclusion and outlook from the reasoner, checked like the body, then the report and its proofs."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from deep_research.messages.words import words
+from deep_research.pipeline.checking import check, ids_of
 from deep_research.pipeline.context import Ports
+from deep_research.pipeline.draft import as_claims
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.reporter import ReportGenerator, result_of
-from deep_research.pipeline.verify import verify
+from deep_research.pipeline.verify import CheckedBody
 from deep_research.reasoning.disagreement import find_disagreements
-from deep_research.reasoning.values import Draft, Findings
-from deep_research.report.paragraph import Paragraph
+from deep_research.reasoning.values import Conclusion, Draft, Findings
+from deep_research.report.paragraph import Paragraph, Refusal
 from deep_research.value import canonical_json
 
 
 async def write(
-    findings: Findings, body: Sequence[Paragraph], state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
-) -> str:
-    """Write the report; return the content id of what the run's row will keep of it."""
+    findings: Findings, body: CheckedBody, state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
+) -> tuple[str, tuple[Refusal, ...]]:
+    """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
     draft = Draft(
         brief=findings.brief,
         plan=findings.plan,
-        paragraphs=tuple(body),
+        paragraphs=body.paragraphs,
         evidence=tuple(piece for work in findings.sections for piece in work.evidence),
         titles=await _titles(findings, ports=ports),
         gaps=tuple(unanswered(state.get("outcomes", []))),
     )
     conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
-    abstract = await verify(conclusion.abstract, ports=ports.at("abstract"))
-    closing = await verify(conclusion.conclusion, ports=ports.at("conclusion"))
     disputed = find_disagreements(draft.evidence, section=words(findings.brief.language)("report.disagreements"))
-    disagreements = await verify(disputed, ports=ports.at("disagreements"))
-    checked = conclusion.model_copy(update={"abstract": abstract.paragraphs, "conclusion": closing.paragraphs})
+    known = ids_of(draft.evidence)
+    checked = await check([*_claims(conclusion), *disputed], known=known, ports=ports)
+    abstract, dropped = checked.of("abstract"), checked.dropped
+    if not abstract:
+        # None was written, or none could stand: the body's own sentences make one.
+        extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
+        again = await check(extracted.abstract, known=known, ports=ports.at("extracted"))
+        abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
+    kept = {"abstract": abstract, "conclusion": checked.of("conclusion"), "outlook": checked.of("outlook")}
     written = await reporter.write_final_report(
-        findings, body, checked, state, disagreements=disagreements.paragraphs, ports=ports
+        findings,
+        body,
+        conclusion.model_copy(update=kept),
+        state,
+        disagreements=checked.of(*{table.section for table in disputed}),
+        ports=ports,
     )
     await reporter.write_files(written, ports=ports)
     report = await ports.store.put_blob(ports.run.claim, written.text.encode())
     path = str(ports.run.folder.path / "report.md")
     await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
-    return await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
+    result = await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
+    return result, dropped
+
+
+def _claims(conclusion: Conclusion) -> list[Paragraph]:
+    """Return abstract, conclusion and outlook to be checked; only an outlook may hold notes, which need no source."""
+    ahead = [paragraph for paragraph in conclusion.outlook if paragraph.kind == "note"]
+    return [
+        *as_claims(conclusion.abstract, "abstract"),
+        *as_claims(conclusion.conclusion, "conclusion"),
+        *as_claims([paragraph for paragraph in conclusion.outlook if paragraph.kind != "note"], "outlook"),
+        *(paragraph.model_copy(update={"section": "outlook"}) for paragraph in ahead),
+    ]
+
+
+def _sound(draft: Draft) -> Draft:
+    """Return the draft with its supported sentences alone."""
+    kept = []
+    for paragraph in draft.paragraphs:
+        sound = [each for each in paragraph.sentences if each.verdict and each.verdict.kind == "supported"]
+        kept += [paragraph.model_copy(update={"sentences": tuple(sound)})] if sound else []
+    return draft.model_copy(update={"paragraphs": tuple(kept)})
 
 
 async def _titles(findings: Findings, *, ports: Ports) -> tuple[str, ...]:

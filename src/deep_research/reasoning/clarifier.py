@@ -1,6 +1,7 @@
 """The intake gate without a model: is a question good enough to research, and what to ask if not (SPEC section 1)."""
 
 import unicodedata
+from collections.abc import Collection
 from typing import NamedTuple
 
 from deep_research.errors import InputError
@@ -10,6 +11,7 @@ from deep_research.reasoning.topic_focus import filled_up, focus_names
 from deep_research.reasoning.topic_folding import Folded, fold_answers, is_no_preference
 from deep_research.reasoning.topic_questions import Doubt, ask, reason_for
 from deep_research.reasoning.topic_reference import candidates, find_pointer
+from deep_research.reasoning.topic_rules import NO_RULES, find_vague_word, spelled_out
 from deep_research.reasoning.topic_signals import (
     READ_CHARS,
     TopicReading,
@@ -21,13 +23,13 @@ from deep_research.reasoning.topic_signals import (
 )
 from deep_research.reasoning.topic_words import AMBIGUOUS_ABBREVIATIONS
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, TaskBrief
-from deep_research.request import ClarifyMode
+from deep_research.request import ClarifyMode, IntakeRules
 
 MAX_QUESTION_CHARS = 20_000
-# SPEC I3.
+# SPEC I3: where there are two focuses, a third is inferred.
 START_CONFIDENCE = 0.7
 START_FOCUSES = 3
-TELLING_FOCUSES = 2
+LEAST_FOCUSES = 2
 # Without a goal or a name, more words than this make a subject specific: 癌症治疗 (1.3) is broad, 钙钛矿太阳能电池
 # (2.7) is not.
 _BROAD_WORDS = 2.0
@@ -100,8 +102,16 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     topic = _shown(judged.reading.subject or judged.text)
     goal = judged.text if has_goal else say("clarify.goal_overview", topic=topic)
     confidence = _confidence(judged)
-    action = decide(confidence=confidence, goal=goal, focuses=len(focuses), doubt=doubt)
-    action = _allowed(action, inquiry, judged.text)
+    action = decide(
+        confidence=confidence,
+        goal=goal,
+        focuses=len(focuses),
+        unknown_terms=_unknown_terms(doubt),
+        looked_up=inquiry.unknown_terms,
+        is_complex=is_complex(judged.text),
+        is_possible=doubt is None or doubt.kind != "nothing",
+    )
+    action = _allowed(action, inquiry)
     asks = action == "NEED_CLARIFICATION"
     return Assessment(
         next_action=action,
@@ -111,21 +121,31 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
         goal_clear=has_goal,
         unknown_terms=_unknown_terms(doubt),
         task=TaskBrief() if action == "CANNOT_DO" else TaskBrief(goal=goal, research_focus=focuses),
-        clarification=ask(doubt, say) if asks and doubt else None,
+        clarification=ask(doubt, say, inquiry.rules) if asks and doubt else None,
         reasoning=reason_for(doubt, say, has_goal=has_goal, is_left_open=doubt is not None and not asks),
         refined_query=judged.text,
         assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, say)),
     )
 
 
-def decide(*, confidence: float, goal: str, focuses: int, doubt: Doubt | None) -> NextAction:
-    """Return the next action by SPEC I3's thresholds; two focuses suffice, because `assess` infers a third."""
-    if doubt and doubt.kind == "nothing":
+def decide(
+    *,
+    confidence: float,
+    goal: str,
+    focuses: int,
+    unknown_terms: Collection[str] = (),
+    looked_up: Collection[str] = (),
+    is_complex: bool = False,
+    is_possible: bool = True,
+) -> NextAction:
+    """Return the next action by SPEC I3's thresholds; `looked_up` are the unknown terms that no search found."""
+    if not is_possible:
         return "CANNOT_DO"
-    if doubt and doubt.kind == "verify":
+    if any(term not in looked_up for term in unknown_terms):
         return "VERIFY_TOPIC"
-    is_enough = confidence >= START_CONFIDENCE and bool(goal) and focuses >= START_FOCUSES and doubt is None
-    return "START_RESEARCH" if is_enough else "NEED_CLARIFICATION"
+    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < LEAST_FOCUSES:
+        return "NEED_CLARIFICATION"
+    return "CONFIRM_PLAN" if is_complex else "START_RESEARCH"
 
 
 def clean_question(text: str) -> str:
@@ -149,17 +169,18 @@ def usable_question(text: str) -> str:
 
 
 def _judge(inquiry: Inquiry, say: Words) -> _Judged:
-    question = clean_question(inquiry.question)
-    folded = fold_answers(question, inquiry.exchanges, say)
-    text, assumptions = without_politeness(folded.text), folded.assumptions
+    question, rules = clean_question(inquiry.question), inquiry.rules
+    folded = fold_answers(question, inquiry.exchanges, say, rules)
+    told = spelled_out(without_politeness(folded.text), rules, say)
+    text, assumptions = told.text, folded.assumptions + told.assumptions
     if is_no_question(question) and not folded.is_answered:
         return _Judged(text, read_topic(text), Doubt("nothing"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
-        doubts = _strict_doubts(question)[len(inquiry.exchanges) :]
+        doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         reading = read_topic(text)
         return _Judged(text, reading, doubts[0] if doubts else None, assumptions, reading.has_goal)
     choices: tuple[str, ...] = ()
-    pointer = None if folded.is_reference_settled else find_pointer(text)
+    pointer = None if folded.is_reference_settled else find_pointer(text, rules)
     if pointer:
         choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
         if len(choices) == 1:
@@ -167,37 +188,40 @@ def _judge(inquiry: Inquiry, say: Words) -> _Judged:
             assumptions += (say("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
             pointer = None
     whole = read_topic(" ".join((text, *inquiry.focus)))
-    doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else _doubt(whole, inquiry, folded)
+    doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else None
+    doubt = doubt or _doubt(whole, inquiry, folded, is_known=told.is_known)
     return _Judged(text, read_topic(text), doubt, assumptions, whole.has_goal or bool(inquiry.focus))
 
 
-def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded) -> Doubt | None:
-    """Return what is missing, the most important first."""
-    if not reading.has_subject:
+def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known: bool) -> Doubt | None:
+    """Return what is missing, the most important first; `is_known` says that the rules know a term of the question."""
+    if not reading.has_subject and not is_known:
         return Doubt("topic")
-    known = {term.casefold() for term in (*inquiry.known_terms, *folded.settled_terms)}
+    known = {term.casefold() for term in (*inquiry.known_terms, *folded.settled_terms, *inquiry.rules.terms)}
     strange = [term for term in reading.rare_terms if term.casefold() not in known]
     if strange and reading.words <= _UNKNOWN_TERM_WORDS:
         unseen = [term for term in strange if term not in inquiry.unknown_terms]
         return Doubt("verify", unseen[0], choices=tuple(unseen)) if unseen else Doubt("term", strange[0])
     if reading.is_own_task and not folded.is_answered:
         return Doubt("limits")
-    if reading.abbreviation and not folded.is_answered and not (reading.stated and reading.words > 1):
+    is_open = reading.abbreviation and not (is_known or folded.is_answered)
+    if is_open and not (reading.stated and reading.words > 1):
         return _abbreviation_doubt(reading.abbreviation)
-    is_specific = reading.is_named or reading.is_narrowed or folded.is_named
+    is_specific = reading.is_named or reading.is_narrowed or folded.is_named or is_known
     is_long = reading.words > (_BROAD_ANSWER_WORDS if folded.is_answered else _BROAD_WORDS)
-    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= TELLING_FOCUSES:
+    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= LEAST_FOCUSES:
         return None
     return Doubt("aspect", _shown(reading.subject))
 
 
-def _strict_doubts(topic: str) -> list[Doubt]:
+def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
     if not topic:
         return [Doubt("topic")]
-    signals = strict_signals(topic)
+    signals = strict_signals(topic, known=frozenset(term.lower() for term in rules.terms))
     doubts = [Doubt("aspect", _shown(topic))] if signals.is_short else []
-    if signals.vague_word:
-        doubts.append(Doubt("vague", signals.vague_word))
+    own = find_vague_word(rules, topic)
+    if vague := signals.vague_word or (topic[slice(*own)] if own else ""):
+        doubts.append(Doubt("vague", vague))
     if signals.abbreviation:
         doubts.append(_abbreviation_doubt(signals.abbreviation))
     return doubts
@@ -222,14 +246,12 @@ def _unknown_terms(doubt: Doubt | None) -> tuple[str, ...]:
     return doubt.choices or (doubt.word,)
 
 
-def _allowed(action: NextAction, inquiry: Inquiry, question: str) -> NextAction:
-    """Bring an action in line with the mode, a refusal to answer, and SPEC I6."""
+def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
+    """Bring an action in line with the mode, and with a refusal to answer."""
     if inquiry.clarify == "off" and action != "CANNOT_DO":
-        return "START_RESEARCH"
+        return "CONFIRM_PLAN" if action == "CONFIRM_PLAN" else "START_RESEARCH"
     if action == "NEED_CLARIFICATION" and inquiry.clarify == "auto" and inquiry.exchanges:
         return "START_RESEARCH" if is_no_preference(inquiry.exchanges[-1].answer) else action
-    if action == "START_RESEARCH" and is_complex(question):
-        return "CONFIRM_PLAN"
     return action
 
 
@@ -243,6 +265,10 @@ def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], say: Words)
         lines.append(say("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
     elif doubt and doubt.kind == "term":
         lines.append(say("clarify.assume_term", term=doubt.word))
+    elif doubt and doubt.kind == "limits":
+        lines.append(say("clarify.assume_limits"))
+    elif doubt and doubt.kind == "meaning":
+        lines.append(say("clarify.assume_as_written", term=doubt.word))
     elif not judged.has_goal:
         lines.append(say("clarify.assume_goal", topic=topic))
     if inferred:

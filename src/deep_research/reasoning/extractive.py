@@ -1,8 +1,10 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
+from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
 from deep_research.reasoning.aspects import lens_of, search_words
 from deep_research.reasoning.clarifier import assess
@@ -57,6 +59,8 @@ _REMEMBERED = 256
 # Of a text longer than this, in characters, the best passages stand for all.
 _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
+# Passages and rows of a document that a model chooses from.
+_OFFERED = (30, 12)
 _LEAST_REACH = 0.3
 
 
@@ -115,6 +119,13 @@ class ExtractiveReasoner:
             if section_of(candidate.unit, outline, title=title, document=gist.terms) == reading.section.title
         )
 
+    async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
+        """Return what of a document is worth a reader's look, in its order, whatever it is about."""
+        units = units_of(document.text, await self._stretches(document, question))
+        chosen = choose_units(units, await self._interest(question), room=_OFFERED, is_near=False)
+        found = [_finding(candidate, 0.0, 0) for candidate in chosen]
+        return tuple(sorted(found, key=lambda finding: finding.start))
+
     async def _read(self, document: Document, question: str) -> "_Gist":
         key = (document.id, question)
         if key not in self._gists:
@@ -157,8 +168,7 @@ class ExtractiveReasoner:
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
-        ranked = sorted(work.evidence, key=lambda piece: (-piece.score, piece.id))
-        kept = choose(ranked, room=work.brief.room)
+        kept = choose(_best_first(work.evidence), room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
@@ -197,8 +207,8 @@ class ExtractiveReasoner:
         return broken.spec
 
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
-        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables."""
-        return paragraphs_of(work.section.title, work.evidence)
+        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
+        return () if work.offered else paragraphs_of(work.section.title, _best_first(work.evidence))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         """Leave a paraphrase unchecked."""
@@ -225,6 +235,10 @@ class ExtractiveReasoner:
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
             unanswered=(said("nothing.words", words=said("report.list_separator").join(unmet)),) if unmet else (),
         )
+
+
+def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
 class _Gist(NamedTuple):

@@ -103,18 +103,27 @@ def _disclaims(text: str) -> bool:
     return _DISCLAIMS.search(to_simplified(text)) is not None
 
 
-def choose_units(units: Sequence[Unit], interest: Interest) -> list[Candidate]:
-    """Return the best units of a document, none of which shares a sentence with another, best first."""
-    near = (unit for unit in units if interest.is_near(unit))
+def choose_units(
+    units: Sequence[Unit],
+    interest: Interest,
+    *,
+    room: tuple[int, int] = (_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT),
+    is_near: bool = True,
+) -> list[Candidate]:
+    """Return the best units of a document, none of which shares a sentence with another, best first.
+
+    `room` is for units and for rows; `is_near` leaves out what is not about the topic.
+    """
+    near = (unit for unit in units if not is_near or interest.is_near(unit))
     ranked = sorted((Candidate(unit, _score(unit, interest)) for unit in near), key=_rank)
     taken: set[int] = set()
-    room = {False: _UNITS_A_DOCUMENT, True: _ROWS_A_DOCUMENT}
+    left = dict(zip((False, True), room, strict=True))
     chosen = []
     for candidate in ranked:
         unit, is_row = candidate.unit, candidate.unit.header is not None
         starts = {sentence.start for sentence in unit.sentences}
-        if room[is_row] and not starts & taken:
-            room[is_row] -= 1
+        if left[is_row] and not starts & taken:
+            left[is_row] -= 1
             taken |= starts
             chosen.append(candidate)
     return chosen
@@ -209,7 +218,8 @@ def sentence_count(piece: Evidence) -> int:
 def share_room(sections: Sequence[Sequence[Evidence]], *, room: int, least: int) -> list[list[Evidence]]:
     """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
-    first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(sections) if rank < len(pieces)]
+    best = [sorted(pieces, key=lambda piece: (-piece.score, piece.id)) for pieces in sections]
+    first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(best) if rank < len(pieces)]
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
     told: Counter[str] = Counter()

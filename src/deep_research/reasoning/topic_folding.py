@@ -3,11 +3,13 @@
 from typing import NamedTuple
 
 from deep_research.messages.words import Words
-from deep_research.reasoning.topic_questions import document_options, reference_options, term_options
+from deep_research.reasoning.topic_questions import Doubt, ask, document_options, reference_options, term_options
 from deep_research.reasoning.topic_reference import Pointer, find_pointer
+from deep_research.reasoning.topic_rules import NO_RULES
 from deep_research.reasoning.topic_signals import READ_CHARS, rare_terms, read_topic, subject_of
 from deep_research.reasoning.topic_words import NO_PREFERENCE, NO_PREFERENCE_END, START_NOW, WORD
 from deep_research.reasoning.values import Exchange
+from deep_research.request import IntakeRules
 from deep_research.text.folding import to_simplified
 
 _ARTICLES = frozenset("a an the at in on for".split())
@@ -31,23 +33,23 @@ def is_no_preference(answer: str) -> bool:
     return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
 
 
-def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words) -> Folded:
+def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words, rules: IntakeRules = NO_RULES) -> Folded:
     """Fold the answers into the question, one after the other."""
     folded = Folded(question)
     for exchange in exchanges:
         answer = exchange.answer.strip()
         if not is_no_preference(answer):
-            folded = _fold(folded, exchange.question, answer, say)._replace(is_answered=True)
+            folded = _fold(folded, exchange.question, answer, say, rules)._replace(is_answered=True)
     return folded
 
 
-def _fold(folded: Folded, asked: str, answer: str, say: Words) -> Folded:
+def _fold(folded: Folded, asked: str, answer: str, say: Words, rules: IntakeRules) -> Folded:
     for term in rare_terms(folded.text):
-        if asked == say("clarify.ask_term", term=term):
+        if asked == ask(Doubt("term", term), say, rules).question:
             return _fold_term(folded, term, answer, say)
-    pointer = find_pointer(folded.text)
+    pointer = find_pointer(folded.text, rules)
     if pointer and not folded.is_reference_settled:
-        return _fold_reference(folded, pointer, answer, say)
+        return _fold_reference(folded, pointer, answer, say, rules)
     if answer in document_options(say):
         return folded._replace(text=answer)
     if not read_topic(folded.text).has_subject:
@@ -66,13 +68,13 @@ def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
     return folded._replace(text=text, settled_terms=settled)
 
 
-def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words) -> Folded:
+def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words, rules: IntakeRules) -> Folded:
     if answer in document_options(say):
         return folded._replace(text=answer, is_reference_settled=True)
     in_documents, general = reference_options(pointer.noun, say)
     meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
     text = pointer.replaced_in(folded.text, meaning)
-    is_settled = find_pointer(meaning) is None
+    is_settled = find_pointer(meaning, rules) is None
     return folded._replace(text=text, is_reference_settled=is_settled, is_named=is_settled and answer != general)
 
 

@@ -4,7 +4,9 @@ from typing import Literal, NamedTuple
 
 from deep_research.messages.words import Words
 from deep_research.reasoning.topic_focus import ASPECT_OPTIONS, focus_names
+from deep_research.reasoning.topic_rules import NO_RULES, worded
 from deep_research.reasoning.values import ClarificationQuestion
+from deep_research.request import IntakeRules
 
 DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
 _MEANING_SEPARATOR = " / "
@@ -19,8 +21,19 @@ class Doubt(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def ask(doubt: Doubt, say: Words) -> ClarificationQuestion:
-    """Return the question for a doubt."""
+def ask(doubt: Doubt, say: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
+    """Return the question for a doubt, in the user's own words where the rules give them."""
+    ours = _ask(doubt, say)
+    question = worded(rules.questions, doubt.kind, say.language)
+    options = None if doubt.choices else worded(rules.options, doubt.kind, say.language)
+    own = {
+        "question": question and question.replace("{topic}", doubt.word),
+        "options": options and tuple(option.replace("{topic}", doubt.word) for option in options),
+    }
+    return ours.model_copy(update={key: wording for key, wording in own.items() if wording})
+
+
+def _ask(doubt: Doubt, say: Words) -> ClarificationQuestion:
     match doubt.kind:
         case "reference":
             return _ask_reference(doubt, say)

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from deep_research.reasoning.topic_focus import without_cues
+from deep_research.reasoning.topic_rules import NO_RULES, find_vague_word
 from deep_research.reasoning.topic_signals import content_words, named_things, subject_of
 from deep_research.reasoning.topic_words import (
     EXPLETIVE,
@@ -17,6 +18,7 @@ from deep_research.reasoning.topic_words import (
     POINTER_ZH,
     WORD,
 )
+from deep_research.request import IntakeRules
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import to_simplified
 from deep_research.text.stop_words import ENGLISH
@@ -53,8 +55,10 @@ class Pointer(NamedTuple):
         return f"{before}{meaning}{after}".strip()
 
 
-def find_pointer(text: str) -> Pointer | None:
-    """Return the pointer that stands in for the topic, if there is one."""
+def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
+    """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do."""
+    if own := find_vague_word(rules, text):
+        return Pointer(*own, phrase=text[slice(*own)], noun="")
     simple = to_simplified(text)
     if content_words(simple) > _LONGEST_POINTING_WORDS:
         return None

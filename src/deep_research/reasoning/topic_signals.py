@@ -200,13 +200,13 @@ class StrictSignals(NamedTuple):
     abbreviation: str
 
 
-def strict_signals(topic: str) -> StrictSignals:
-    """Return document 001's signals; the words are the first of each list that the topic holds."""
+def strict_signals(topic: str, *, known: frozenset[str] = frozenset()) -> StrictSignals:
+    """Return document 001's signals; the words are the first of each list that the topic holds and nobody knows."""
     found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
     return StrictSignals(
         is_short=len(topic) < MIN_TOPIC_CHARS,
         vague_word=next((word for word in found if word in VAGUE_WORDS), ""),
-        abbreviation=next((word for word in found if word in ABBREVIATIONS), ""),
+        abbreviation=next((word for word in found if word in ABBREVIATIONS and word not in known), ""),
     )
 
 

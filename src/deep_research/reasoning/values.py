@@ -6,7 +6,7 @@ from pydantic import Field
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
-from deep_research.request import ClarifyMode, Language, ReportLength
+from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Value
@@ -32,6 +32,7 @@ class Inquiry(Value):
     exchanges: tuple[Exchange, ...] = ()
     known_terms: tuple[str, ...] = ()
     unknown_terms: tuple[str, ...] = ()
+    rules: IntakeRules = IntakeRules()
 
 
 class ClarificationQuestion(Value):
@@ -81,6 +82,7 @@ class Brief(Value):
     question: str
     original: str
     language: Language
+    today: str = ""
     goal: str = ""
     focus: tuple[str, ...] = ()
     has_own_focus: bool = False
@@ -144,7 +146,11 @@ class Finding(Value):
 
 
 class SectionWork(Value):
-    """What is known about a section after a round."""
+    """What is known about a section after a round.
+
+    When a section is drafted once more, `told` is what stands already, and `offered` names the evidence whose figures
+    it left out.
+    """
 
     brief: Brief
     section: SectionPlan
@@ -154,6 +160,9 @@ class SectionWork(Value):
     round: int = 1
     queries_left: int = 0
     asked: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    told: tuple[Paragraph, ...] = ()
+    offered: tuple[str, ...] = ()
 
 
 class Digest(Value):

@@ -71,9 +71,11 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
 def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     if paragraph.kind == "table":
         return _table(paragraph.sentences, number_of, words)
+    if paragraph.kind == "caption":
+        return f"**{' '.join(_one_line(sentence.text) for sentence in paragraph.sentences)}**"
     text = ""
     for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
-        text += _joint(before, words) + _sentence(sentence, number_of)
+        text += _joint(before, words) + _sentence(sentence, number_of, words)
     begin = _BLOCK_START.match(text)
     return text if begin is None else f"{text[: begin.end()]}\\{text[begin.end() :]}"
 
@@ -87,10 +89,13 @@ def _joint(before: Sentence | None, words: Words) -> str:
     return "" if _ends_wide(before.text) else " "
 
 
-def _sentence(sentence: Sentence, number_of: Cite) -> str:
+def _sentence(sentence: Sentence, number_of: Cite, words: Words) -> str:
     markers = _markers(sentence, number_of)
     gap = "" if not markers or _ends_wide(sentence.text) else " "
-    return f"{_one_line(sentence.text)}{gap}{markers}"
+    # Before the markers: a paragraph ends in one.
+    is_partly = sentence.verdict is not None and sentence.verdict.kind == "partly"
+    doubt = f"{gap}{words('report.partly')}" if is_partly else ""
+    return f"{_one_line(sentence.text)}{doubt}{gap}{markers}"
 
 
 def _markers(sentence: Sentence, number_of: Cite) -> str:
@@ -103,6 +108,8 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     if all(row.lead for row in rows):
         head = [words("report.figure"), words("report.statement")]
         lines = [[row.lead, row.text] for row in rows]
+    elif not any(row.cells for row in rows):
+        head, lines = [words("report.statement")], [[row.text] for row in rows]
     elif len(rows) >= TABLE_ROWS and all([label for label, _ in row.cells] == labels for row in rows):
         head, lines = labels, [[value for _, value in row.cells] for row in rows]
     else:

@@ -24,7 +24,8 @@ class Sentence(Value):
     """One sentence with the ids of the evidence it rests on.
 
     A table row has `cells`: label and value of each; its text is made of them. `lead` is the part of a sentence that a
-    table sets before it, such as the figure that others dispute.
+    table sets before it, such as the figure that others dispute. `revised_from` is what was written before it was
+    weakened to what its passages carry.
     """
 
     text: str
@@ -32,6 +33,18 @@ class Sentence(Value):
     verdict: Verdict | None = None
     cells: tuple[tuple[str, str], ...] = ()
     lead: str = ""
+    revised_from: str = ""
+
+
+class Refusal(Value):
+    """A written sentence that was kept out of the report, and why; `revision` is what was tried in vain to mend it."""
+
+    section: str
+    text: str
+    evidence: tuple[str, ...] = ()
+    kind: VerdictKind = "not_found"
+    reason: str = ""
+    revision: str = ""
 
 
 class Paragraph(Value):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deep_research.errors import CallFailed
-from deep_research.llm.port import ModelReply, ModelRequest
+from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.request import Spend
 
 
@@ -62,6 +62,9 @@ class ScriptedModel:
     log: CallLog = field(default_factory=CallLog)
     calls: Counter[str] = field(default_factory=Counter)
 
+    name: str = "scripted:model"
+    unpriced: tuple[str, ...] = ()
+
     def _price(self, act: str) -> ActPrice:
         return self.prices.get(act, self.default)
 
@@ -74,7 +77,7 @@ class ScriptedModel:
             seconds=price.timeout_s,
         )
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:  # noqa: ARG002 - nothing to stream
         """Spend what the act costs, or fail as scripted."""
         price, number = self._price(request.act), self.calls[request.act]
         self.calls[request.act] += 1
@@ -85,4 +88,4 @@ class ScriptedModel:
             self.log.write("fail", "llm", f"{request.act} {request.prompt}")
             raise failures[number]
         self.log.write("end", "llm", f"{request.act} {request.prompt}")
-        return ModelReply(text="", model="scripted", tokens_in=0, tokens_out=price.tokens, usd=price.usd)
+        return ModelReply(text="", model=self.name, tokens_in=0, tokens_out=price.tokens, usd=price.usd)

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.parts import Parts
 from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.reasoning.habits import Habits
+from deep_research.reasoning.model import ModelReasoner
 from deep_research.reasoning.port import Reasoner
+from deep_research.reasoning.prompting import Prompts
 from deep_research.settings import Settings
 from deep_research.testing.model import ActPrice, CallLog, ScriptedModel
 from deep_research.testing.reasoner import CostedReasoner, ScriptedReasoner
@@ -37,12 +40,25 @@ class World:
         reasoner: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
         return replace(
             build_real(settings),
-            model=self.model(),
+            models=(self.model(),),
+            model_tries=1,
             reasoner=reasoner,
             stand_in=ExtractiveReasoner(),
             engines=(StaticSearch(hits, delay_s=self.search_s, log=self.log),),
             fetcher=MemoryFetcher(texts, delay_s=self.page_s, log=self.log),
         )
+
+
+def with_models(parts: Parts, *models: ChatModel, habits: Habits | None = None) -> Parts:
+    """Return the parts with a model's reasoner over these models, as wiring builds it."""
+    stand_in = parts.stand_in
+    assert isinstance(stand_in, ExtractiveReasoner)
+    prompts = Prompts()
+
+    def reasoner(model: ChatModel) -> Reasoner:
+        return ModelReasoner(model, prompts=prompts, habits=habits or Habits(), stand_in=stand_in)
+
+    return replace(parts, models=models, reasoner=reasoner)
 
 
 def build(settings: Settings) -> Parts:

@@ -22,6 +22,16 @@ _KANA_SHARE = 0.10
 _CJK_CHARS_PER_WORD = 2
 
 
+def in_script(text: str, language: str) -> str:
+    """Return Chinese text in the script of a report's language; everything else is left alone."""
+    if text.isascii() or language not in ("zh-Hans", "zh-Hant") or detect_language(text) in (language, "en", "other"):
+        return text
+    import opencc
+
+    converted: str = opencc.OpenCC("t2s" if language == "zh-Hans" else "s2t").convert(text)
+    return converted
+
+
 def detect_language(text: str) -> Language:
     """Return the language of a text, judged on its beginning, middle and end; "other" for what is none of ours."""
     sample = _sample(text)

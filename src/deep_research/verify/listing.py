@@ -35,6 +35,7 @@ class ShippedSentence(_Shipped):
     evidence: tuple[str, ...] = ()
     verdict: ShippedVerdict | None = None
     cells: tuple[tuple[str, str], ...] = ()
+    revised_from: str = ""
 
 
 class ShippedParagraph(_Shipped):

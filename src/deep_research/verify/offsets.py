@@ -31,7 +31,7 @@ class _Stored:
 
 
 def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
-    """Return a line for each supported sentence that its document does not hold at the recorded offsets.
+    """Return a line for each sentence with a passage that its document does not hold at the recorded offsets.
 
     `get_text` gives the stored text of a document id and raises `LookupError` if there is none.
     """
@@ -43,7 +43,7 @@ def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
     for paragraph in listing.paragraphs:
         for sentence in paragraph.sentences:
             verdict = sentence.verdict
-            if verdict is None or verdict.kind != "supported":
+            if verdict is None or verdict.kind not in ("supported", "partly"):
                 continue
             problem = _problem(sentence, verdict, listing, stored, get_text)
             if problem:

@@ -22,7 +22,7 @@ _NO_NEGATION = re.compile(
     re.IGNORECASE,
 )
 _NEGATION_OR_NOT = re.compile(rf"{_NO_NEGATION.pattern}|(?P<negation>{_NEGATION.pattern})", re.IGNORECASE)
-_HEDGE = re.compile(
+HEDGE = re.compile(
     r"\b(?:may|might|could|can|would|should|likely|unlikely|possibl[ey]|probabl[ey]|perhaps|potential(?:ly)?|about"
     r"|approximately|around|nearly|almost|roughly|some|most|mostly|partly|estimate[sd]?|expect(?:s|ed)?|plan(?:s|ned)?"
     r"|propose[sd]?|project(?:s|ed)|forecasts?|reported(?:ly)?|alleged(?:ly)?|claim(?:s|ed)?|suggest(?:s|ed)?"
@@ -50,7 +50,7 @@ def particulars(text: str) -> Particulars:
         figures=tuple((figure.value, figure.unit) for figure in figures_of(text)),
         dates=tuple(date.iso for date in dates_of(text)),
         negations=tuple(_NEGATION.findall(plain)),
-        hedges=tuple(_HEDGE.findall(plain)),
+        hedges=tuple(HEDGE.findall(plain)),
     )
 
 

@@ -35,7 +35,9 @@ class Match(NamedTuple):
     is_whole: bool
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A word or a sign of a text, in plain typography, and where it stands."""
+
     text: str
     start: int
     end: int
@@ -52,7 +54,7 @@ class _Bounds(NamedTuple):
 class _Passage(NamedTuple):
     """A passage in tokens."""
 
-    tokens: tuple[_Token, ...]
+    tokens: tuple[Token, ...]
     words: tuple[str, ...]
     bounds: tuple[_Bounds, ...]
 
@@ -98,7 +100,13 @@ def find_quote(sentence: str, text: str) -> Match | None:
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text as quotes are compared by: plain typography, white space aside."""
-    return tuple(token.text for token in _tokens(text))
+    return tuple(token.text for token in tokens_of(text))
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the words and signs of a text in order."""
+    folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
+    return [Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
 def whole_sentences(text: str) -> list[Span]:
@@ -127,7 +135,7 @@ def _goes_on(text: str, last: Span, following: Span) -> bool:
 # The same few passages are asked for every sentence of a paragraph, and a reading depends on the text alone.
 @lru_cache(maxsize=512)
 def _read(text: str) -> _Passage:
-    tokens = tuple(_tokens(text))
+    tokens = tuple(tokens_of(text))
     bounds = []
     at = 0
     for span in whole_sentences(text):
@@ -141,15 +149,10 @@ def _read(text: str) -> _Passage:
     return _Passage(tokens, tuple(token.text for token in tokens), tuple(bounds))
 
 
-def _past(tokens: Sequence[_Token], at: int, offset: int) -> int:
+def _past(tokens: Sequence[Token], at: int, offset: int) -> int:
     while at < len(tokens) and tokens[at].start < offset:
         at += 1
     return at
-
-
-def _tokens(text: str) -> list[_Token]:
-    folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
-    return [_Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
 def _unfolded(letter: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deep_research.messages.words import Words
-from deep_research.report.paragraph import Sentence
+from deep_research.report.paragraph import Refusal
 from deep_research.request import Language
 from deep_research.verify.listing import Listing, ShippedParagraph, ShippedSentence, read_listing
 from deep_research.verify.shipped import (
@@ -29,8 +29,8 @@ class Verifier:
     def __init__(self, words: Words | None = None) -> None:
         self._language: Language | None = words.language if words else None
 
-    def verify(self, report: Path, paragraphs: Path, *, dropped: Sequence[Sentence] = ()) -> Verification:
-        """Check both files of a run; `dropped` are sentences that verification kept out of the report."""
+    def verify(self, report: Path, paragraphs: Path, *, dropped: Sequence[Refusal] = ()) -> Verification:
+        """Check both files of a run; `dropped` is what verification kept out of the report, and why."""
         shown, listed = self.verify_report(report), self.verify_paragraphs_jsonl(paragraphs)
         ends = shown.paragraph_without_citation_count == 0
         return Verification(
@@ -41,7 +41,8 @@ class Verifier:
             paragraph_without_citation_count=shown.paragraph_without_citation_count,
             report=shown,
             paragraphs=listed,
-            dropped=tuple(sentence.text for sentence in dropped),
+            dropped=tuple(refusal.text for refusal in dropped),
+            refusals=tuple(dropped),
         )
 
     def verify_report(self, report_path: Path) -> ReportCheck:
@@ -74,7 +75,7 @@ class Verifier:
         checked = [
             _checked(sentence, listing)
             for paragraph in listing.paragraphs
-            if paragraph.kind != "note"
+            if paragraph.kind not in ("note", "caption")
             for sentence in paragraph.sentences
         ]
         return ParagraphCheck(
@@ -159,4 +160,5 @@ def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:
         place=(piece.place or "") if piece else "",
         start=verdict.start if verdict else -1,
         end=verdict.end if verdict else -1,
+        revised_from=sentence.revised_from,
     )

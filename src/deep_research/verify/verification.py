@@ -6,13 +6,18 @@ from typing import get_args
 from pydantic import Field
 
 from deep_research.messages.words import Words, words
-from deep_research.report.paragraph import VerdictKind
+from deep_research.report.paragraph import Refusal, VerdictKind
 from deep_research.request import Language
 from deep_research.value import Value
 
 _SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
 # The reasons that code gives; whatever else stands in a verdict is shown as it is.
-_REASONS = frozenset("verbatim trimmed judged unproved likely doubtful uncited number unit date name negation".split())
+_REASONS = frozenset(
+    "verbatim trimmed judged absent failed unproved likely doubtful uncited unknown unfounded reference number unit "
+    "date name negation".split()
+)
+# Parts of a report that have a name in every language; other sections bear the plan's.
+_PARTS = frozenset({"abstract", "conclusion", "outlook"})
 
 
 class ReportCheck(Value):
@@ -45,6 +50,7 @@ class CheckedSentence(Value):
     place: str = ""
     start: int = -1
     end: int = -1
+    revised_from: str = ""
 
 
 class ParagraphCheck(Value):
@@ -73,6 +79,7 @@ class Verification(Value):
     report: ReportCheck
     paragraphs: ParagraphCheck
     dropped: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
     def in_words(self) -> str:
         """Return `verification.md` in the report's language."""
@@ -87,7 +94,11 @@ class Verification(Value):
                 say("verification.unsupported"),
                 _bullets([_unsupported(sentence, say) for sentence in sentences if sentence.kind != "supported"]),
             ),
-            _chapter(say("verification.dropped"), _bullets([_one_line(text) for text in self.dropped])),
+            _chapter(
+                say("verification.revised"),
+                _bullets([_revised(sentence, say) for sentence in sentences if sentence.revised_from]),
+            ),
+            _chapter(say("verification.dropped"), _bullets([_refused(refusal, say) for refusal in self.refusals])),
             _chapter(say("verification.all"), _table(sentences, say)),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -145,7 +156,29 @@ def _unsupported(sentence: CheckedSentence, say: Words) -> str:
     return line if markers else line.replace("  ", " ")
 
 
-def _verdict(sentence: CheckedSentence, say: Words) -> str:
+def _revised(sentence: CheckedSentence, say: Words) -> str:
+    line = say(
+        "verification.revised_item",
+        text=_one_line(sentence.text),
+        markers=_marked(sentence),
+        why=_verdict(sentence, say),
+        written=_one_line(sentence.revised_from),
+    )
+    return line.replace("  ", " ")
+
+
+def _refused(refusal: Refusal, say: Words) -> str:
+    key = "verification.dropped_revised" if refusal.revision else "verification.dropped_item"
+    return say(
+        key,
+        section=say(f"report.{refusal.section}") if refusal.section in _PARTS else refusal.section,
+        text=_one_line(refusal.text),
+        why=_verdict(refusal, say),
+        **({"revision": refusal.revision} if refusal.revision else {}),
+    )
+
+
+def _verdict(sentence: CheckedSentence | Refusal, say: Words) -> str:
     verdict, reason = say(f"verification.{sentence.kind}"), _reason(sentence.reason, say)
     return f"{verdict}{say('report.colon')}{reason}" if reason else verdict
 

@@ -1,4 +1,5 @@
-"""What code refuses before a judge may look: figures, dates and names that no cited passage holds, turned negations.
+"""What code refuses before a judge may look: figures, dates, names and addresses that no cited passage holds, and
+turned negations.
 
 It only ever refuses; a sentence that passes here is as undecided as before.
 """
@@ -13,6 +14,7 @@ from deep_research.text.analyzer import CJK, content_terms
 from deep_research.text.quantities import DateMention, Quantity, chinese_number
 from deep_research.verify.particulars import dates_of, figures_of, without_negations
 from deep_research.verify.quote import whole_sentences
+from deep_research.verify.references import unknown_reference
 
 # Of the terms of two sentences together, how many they must share before one can contradict the other.
 _SAME_SUBJECT, _SAME_WORDS = 0.7, 0.85
@@ -34,6 +36,14 @@ _UNNAMED = frozenset(
 )
 # "Germany" and "German" name the same thing and share this many letters.
 _NAME_STEM = 4
+# A people and its land that share fewer.
+_PEOPLES = tuple(
+    pair.split("/")
+    for pair in (
+        "amer/unit brit/unit dani/denm dutc/neth engl/brit finn/finl fren/fran iris/irel poli/pola span/spai swis/swit "
+        "wels/wale"
+    ).split()
+)
 
 
 class _Near(NamedTuple):
@@ -44,19 +54,27 @@ class _Near(NamedTuple):
     text: str
 
 
-def veto(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict | None:
-    """Return why the passages cannot carry the sentence, or None if code knows no reason."""
+def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[str] = ()) -> Verdict | None:
+    """Return why the passages cannot carry the sentence, or None if code knows no reason.
+
+    Dates and names may also stand in the titles of the passages' documents: "the annual report of 2024" says whose
+    figures they are.
+    """
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
+    reference = unknown_reference(sentence.text, [passage.quote for passage in passages])
+    if reference:
+        return Verdict(kind="not_found", reason=f"reference: {reference}")
     for figure in figures_of(sentence.text):
         reason = _figure_objection(figure, passages)
         if reason:
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=figure)
-    held = [date.iso for passage in passages for date in dates_of(passage.quote)]
+    texts = [*(passage.quote for passage in passages), *titles]
+    held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
         if not any(_is_date_of(date.iso, iso) for iso in held):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
-    name = _unknown_name(sentence.text, passages)
+    name = _unknown_name(sentence.text, " ".join(texts))
     if name:
         return Verdict(kind="not_found", reason=f"name: {name}")
     return _turned(sentence.text, passages)
@@ -109,13 +127,13 @@ def _has_other(text: str, figure: Quantity | DateMention) -> bool:
     return any(other.unit == figure.unit or other.value == figure.value for other in held)
 
 
-def _unknown_name(text: str, passages: Sequence[Evidence]) -> str:
-    """Return the first name in Latin letters that no passage holds; passages in another script cannot tell."""
-    quotes = " ".join(passage.quote for passage in passages)
+def _unknown_name(text: str, quotes: str) -> str:
+    """Return the first name in Latin letters that the quotes do not hold; quotes in another script cannot tell."""
     words = _LATIN_WORD.findall(quotes)
     if len(_CJK.findall(quotes)) > len(words) and not _CJK.search(text):
         return ""
     stems = {word.lower()[:_NAME_STEM] for word in words}
+    stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
     initials = "".join(word[0].upper() for word in words)
     for match in _NAME.finditer(text):
         parts = match.group().split()

@@ -1,5 +1,7 @@
 """The intake gate without a model: SPEC section 1's examples, ordinary questions, thresholds and modes."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,6 @@ from deep_research.reasoning.clarifier import (
     decide,
 )
 from deep_research.reasoning.topic_folding import is_no_preference
-from deep_research.reasoning.topic_questions import Doubt
 from deep_research.reasoning.topic_signals import is_complex
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry
 
@@ -42,11 +43,21 @@ def judged(question: str, **given) -> Assessment:
         ("有什么信息", "NEED_CLARIFICATION"),
         ("XYZ123 基因", "VERIFY_TOPIC"),
         # The same in traditional script.
+        ("KRAS G12C 靶點", "START_RESEARCH"),
         ("幫我研究一下", "NEED_CLARIFICATION"),
         ("那個新藥", "NEED_CLARIFICATION"),
         ("GLP-1 激動劑最新進展", "START_RESEARCH"),
         ("癌症治療", "NEED_CLARIFICATION"),
+        ("ADC 藥物的 linker 設計", "START_RESEARCH"),
+        ("PD-1 耐藥機制", "START_RESEARCH"),
         ("PD-1 抗藥機制", "START_RESEARCH"),
+        ("GLP-1 激動劑", "START_RESEARCH"),
+        ("那個靶點", "NEED_CLARIFICATION"),
+        ("藥物", "NEED_CLARIFICATION"),
+        ("那個東西", "NEED_CLARIFICATION"),
+        ("瞭解一下", "NEED_CLARIFICATION"),
+        ("有什麼資訊", "NEED_CLARIFICATION"),
+        ("有什麼信息", "NEED_CLARIFICATION"),
     ],
 )
 def test_documented_examples(question, action):
@@ -173,20 +184,31 @@ def test_lookalikes_of_complex_words_are_not(text):
     ("confidence", "goal", "focuses", "action"),
     [
         (0.7, "g", 3, "START_RESEARCH"),
+        (0.91, "g", 3, "START_RESEARCH"),
         (0.69, "g", 3, "NEED_CLARIFICATION"),
         (0.5, "g", 3, "NEED_CLARIFICATION"),
         (0.4, "g", 3, "NEED_CLARIFICATION"),
         (0.95, "", 3, "NEED_CLARIFICATION"),
+        (0.95, "  ", 3, "NEED_CLARIFICATION"),
+        (0.95, "g", 2, "START_RESEARCH"),
         (0.95, "g", 1, "NEED_CLARIFICATION"),
     ],
 )
 def test_thresholds(confidence, goal, focuses, action):
-    assert decide(confidence=confidence, goal=goal, focuses=focuses, doubt=None) == action
+    assert decide(confidence=confidence, goal=goal, focuses=focuses) == action
 
 
-def test_unknown_term_keeps_a_confident_question_from_starting():
-    assert decide(confidence=0.95, goal="g", focuses=5, doubt=Doubt("verify", "X")) == "VERIFY_TOPIC"
-    assert decide(confidence=0.95, goal="g", focuses=5, doubt=Doubt("term", "X")) == "NEED_CLARIFICATION"
+def test_unknown_term_is_looked_up_once_and_then_asked_about():
+    sure = partial(decide, confidence=0.95, goal="g", focuses=5, unknown_terms=("X1", "X2"))
+    assert sure(looked_up=("X1",)) == "VERIFY_TOPIC"
+    assert sure(looked_up=("X1", "X2")) == "NEED_CLARIFICATION"
+
+
+def test_complex_question_wants_its_plan_confirmed_however_sure_we_are():
+    judge = partial(decide, goal="g", focuses=5, is_complex=True)
+    assert judge(confidence=0.99) == "CONFIRM_PLAN"
+    assert judge(confidence=0.6) == "NEED_CLARIFICATION"
+    assert judge(confidence=0.99, is_possible=False) == "CANNOT_DO"
 
 
 def test_focuses_come_from_the_words_of_the_question():

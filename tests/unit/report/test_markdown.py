@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from deep_research.messages.words import words
 from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Paragraph, Sentence, row
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
 
 COLUMNS = ("Part", "Note", "Cost")
@@ -151,3 +151,38 @@ def test_a_reader_of_markdown_sees_the_table_that_was_meant(count):
     assert tokens[0].type == "table_open"
     assert sum(token.type == "tr_open" for token in tokens) == count + 1
     assert sum(token.type == "td_open" for token in tokens) == count * (4 if count == 3 else 3)
+
+
+@pytest.mark.parametrize(
+    ("language", "head"),
+    [("en", "| Statement | Source |"), ("zh-Hans", "| 原文 | 来源 |"), ("zh-Hant", "| 原文 | 來源 |")],
+)
+def test_quotations_alone_are_a_table_of_statements(language, head):
+    quotes = Paragraph(section="C", kind="table", sentences=told("It cost 5 | 6.", "它花了5元。").sentences)
+    assert shown(quotes, language).splitlines() == [
+        head,
+        "| --- | --- |",
+        "| It cost 5 / 6. | [1] |",
+        "| 它花了5元。 | [1] |",
+    ]
+
+
+def test_a_caption_is_a_label_on_a_line_of_its_own():
+    assert (
+        shown(Paragraph(section="C", kind="caption", sentences=(Sentence(text="Further\nfigures"),)))
+        == "**Further figures**"
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "Bills rose.", "Bills rose. (only partly supported) [1] Done. [1]"),
+        ("zh-Hans", "费用上升。", "费用上升。（仅部分得到支持）[1]Done. [1]"),
+        ("zh-Hant", "費用上升。", "費用上升。（僅部分得到支持）[1]Done. [1]"),
+    ],
+)
+def test_what_is_partly_supported_says_so_before_its_markers(language, text, expected):
+    doubtful = Sentence(text=text, evidence=("e1",), verdict=Verdict(kind="partly"))
+    done = Sentence(text="Done.", evidence=("e1",), verdict=Verdict(kind="not_checked"))
+    assert shown(Paragraph(section="C", sentences=(doubtful, done)), language) == expected

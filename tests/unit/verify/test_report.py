@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from deep_research.messages.words import words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.report import Verifier
 
@@ -334,7 +335,10 @@ def test_words_name_every_sentence_with_verdict_source_and_place(tmp_path, langu
     plain = whole_report(language)
     chapters = (*plain.chapters, Chapter(title="More", paragraphs=(mixed,)))
     report = ship(tmp_path, plain.model_copy(update={"chapters": chapters}), language=language)
-    dropped = (Sentence(text="This was invented."),)
+    dropped = (
+        Refusal(section=section, text="This was invented.", reason="uncited"),
+        Refusal(section="abstract", text="It cost 7.", kind="contradicted", reason="number: 7", revision="It cost."),
+    )
     outcome = Verifier().verify(report, report.with_name("paragraphs.jsonl"), dropped=dropped)
     text, say = outcome.in_words(), words(language)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
@@ -345,7 +349,13 @@ def test_words_name_every_sentence_with_verdict_source_and_place(tmp_path, langu
     assert "3–40 | `e1` |" in text
     assert say("verification.reason_number") in text
     assert "a judge's words" in text
-    assert "- This was invented." in text
+    item = say("verification.not_found") + say("report.colon") + say("verification.reason_uncited")
+    assert "- " + say("verification.dropped_item", section=section, text="This was invented.", why=item) in text
+    assert f"- {say('report.abstract')}{say('report.colon').strip()}" in text
+    assert "It cost." in text
+    assert outcome.to_json()["dropped"] == ["This was invented.", "It cost 7."]
+    refusals = cast("list[dict[str, str]]", outcome.to_json()["refusals"])
+    assert [refusal["reason"] for refusal in refusals] == ["uncited", "number: 7"]
     assert len(text.splitlines()) < 60
     assert "sentences" not in outcome.paragraphs.to_json()
 

@@ -68,3 +68,45 @@ def test_nothing_cited_is_nothing_found():
     verdict = judge("The pump is safe.")
     assert verdict is not None
     assert verdict.kind == "not_found"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "https://invented.example/a", "www.invented.example/a", "invented.example/a/b", "10.1234/invented.5",
+        "arXiv:2101.01234", "nobody@invented.example", "[7]",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("frame", ["The pump is safe ({}).", "该水泵很安全，见{}。"])
+def test_address_out_of_nowhere_is_refused(named, frame):
+    verdict = judge(frame.format(named), "The pump is safe. 该水泵很安全。")
+    assert verdict is not None
+    assert (verdict.kind, verdict.reason) == ("not_found", f"reference: {named}")
+    assert judge(frame.format(named), f"The pump is safe. 该水泵很安全。 See {named}, page 4.") is None
+
+
+def test_address_is_the_same_with_and_without_scheme_and_line_break():
+    quote = "It is at http://www.pumps.example/long/\npath-to-it."
+    assert judge("It is at https://pumps.example/long/path-to-it.", quote) is None
+
+
+def test_names_and_dates_may_stand_in_the_title_of_the_document():
+    passage = Evidence(id="e1", document="d", start=0, end=20, quote="The tank is empty.", finding="", section="")
+    sentence = Sentence(text="According to the Halden Courier of 12 May 2024, the tank is empty.")
+    assert veto(sentence, [passage]) is not None
+    assert veto(sentence, [passage], titles=["Halden Courier, 12 May 2024"]) is None
+    wrong = Sentence(text="According to the Halden Courier, the tank holds 5 tonnes.")
+    refused = veto(wrong, [passage], titles=["Halden Courier: 5 tonnes"])
+    assert refused is not None, "a figure in a title says nothing about the passage"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("In time French buyers paid more.", "Buyers in France paid more in time."),
+        ("Prices in Spain rose.", "Spanish prices rose."),
+        ("Prices in the Netherlands rose.", "Dutch prices rose."),
+    ],
+)
+def test_a_people_and_its_land_are_one_name(sentence, quote):
+    assert judge(sentence, quote) is None

@@ -1,0 +1,93 @@
+"""What a waiting run asks, put to a person at a terminal: numbered options, free text, a plan to approve or edit."""
+
+import io
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+
+from deep_research.cli.run_page import question_lines
+from deep_research.errors import InputError
+from deep_research.messages.words import Words
+from deep_research.pipeline.approval import EDITS, answered_plan
+from deep_research.pipeline.asking import is_no_option, options_of
+from deep_research.pipeline.plan_text import plan_as_text
+from deep_research.reasoning.values import Plan
+from deep_research.text.folding import to_simplified
+from deep_research.value import JsonObject
+
+
+def is_terminal() -> bool:
+    """Say whether somebody is there who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_in_terminal(pending: JsonObject, said: Words, *, run: str) -> str | None:
+    """Put one question and return the answer, or None where the input ends; Ctrl-C is left to the caller."""
+    typer.echo("\n" + "\n".join(question_lines(pending, said)), err=True)
+    if pending.get("kind") == "plan-approval":
+        return _ask_about_plan(Plan.from_json(pending["plan"]), said, run=run)
+    count = len(options_of(pending))
+    typer.echo(said("shell.question_hint" if count else "shell.open_question_hint"), err=True)
+    while (line := _read_line()) is not None:
+        if not is_no_option(line, count):
+            return line or ("1" if count else "")
+        typer.echo(said("shell.no_such_option", number=line, count=count), err=True)
+    return None
+
+
+def _ask_about_plan(plan: Plan, said: Words, *, run: str) -> str | None:
+    """Ask until the plan is approved, cut or edited into one that can be used; an edit that cannot be is kept."""
+    draft = unchanged = plan_as_text(plan, head=said("plan.file_head", run=run))
+    typer.echo(said("shell.plan_hint"), err=True)
+    while (answer := _read_line()) is not None:
+        is_edit = to_simplified(answer).lower() in EDITS
+        if is_edit:
+            draft = answer = _edited(draft)
+            if answer == unchanged or not answer.strip():
+                typer.echo(said("shell.plan_hint"), err=True)
+                draft = unchanged
+                continue
+        try:
+            answered_plan(plan, answer, said)
+        except InputError as exc:
+            typer.echo(f"! {exc} {said('plan.try_again') if is_edit else ''}".rstrip(), err=True)
+            continue
+        return answer
+    return None
+
+
+def _edited(text: str) -> str:
+    """Return a text after the user's editor; where there is none, as it was."""
+    with TemporaryDirectory(prefix="deep-research-") as folder:
+        path = Path(folder) / "plan.yaml"
+        path.write_text(text, encoding="utf-8")
+        # The shell knows the user's editor, and takes one with arguments apart.
+        command = ["notepad"] if sys.platform == "win32" else ["sh", "-c", '${VISUAL:-${EDITOR:-vi}} "$1"', "sh"]
+        try:
+            subprocess.run([*command, str(path)], check=True)
+            return path.read_text(encoding="utf-8-sig")
+        except (OSError, subprocess.CalledProcessError, UnicodeDecodeError) as exc:
+            typer.echo(f"! {exc}", err=True)
+            return text
+
+
+def _read_line() -> str | None:
+    """Return the line that was typed, without spaces around it, or None where the input ends."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # Half of a character may be left where a terminal erases bytes; what was read already was whole.
+        with suppress(io.UnsupportedOperation):
+            sys.stdin.reconfigure(errors="replace")
+    if sys.stdout.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401 - makes the line editable, Chinese characters too
+        try:
+            return input("> ").strip()
+        except EOFError:
+            return None
+    typer.echo("> ", nl=False, err=True)
+    line = sys.stdin.readline()
+    return line.strip() if line else None

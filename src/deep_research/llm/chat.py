@@ -1,0 +1,151 @@
+"""A chat model over any vendor: asks, listens within its time limits, and turns what goes wrong into our own errors.
+
+Tries nothing twice but the form of an answer: retries and fallbacks belong to the pipeline.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.messages import AIMessageChunk
+
+from deep_research.errors import ModelError, NetworkError
+from deep_research.llm.answer import GrowingAnswer
+from deep_research.llm.faults import UNTAKEN, error_of
+from deep_research.llm.in_flight import slot
+from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
+from deep_research.llm.prices import Price
+from deep_research.llm.registry import AnswerWay
+from deep_research.llm.structured import remember_way, ways_of
+from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
+from deep_research.llm.vendor import Endpoint, Fault, Vendor
+from deep_research.request import Spend
+from deep_research.value import canonical_json
+
+# What the vendors' libraries raise when a server sends something that is not in the protocol.
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long an answer may take in all, how long it may fall silent once begun, and how many are under way."""
+
+    timeout_s: float = 180.0
+    idle_timeout_s: float = 60.0
+    calls_in_flight: int = 16
+
+
+class VendorChat:
+    """A model at an address; `price` is None where nobody has told what it costs."""
+
+    def __init__(self, vendor: Vendor, endpoint: Endpoint, *, price: Price | None, limits: Limits) -> None:
+        self._vendor = vendor
+        self._endpoint = endpoint
+        self._limits = limits
+        self.price = price
+
+    @property
+    def name(self) -> str:
+        """Return provider and model, as `provider:model`."""
+        return self._endpoint.name
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Return its name where nobody has told its price."""
+        return (self.name,) if self.price is None else ()
+
+    def estimate(self, request: ModelRequest) -> Spend:
+        """Return the most that the request can cost; its time is limited here, and so that waiting does not count."""
+        read, written = _prompt_tokens(request), request.max_tokens + self._endpoint.reasoning_room
+        return Spend(tokens=read + written, usd=self.price.most(read, written) if self.price else 0.0)
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
+        """Answer the request; a form that the server does not take is asked for in the next way at once."""
+        ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
+        async with slot(self._endpoint.address, self._limits.calls_in_flight):
+            for way in ways:
+                answer = GrowingAnswer(usage_adds_up=self._vendor.usage_adds_up)
+                fault = await self._listen(request, way, answer, on_delta)
+                if fault is None:
+                    if request.answer_schema is not None:
+                        remember_way(self._endpoint, way)
+                    return self._reply(request, answer)
+                error = error_of(fault, self._endpoint, self._spend(request, answer) if answer.has_begun else Spend())
+                if fault.status not in UNTAKEN or answer.has_begun:
+                    break
+        raise error
+
+    async def _listen(
+        self, request: ModelRequest, way: AnswerWay, answer: GrowingAnswer, on_delta: OnDelta | None
+    ) -> Fault | None:
+        """Gather the answer; return what went wrong with the call, or None."""
+        clock, limits = asyncio.get_running_loop().time, self._limits
+        deadline = clock() + limits.timeout_s
+        messages, options = self._vendor.messages(request), self._vendor.options(request, way)
+        try:
+            async with (
+                asyncio.timeout_at(deadline) as alarm,
+                self._vendor.open() as model,
+                aclosing(_pieces(self.name, model.astream(messages, **options))) as pieces,
+            ):
+                async for piece in pieces:
+                    # Only from here on: a local model may read for minutes before its first word.
+                    alarm.reschedule(min(deadline, clock() + limits.idle_timeout_s))
+                    _tell(answer.take(piece, self._vendor.stop_reason(piece)), on_delta)
+                    if answer.is_circling:
+                        break
+        except TimeoutError:
+            limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
+            spent = self._spend(request, answer)
+            raise NetworkError(f"{self.name} gave no answer for {limit_s:g} seconds.", spend=spent) from None
+        except self._vendor.errors as exc:
+            return self._vendor.fault(exc)
+        except ModelError as exc:
+            exc.spend = self._spend(request, answer) if answer.has_begun else Spend()
+            raise
+        _tell(answer.finish(), on_delta)
+        # A stream that ends without saying why was cut.
+        return None if answer.stop else Fault()
+
+    def _reply(self, request: ModelRequest, answer: GrowingAnswer) -> ModelReply:
+        usage = answer.usage(_prompt_tokens(request))
+        return ModelReply(
+            text=answer.text,
+            reasoning=answer.reasoning,
+            model=self.name,
+            stop=answer.stop or "stop",
+            tokens_in=usage.read,
+            tokens_out=usage.written,
+            tokens_cached=usage.cached,
+            usd=self.price.cost(usage) if self.price else 0.0,
+        )
+
+    def _spend(self, request: ModelRequest, answer: GrowingAnswer) -> Spend:
+        """Return what an answer that did not come to its end has used."""
+        return self._reply(request, answer).spend
+
+
+async def _pieces(name: str, stream: AsyncIterator[AIMessageChunk]) -> AsyncGenerator[AIMessageChunk, None]:
+    """Pass a vendor's stream on, and end it where the server sends what is not in the protocol."""
+    try:
+        # langchain's iterator is a generator; its connection is let go when it is closed.
+        async with aclosing(cast("AsyncGenerator[AIMessageChunk, None]", stream)):
+            async for piece in stream:
+                yield piece
+    except _MALFORMED:
+        # Not `from` the library's error, whose words may repeat what the server wrote.
+        raise ModelError(f"The server of {name} sent something that is no answer.") from None
+
+
+def _prompt_tokens(request: ModelRequest) -> int:
+    schema = "" if request.answer_schema is None else canonical_json(request.answer_schema)
+    messages = 2 + len(request.context) + len(request.turns)
+    return tokens_at_most(request.text) + tokens_at_most(schema) + messages * TOKENS_PER_MESSAGE
+
+
+def _tell(deltas: list[Delta], on_delta: OnDelta | None) -> None:
+    if on_delta is not None:
+        for delta in deltas:
+            on_delta(delta)

@@ -1,0 +1,77 @@
+"""How many calls go to one address at the same time, over all runs, threads and event loops of this process."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class _Waiter:
+    loop: asyncio.AbstractEventLoop
+    turn: "asyncio.Future[None]"
+    has_slot: bool = False
+
+
+@dataclass
+class _Gate:
+    taken: int = 0
+    waiting: deque[_Waiter] = field(default_factory=deque)
+
+
+_gates: dict[str, _Gate] = {}
+# Held for a few statements and never over an await, so that it stops no event loop.
+_lock = threading.Lock()
+
+
+@asynccontextmanager
+async def slot(address: str, limit: int) -> AsyncIterator[None]:
+    """Wait until fewer than `limit` calls are under way to the address, first come first served, and be one of them."""
+    await _enter(address, limit)
+    try:
+        yield
+    finally:
+        _leave(address)
+
+
+async def _enter(address: str, limit: int) -> None:
+    with _lock:
+        gate = _gates.setdefault(address, _Gate())
+        if gate.taken < limit and not gate.waiting:
+            gate.taken += 1
+            return
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(loop, loop.create_future())
+        gate.waiting.append(waiter)
+    try:
+        await waiter.turn
+    except asyncio.CancelledError:
+        with _lock:
+            if not waiter.has_slot:
+                gate.waiting.remove(waiter)
+        if waiter.has_slot:
+            _leave(address)
+        raise
+
+
+def _leave(address: str) -> None:
+    """Hand the slot to the next in the line, whichever loop it waits in."""
+    with _lock:
+        gate = _gates[address]
+        while gate.waiting:
+            waiter = gate.waiting.popleft()
+            try:
+                waiter.loop.call_soon_threadsafe(_wake, waiter.turn)
+            except RuntimeError:
+                # Its loop was closed in the meantime.
+                continue
+            waiter.has_slot = True
+            return
+        gate.taken -= 1
+
+
+def _wake(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_result(None)

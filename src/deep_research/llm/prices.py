@@ -1,0 +1,98 @@
+"""What a model's tokens cost: the prices that come along, and a user's own laid over them."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from deep_research.errors import ConfigurationError
+from deep_research.llm.address import is_local
+from deep_research.llm.registry import PROVIDERS, ModelName
+from deep_research.value import Value
+
+_MILLION: Final = 1_000_000
+# What may follow a family's name without making it another model: a date, a number of an issue, a word for its state.
+_ISSUE: Final = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))+")
+
+
+class Usage(Value):
+    """The tokens of a call: `read` counts all that went in, `cached` and `cache_written` are parts of it."""
+
+    read: int = 0
+    cached: int = 0
+    cache_written: int = 0
+    written: int = 0
+
+
+class Price(Value):
+    """US dollars per million tokens."""
+
+    usd_in: float = Field(alias="in", ge=0, allow_inf_nan=False)
+    usd_cached: float | None = Field(default=None, alias="cached", ge=0, allow_inf_nan=False)
+    usd_out: float = Field(alias="out", ge=0, allow_inf_nan=False)
+    usd_cache_write: float | None = Field(default=None, alias="cache_write", ge=0, allow_inf_nan=False)
+
+    def cost(self, usage: Usage) -> float:
+        """Return what a call cost."""
+        cached = self.usd_in if self.usd_cached is None else self.usd_cached
+        written = self.usd_in if self.usd_cache_write is None else self.usd_cache_write
+        fresh = max(0, usage.read - usage.cached - usage.cache_written)
+        total = fresh * self.usd_in + usage.cached * cached + usage.cache_written * written
+        return round((total + usage.written * self.usd_out) / _MILLION, 10)
+
+    def most(self, read: int, written: int) -> float:
+        """Return the most that so many tokens can cost."""
+        dearest = max(self.usd_in, self.usd_cache_write or 0.0)
+        return round((read * dearest + written * self.usd_out) / _MILLION, 10)
+
+
+FREE: Final = Price.model_validate({"in": 0, "out": 0})
+PriceTable = Mapping[str, Mapping[str, Price]]
+_TABLE: Final = TypeAdapter(dict[str, dict[str, Price]])
+
+
+def load_prices(own: Path | None = None) -> PriceTable:
+    """Return the prices by provider and model; a user's file adds to the ones that come along and corrects them."""
+    table = _TABLE.validate_python(tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8")))
+    for provider, prices in (_read(own) if own else {}).items():
+        table[provider] = table.get(provider, {}) | prices
+    return table
+
+
+def price_of(name: ModelName, address: str, table: PriceTable) -> Price | None:
+    """Return a model's price, None where nobody has told it; a model on this machine costs nothing."""
+    prices = table.get(name.provider.name, {})
+    families = [family for family in prices if _is_issue_of(family, name.model)]
+    if families:
+        return prices[max(families, key=len)]
+    return FREE if name.provider.is_local or is_local(address) else None
+
+
+def _is_issue_of(family: str, model: str) -> bool:
+    rest = model.removeprefix(family)
+    return model == family or (rest != model and _ISSUE.fullmatch(rest) is not None)
+
+
+def _read(path: Path) -> dict[str, dict[str, Price]]:
+    try:
+        table = _TABLE.validate_python(tomllib.loads(path.read_bytes().decode("utf-8-sig")))
+    except OSError as exc:
+        raise ConfigurationError(f"The file of prices {path} cannot be read: {exc.strerror}.") from exc
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise ConfigurationError(f"The file of prices {path} is not valid TOML: {exc}.") from exc
+    except ValidationError as exc:
+        place = ".".join(map(str, exc.errors(include_url=False)[0]["loc"]))
+        raise ConfigurationError(
+            f"The file of prices {path} does not fit at {place}; "
+            'write [openai] and below it "gpt-4o" = { in = 2.5, cached = 1.25, out = 10 }.'
+        ) from exc
+    unknown = sorted(set(table) - set(PROVIDERS))
+    if unknown:
+        raise ConfigurationError(
+            f"The file of prices {path} names the provider {unknown[0]!r}; the providers are {', '.join(PROVIDERS)}."
+        )
+    return table

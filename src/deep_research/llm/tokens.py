@@ -1,0 +1,40 @@
+"""How many tokens a text has at most, for any model, without a tokenizer's tables, which would have to be downloaded.
+
+The weights are fitted to the largest count of eight tokenizers (GPT-4, GPT-4o, Qwen, DeepSeek, Llama 3 and 4, Claude 2,
+Mistral 7B) on English, Chinese in both scripts, code, JSON and tables, and set a little above it.
+"""
+
+import re
+from math import ceil
+from typing import Final
+
+_WORD: Final = re.compile(r"[A-Za-z]+")
+_DIGIT: Final = re.compile(r"[0-9]")
+_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+# Words up to this length are one token nearly everywhere.
+_SHORT_WORD: Final = 6
+# The last lead byte of GB 2312's common characters; rarer and traditional ones take two or three tokens.
+_LAST_COMMON: Final = 0xD7
+# What a message itself takes: its role and its ends.
+TOKENS_PER_MESSAGE: Final = 8
+
+
+def tokens_at_most(text: str) -> int:
+    """Return an upper estimate of the tokens in a text."""
+    words = _WORD.findall(text)
+    letters = sum(map(len, words))
+    digits = len(_DIGIT.findall(text))
+    spaces, lines = text.count(" "), text.count("\n")
+    ascii_chars = len(text.encode("ascii", "ignore"))
+    han = "".join(_HAN.findall(text))
+    common = sum(lead <= _LAST_COMMON for lead in han.encode("gb2312", "ignore")[::2])
+    return ceil(
+        1.25 * len(words)
+        + 0.3 * sum(max(0, len(word) - _SHORT_WORD) for word in words)
+        + 1.35 * common
+        + 1.9 * (len(han) - common)
+        + 1.1 * digits
+        + 1.1 * (ascii_chars - letters - digits - spaces - lines)
+        + 0.5 * lines
+        + 1.4 * (len(text) - ascii_chars - len(han))
+    )

@@ -1,0 +1,134 @@
+"""A plan as text that people edit (YAML, of which JSON is a part), and back; misfits are named by line or key."""
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, get_args
+
+import yaml
+
+from deep_research.errors import InputError
+from deep_research.messages.words import Words
+from deep_research.reasoning.values import Plan, SectionPlan
+from deep_research.sources.hit import Priority, SearchQuery
+
+MAX_SECTIONS = 5
+_MOST_CHARS = 100_000
+_PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
+_SECTION_KEYS = ("title", "description", "search_queries")
+_QUERY_KEYS = ("query", "goal", "priority")
+
+
+def plan_as_text(plan: Plan, *, head: str) -> str:
+    """Return the plan for an editor; queries are written as plain texts and keep their goals when they come back."""
+    sections = [
+        {
+            "title": section.title,
+            "description": section.description,
+            "search_queries": [query.query for query in section.search_queries],
+        }
+        for section in plan.sections
+    ]
+    data = plan.to_json() | {"sections": sections}
+    ordered = {key: data[key] for key in _PLAN_KEYS}
+    body: str = yaml.safe_dump(ordered, allow_unicode=True, sort_keys=False, width=110)
+    return "".join(f"# {line}\n" for line in head.splitlines()) + body
+
+
+def plan_from_text(text: str, original: Plan, say: Words) -> Plan:
+    """Return the plan that a text spells; what it leaves out but title and sections stays as it was."""
+    if len(text) > _MOST_CHARS:
+        raise InputError(say("plan.too_long", count=_MOST_CHARS))
+    try:
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as exc:
+        line = exc.problem_mark.line + 1 if exc.problem_mark else 1
+        raise InputError(say("plan.not_yaml", line=line, problem=exc.problem or "YAML")) from exc
+    except (yaml.YAMLError, RecursionError, ValueError) as exc:
+        raise InputError(say("plan.not_yaml", line=1, problem="YAML")) from exc
+    if not isinstance(data, Mapping):
+        raise InputError(say("plan.not_mapping"))
+    return _Reader(original, say).plan(data)
+
+
+class _Reader:
+    """Takes a plan from plain data, key by key, and says of the first thing that does not fit what would."""
+
+    def __init__(self, original: Plan, say: Words) -> None:
+        self._original = original
+        self._say = say
+        self._known = {query.query: query for section in original.sections for query in section.search_queries}
+
+    def plan(self, data: Mapping[object, object]) -> Plan:
+        self._check_keys(data, _PLAN_KEYS, "")
+        listed = self._list(self._present(data, "sections", "sections"), "sections")
+        if not listed:
+            raise InputError(self._say("plan.no_section"))
+        if len(listed) > MAX_SECTIONS:
+            raise InputError(self._say("plan.too_many", count=MAX_SECTIONS, given=len(listed)))
+        sections = tuple(self._section(section, f"sections {number}") for number, section in enumerate(listed, start=1))
+        kept = self._original
+        return Plan(
+            research_title=self._filled(self._present(data, "research_title", "research_title"), "research_title"),
+            goal=self._text(data.get("goal", kept.goal), "goal"),
+            scope=self._text(data.get("scope", kept.scope), "scope"),
+            domains=tuple(
+                self._text(one, "domains") for one in self._list(data.get("domains", kept.domains), "domains")
+            ),
+            sections=sections,
+        )
+
+    def _section(self, data: object, place: str) -> SectionPlan:
+        if not isinstance(data, Mapping):
+            self._refuse(place, "section")
+        self._check_keys(data, _SECTION_KEYS, f"{place}: ")
+        queries = self._list(data.get("search_queries", ()), f"{place}: search_queries")
+        return SectionPlan(
+            title=self._filled(self._present(data, "title", f"{place}: title"), f"{place}: title"),
+            description=self._text(data.get("description", ""), f"{place}: description"),
+            search_queries=tuple(
+                self._query(query, f"{place}: search_queries {number}") for number, query in enumerate(queries, start=1)
+            ),
+        )
+
+    def _query(self, data: object, place: str) -> SearchQuery:
+        if isinstance(data, str):
+            return self._known.get(data) or SearchQuery(query=self._filled(data, place))
+        if not isinstance(data, Mapping) or data.get("priority", "medium") not in get_args(Priority):
+            self._refuse(place, "query")
+        self._check_keys(data, _QUERY_KEYS, f"{place}: ")
+        query = self._filled(self._present(data, "query", f"{place}: query"), f"{place}: query")
+        goal = self._text(data.get("goal", ""), f"{place}: goal")
+        return SearchQuery(query=query, goal=goal, priority=data.get("priority", "medium"))
+
+    def _check_keys(self, data: Mapping[object, object], known: Sequence[str], place: str) -> None:
+        for key in data:
+            if key not in known:
+                raise InputError(self._say("plan.unknown_key", place=f"{place}{key}", known=", ".join(known)))
+
+    def _present(self, data: Mapping[object, object], key: str, place: str) -> object:
+        if key not in data:
+            raise InputError(self._say("plan.missing", place=place))
+        return data[key]
+
+    def _text(self, value: object, place: str) -> str:
+        # A key with nothing behind it is an empty text in an editor's eyes.
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self._refuse(place, "text")
+        return " ".join(value.split())
+
+    def _filled(self, value: object, place: str) -> str:
+        text = self._text(value, place)
+        if not text:
+            raise InputError(self._say("plan.empty", place=place))
+        return text
+
+    def _list(self, value: object, place: str) -> Sequence[object]:
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            self._refuse(place, "list")
+        return value
+
+    def _refuse(self, place: str, wanted: str) -> NoReturn:
+        raise InputError(self._say("plan.wrong_type", place=place, wanted=self._say(f"plan.{wanted}")))

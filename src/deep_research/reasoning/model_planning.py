@@ -1,0 +1,125 @@
+"""What a model is asked before and between searches: is the question clear, which sections, which queries."""
+
+from typing import Literal
+
+from deep_research.reasoning.answers import AssessAnswer, PlanAnswer, QueriesAnswer, ToolsAnswer
+from deep_research.reasoning.clarifier import clean_question
+from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed
+from deep_research.reasoning.prompting import ASKER_TAG, fenced
+from deep_research.reasoning.sufficiency import assessment_from
+from deep_research.reasoning.values import Assessment, Brief, Inquiry, Plan, QueryWish, SectionPlan
+from deep_research.sources.hit import SearchQuery
+
+_ASSESS = Step("assess", "task", 700)
+_PLAN = Step("plan", "thinking", 1_500)
+_QUERIES = Step("queries", "task", 500)
+_TOOLS = Step("choose_tools", "task", 150)
+_CONTEXT_CHARS = 6_000
+# Parts that the program adds to every report, and that a plan must not name.
+_FIXED_PARTS = frozenset(
+    "introduction abstract summary conclusion conclusions outlook references sources bibliography "
+    "引言 前言 简介 簡介 摘要 总结 總結 结论 結論 结语 結語 展望 参考文献 參考文獻".split()
+)
+
+
+class PlanningByModel(ModelSteps):
+    """The four planning acts."""
+
+    async def assess(self, inquiry: Inquiry) -> Assessment:
+        """Judge the question; strict mode keeps to the letter of the rules, which need no model."""
+        if inquiry.clarify == "strict":
+            return await self._stand_in.assess(inquiry)
+        question = clean_question(inquiry.question)
+        task = self._prompts.fill(
+            "clarify",
+            question=fenced(ASKER_TAG, question),
+            context=fenced(ASKER_TAG, inquiry.context[-_CONTEXT_CHARS:]) if inquiry.context else NONE,
+            exchanges=listed([f"{one.question} → {one.answer}" for one in inquiry.exchanges]),
+            known=", ".join(inquiry.known_terms) or NONE,
+            unknown=", ".join(inquiry.unknown_terms) or NONE,
+            focus="; ".join(inquiry.focus) or NONE,
+            language=LANGUAGES[inquiry.language],
+            format=AssessAnswer.in_words(),
+        )
+        answer = await self._data(_ASSESS, AssessAnswer, self._context.tail("assess", task))
+        return assessment_from(answer, inquiry)
+
+    async def plan(self, brief: Brief) -> Plan:
+        """Cut the question into sections with their queries; the asker's own focuses are sections as they stand."""
+        wanted = "Sections may follow the sides to look at, where those cover the question."
+        if brief.has_own_focus:
+            wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
+        task = self._prompts.fill(
+            "plan", sections=wanted, language=LANGUAGES[brief.language], format=PlanAnswer.in_words()
+        )
+        answer = await self._data(_PLAN, PlanAnswer, self._context.tail("plan", task), shared=[self._brief(brief)])
+        return _plan(answer, brief)
+
+    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+        """Write queries for a section, or for the gaps it has left."""
+        task = self._prompts.fill(
+            "queries",
+            title=wish.section.title,
+            description=wish.section.description or wish.section.title,
+            domains=", ".join(wish.domains) or NONE,
+            round=str(wish.round),
+            gaps=listed(wish.gaps),
+            asked=listed(wish.asked),
+            count=str(wish.count),
+            format=QueriesAnswer.in_words(),
+        )
+        steps = [(f"search for: {query}", True) for query in wish.asked]
+        tail = self._context.tail("queries", task, steps=[*steps, ("write the next queries", False)])
+        answer = await self._data(_QUERIES, QueriesAnswer, tail, shared=[self._brief(wish.brief)])
+        found = [
+            SearchQuery(query=text, goal=_at(answer.goals, place), priority=_priority(_at(answer.priorities, place)))
+            for place, text in enumerate(answer.queries)
+        ]
+        return tuple(found[: wish.count])
+
+    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
+        """Order the engines that suit a query; what is no engine's name is passed over."""
+        task = self._prompts.fill(
+            "choose_tools",
+            query=query.query,
+            goal=query.goal or NONE,
+            engines=", ".join(engines),
+            format=ToolsAnswer.in_words(),
+        )
+        answer = await self._data(_TOOLS, ToolsAnswer, self._context.tail("choose_tools", task))
+        by_name = {engine.casefold(): engine for engine in engines}
+        chosen = [by_name[name.casefold()] for name in answer.tools if name.casefold() in by_name]
+        return tuple(dict.fromkeys(chosen)) or engines
+
+
+def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
+    titles = list(brief.focus) if brief.has_own_focus else answer.sections
+    queries: dict[int, list[SearchQuery]] = {}
+    for place, text in enumerate(answer.queries):
+        # A query whose section is not told goes to the sections in turn.
+        number = answer.query_sections[place] if place < len(answer.query_sections) else place % len(titles) + 1
+        queries.setdefault(number, []).append(SearchQuery(query=text, priority="high"))
+    sections = [
+        SectionPlan(
+            title=title,
+            description=_at(answer.descriptions, place) or brief.question,
+            search_queries=tuple(queries.get(place + 1, ())),
+        )
+        for place, title in enumerate(titles)
+        if brief.has_own_focus or title.strip(" .:：").casefold() not in _FIXED_PARTS
+    ]
+    return Plan(
+        research_title=answer.title or brief.question,
+        goal=answer.goal or brief.goal,
+        scope=answer.scope,
+        domains=tuple(answer.domains),
+        sections=tuple({section.title: section for section in sections}.values()),
+    )
+
+
+def _at(items: list[str], place: int) -> str:
+    return items[place] if place < len(items) else ""
+
+
+def _priority(word: str) -> Literal["high", "medium", "low"]:
+    return "high" if word.lower() == "high" else "low" if word.lower() == "low" else "medium"

@@ -1,0 +1,174 @@
+"""What a model is asked about what was fetched: which passages help, what they say together, whether they suffice."""
+
+from collections.abc import Iterator, Sequence
+
+from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.answers import CompressAnswer, ExtractAnswer, ReflectAnswer, SynthesisAnswer
+from deep_research.reasoning.material import Material, show_evidence
+from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed
+from deep_research.reasoning.prompting import SOURCE_TAG, defused, fenced
+from deep_research.reasoning.prose import LABEL
+from deep_research.reasoning.values import Digest, Finding, Reading, Reflection, SectionWork, Synthesis
+from deep_research.sources.hit import SearchQuery
+
+_EXTRACT = Step("extract", "task", 900)
+_COMPRESS = Step("compress", "task", 600)
+_SYNTHESIZE = Step("synthesize", "task", 900)
+_REFLECT = Step("reflect", "thinking", 900)
+# SPEC L2: where all five dimensions together, and coverage by itself, let the section rest.
+_SUFFICIENT, _SUFFICIENT_COVERAGE = 7, 7
+# A model's relevance of 10 weighs as much as the best unit that rules find.
+_SCORE_OF_TEN = 6.0
+_USUAL_RELEVANCE = 6
+# Of one document, so many passages at most become evidence.
+_MOST_FINDINGS = 8
+_MOST_GAPS = 5
+
+
+class ReadingByModel(ModelSteps):
+    """The four reading acts."""
+
+    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+        """Let the model choose among a document's passages by number, so that what it chooses is really there.
+
+        The prompt is the same for every section that asks, so that the journal has the document read once in a run.
+        """
+        outline = reading.outline or (reading.section.title,)
+        brief = self._brief(reading.brief)
+        candidates = await self._stand_in.passages(reading.document, reading.brief.question)
+        blocks = [
+            fenced(SOURCE_TAG, candidate.finding, id=str(number), title=reading.document.title if number == 1 else "")
+            for number, candidate in enumerate(candidates, start=1)
+        ]
+        task = self._reading_task(reading, outline, "")
+        room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
+        shown = _how_many_fit(blocks, room)
+        if not shown:
+            return ()
+        task = self._reading_task(reading, outline, "\n\n".join(blocks[:shown]))
+        answer = await self._data(
+            _EXTRACT,
+            ExtractAnswer,
+            self._context.tail("extract", task),
+            shared=[brief],
+            left_out=len(blocks) - shown,
+        )
+        own = outline.index(reading.section.title) + 1 if reading.section.title in outline else 1
+        return tuple(_findings(answer, candidates[:shown], own, len(outline)))
+
+    def _reading_task(self, reading: Reading, outline: Sequence[str], passages: str) -> str:
+        return self._prompts.fill(
+            "extract",
+            sections="\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1)),
+            passages=passages,
+            language=LANGUAGES[reading.brief.language],
+            format=ExtractAnswer.in_words(),
+        )
+
+    async def compress(self, work: SectionWork) -> Digest:
+        """Keep everything in its order while there is room; only then let the model choose."""
+        room = work.brief.room
+        if len(work.evidence) <= room:
+            return Digest(evidence=tuple(piece.id for piece in work.evidence))
+        task = self._prompts.fill("compress", count=str(room), format=CompressAnswer.in_words())
+        shared, material = self._section(work, task, _COMPRESS)
+        tail = self._context.tail("compress", task, steps=_steps(work, "keep the best passages"))
+        answer = await self._data(_COMPRESS, CompressAnswer, tail, shared=shared, left_out=material.left_out)
+        wanted = {
+            material.labels[label]
+            for label in (f"{LABEL}{number}" for number in answer.keep)
+            if label in material.labels
+        }
+        # The order stays, so that the next prompt begins like this one.
+        kept = [piece.id for piece in work.evidence if piece.id in wanted][:room]
+        return Digest(evidence=tuple(kept), note=answer.note) if kept else await self._stand_in.compress(work)
+
+    async def synthesize(self, work: SectionWork) -> Synthesis:
+        """Merge the round into what is known; without any evidence there is nothing to merge."""
+        if not work.evidence:
+            return Synthesis(text="", coverage=0.0)
+        task = self._prompts.fill(
+            "synthesize",
+            before=defused(work.synthesis) or NONE,
+            language=LANGUAGES[work.brief.language],
+            format=SynthesisAnswer.in_words(),
+        )
+        shared, material = self._section(work, task, _SYNTHESIZE)
+        tail = self._context.tail(
+            "synthesize", task, steps=_steps(work, "bring the findings together"), failures=work.failures
+        )
+        answer = await self._data(_SYNTHESIZE, SynthesisAnswer, tail, shared=shared, left_out=material.left_out)
+        return Synthesis(text=answer.text, coverage=round(answer.coverage, 2))
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Judge five dimensions; whether they suffice is a rule."""
+        task = self._prompts.fill(
+            "reflect",
+            synthesis=defused(work.synthesis) or NONE,
+            round=str(work.round),
+            left=str(work.queries_left),
+            asked=listed(work.asked),
+            format=ReflectAnswer.in_words(),
+        )
+        shared, material = self._section(work, task, _REFLECT)
+        tail = self._context.tail(
+            "reflect", task, steps=_steps(work, "judge whether this is enough"), failures=work.failures
+        )
+        answer = await self._data(_REFLECT, ReflectAnswer, tail, shared=shared, left_out=material.left_out)
+        dimensions = (answer.coverage, answer.depth, answer.diversity, answer.consistency, answer.recency)
+        score = round(sum(dimensions) / len(dimensions))
+        fresh = [query for query in dict.fromkeys(answer.next_queries) if query not in work.asked]
+        is_enough = score >= _SUFFICIENT and answer.coverage >= _SUFFICIENT_COVERAGE and bool(work.evidence)
+        return Reflection(
+            is_sufficient=is_enough,
+            overall_score=score,
+            gaps=() if is_enough else tuple(answer.gaps[:_MOST_GAPS]),
+            next_queries=tuple(SearchQuery(query=query, goal=work.section.title) for query in fresh),
+            reasoning=answer.reasoning,
+        )
+
+    def _section(self, work: SectionWork, task: str, step: Step) -> tuple[list[str], Material]:
+        """Return what the prompts of a section share, passages in the order in which they came."""
+        head = [
+            self._brief(work.brief),
+            self._prompts.fill(
+                "section", title=work.section.title, description=work.section.description or work.section.title
+            ),
+        ]
+        # The tail's recitations are short; a prompt of their size is kept free for them.
+        room = self._context.room(*head, task, task, max_tokens=step.max_tokens)
+        material = show_evidence(work.evidence, room=room)
+        return [*head, *material.blocks], material
+
+
+def _steps(work: SectionWork, now: str) -> Sequence[tuple[str, bool]]:
+    """Return what a section has done and what it does now."""
+    done = [(f"search for: {query}", True) for query in work.asked]
+    return [*done, (now, False), ("write the section", False)]
+
+
+def _how_many_fit(blocks: Sequence[str], room: int) -> int:
+    taken = 0
+    for count, block in enumerate(blocks):
+        taken += tokens_at_most(block)
+        if taken > room:
+            return count
+    return len(blocks)
+
+
+def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], section: int, sections: int) -> Iterator[Finding]:
+    """Yield what was chosen for a section; a passage for a section that does not exist goes to the first."""
+    chosen = {number: place for place, number in reversed(list(enumerate(answer.passages)))}
+    for number, place in list(reversed(chosen.items()))[:_MOST_FINDINGS]:
+        if not 1 <= number <= len(candidates):
+            continue
+        wanted = answer.sections[place] if place < len(answer.sections) else 1
+        if (wanted if 1 <= wanted <= sections else 1) != section:
+            continue
+        relevance = answer.relevance[place] if place < len(answer.relevance) else _USUAL_RELEVANCE
+        finding = candidates[number - 1]
+        told = answer.findings[place] if place < len(answer.findings) else ""
+        # A row's finding is the row itself, cell by cell.
+        text = told if told and not finding.header else finding.finding
+        score = round(_SCORE_OF_TEN * min(relevance, 10) / 10, 6)
+        yield finding.model_copy(update={"finding": text, "score": score})

@@ -1,0 +1,252 @@
+"""What a model is asked to write and to judge: sections, analysis, the ends of the report, single sentences."""
+
+from collections.abc import Sequence
+
+from deep_research.evidence.passage import Evidence
+from deep_research.llm.port import ModelReply, Turn
+from deep_research.reasoning.answers import (
+    ChartsAnswer,
+    CodeAnswer,
+    ConcludeAnswer,
+    JudgeAnswer,
+    ReviseAnswer,
+    read_answer,
+)
+from deep_research.reasoning.material import fit, show_evidence
+from deep_research.reasoning.model_step import LANGUAGES, ModelSteps, Step, listed
+from deep_research.reasoning.prompting import DRAFT_TAG, SOURCE_TAG, fenced
+from deep_research.reasoning.prose import LABEL, Prose, is_in_language, read_prose
+from deep_research.reasoning.repairing import ask
+from deep_research.reasoning.values import (
+    Analysis,
+    BrokenChart,
+    ChartSpec,
+    Conclusion,
+    Draft,
+    Findings,
+    Judgement,
+    SectionWork,
+    Support,
+)
+from deep_research.report.paragraph import Paragraph, Sentence, note
+from deep_research.request import Language, ReportLength
+
+_ANALYZE = Step("analyze", "thinking", 1_600)
+_CHARTS = Step("plan_charts", "task", 400)
+_REPAIR_CHART = Step("repair_chart", "task", 2_000)
+_DRAFT = Step("draft", "thinking", 2_400)
+_JUDGE = Step("judge_support", "task", 300)
+_REVISE = Step("revise", "task", 250)
+_CONCLUDE = Step("conclude", "thinking", 1_600)
+_MOST_CHARTS = 5
+_SECTION_WORDS: dict[ReportLength, int] = {"short": 150, "standard": 300, "long": 500}
+_ERROR_CHARS = 2_000
+
+
+class WritingByModel(ModelSteps):
+    """The acts on everything that was found, and those that make the report."""
+
+    async def analyze(self, findings: Findings) -> Analysis:
+        """Judge the findings from several sides; every sentence rests on evidence."""
+        evidence = [piece for work in findings.sections for piece in work.evidence]
+        if not evidence:
+            return Analysis()
+        task = self._prompts.fill("analyze", language=LANGUAGES[findings.brief.language])
+        steps = [(f"research: {work.section.title}", True) for work in findings.sections]
+        prose = await self._prose(
+            _ANALYZE,
+            self._context.tail("analyze", task, steps=[*steps, ("judge the whole", False)]),
+            [self._brief(findings.brief)],
+            evidence,
+            section="analysis",
+            language=findings.brief.language,
+        )
+        return Analysis(paragraphs=prose.paragraphs)
+
+    async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
+        """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
+        series = await self._stand_in.plan_charts(findings)
+        if not series:
+            return ()
+        task = self._prompts.fill(
+            "plan_charts",
+            series="\n\n".join(
+                fenced(SOURCE_TAG, f"{spec.title} ({spec.chart_type})", id=str(number))
+                for number, spec in enumerate(series, start=1)
+            ),
+            count=str(_MOST_CHARTS),
+            language=LANGUAGES[findings.brief.language],
+            format=ChartsAnswer.in_words(),
+        )
+        tail = self._context.tail("plan_charts", task)
+        answer = await self._data(_CHARTS, ChartsAnswer, tail, shared=[self._brief(findings.brief)])
+        chosen = []
+        for place, number in enumerate(dict.fromkeys(answer.charts)):
+            if 1 <= number <= len(series):
+                title = answer.titles[place] if place < len(answer.titles) else series[number - 1].title
+                chosen.append(series[number - 1].model_copy(update={"title": title}))
+        return tuple(chosen[:_MOST_CHARTS])
+
+    async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
+        """Have the chart's code mended."""
+        task = self._prompts.fill(
+            "repair_chart",
+            code=fenced(DRAFT_TAG, broken.spec.python_code),
+            error=fenced(SOURCE_TAG, broken.error[-_ERROR_CHARS:]),
+            format=CodeAnswer.in_words(),
+        )
+        answer = await self._data(_REPAIR_CHART, CodeAnswer, self._context.tail("repair_chart", task))
+        return broken.spec.model_copy(update={"python_code": answer.python_code})
+
+    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+        """Write the section; where it was written before, only what its figures left out."""
+        language = LANGUAGES[work.brief.language]
+        task = self._prompts.fill(
+            "draft", title=work.section.title, language=language, length=str(_SECTION_WORDS[work.brief.length])
+        )
+        head = [
+            self._brief(work.brief),
+            self._prompts.fill(
+                "section", title=work.section.title, description=work.section.description or work.section.title
+            ),
+        ]
+        steps = [(f"search for: {query}", True) for query in work.asked]
+        prose = await self._prose(
+            _DRAFT,
+            self._context.tail("draft", task, steps=[*steps, ("write the section", False)]),
+            head,
+            work.evidence,
+            section=work.section.title,
+            language=work.brief.language,
+            before=work,
+        )
+        return prose.paragraphs
+
+    async def _prose(
+        self,
+        step: Step,
+        tail: str,
+        head: Sequence[str],
+        evidence: Sequence[Evidence],
+        *,
+        section: str,
+        language: Language,
+        before: SectionWork | None = None,
+    ) -> Prose:
+        """Return what the model writes about evidence, each sentence with what it rests on."""
+        # The second offer repeats what was written: its room is kept free.
+        room = self._context.room(*head, tail, max_tokens=2 * step.max_tokens)
+        material = show_evidence(evidence, room=room)
+        request = self._context.request(
+            step.act,
+            tail,
+            shared=[*head, *material.blocks],
+            role=step.role,
+            max_tokens=step.max_tokens,
+            left_out=material.left_out,
+        )
+        if before and before.offered:
+            request = request.model_copy(update={"turns": self._offer(before, material.labels)})
+
+        def read(reply: ModelReply) -> tuple[Prose | None, str]:
+            is_cut = reply.stop in ("length", "loop")
+            prose = read_prose(reply.text, material.labels, section=section, language=language, is_cut=is_cut)
+            is_usable = prose.cited and is_in_language(reply.text, language)
+            return prose if is_usable else None, prose.problem
+
+        prose = await ask(self._model, request, read, prompts=self._prompts)
+        headers = {piece.id: piece.header for piece in evidence if piece.header}
+        return prose.resting_on(headers)
+
+    def _offer(self, before: SectionWork, labels: dict[str, str]) -> tuple[Turn, Turn]:
+        """Return what was written, and the wish for what it left out."""
+        told = "\n\n".join(_marked(paragraph, labels) for paragraph in before.told)
+        missed = [label for label, id_ in labels.items() if id_ in before.offered]
+        wish = self._prompts.fill("draft_more", labels=", ".join(missed), language=LANGUAGES[before.brief.language])
+        return Turn(speaker="model", text=told), Turn(speaker="user", text=wish)
+
+    async def judge_support(self, support: Support) -> Judgement:
+        """Judge a sentence by its passages alone."""
+        task = self._prompts.fill(
+            "judge_support",
+            sentence=fenced(DRAFT_TAG, support.sentence.text),
+            passages=self._passages(support),
+            format=JudgeAnswer.in_words(),
+        )
+        answer = await self._data(_JUDGE, JudgeAnswer, self._context.tail("judge_support", task))
+        return Judgement(verdict=answer.verdict, span=answer.span.strip(), reason=answer.reason)
+
+    async def revise(self, support: Support) -> Sentence | None:
+        """Have a sentence cut down; whether only deletions and hedges were made is checked by whoever asks."""
+        verdict = support.sentence.verdict
+        task = self._prompts.fill(
+            "revise",
+            sentence=fenced(DRAFT_TAG, support.sentence.text),
+            passages=self._passages(support),
+            reason=(verdict.reason or verdict.kind) if verdict else "the passages do not carry it",
+            format=ReviseAnswer.in_words(),
+        )
+        answer = await self._data(_REVISE, ReviseAnswer, self._context.tail("revise", task))
+        text = " ".join(answer.text.split())
+        return support.sentence.model_copy(update={"text": text, "verdict": None}) if text else None
+
+    def _passages(self, support: Support) -> str:
+        room = self._context.room(support.sentence.text, max_tokens=2 * _JUDGE.max_tokens)
+        return show_evidence(support.passages, room=room).text
+
+    async def conclude(self, draft: Draft) -> Conclusion:
+        """Write the ends of the report from its checked body; an empty body is the rules' matter."""
+        if not draft.paragraphs:
+            return await self._stand_in.conclude(draft)
+        cited = dict.fromkeys(id_ for paragraph in draft.paragraphs for id_ in paragraph.cite_ids)
+        labels = {f"{LABEL}{number}": id_ for number, id_ in enumerate(cited, start=1)}
+        language = draft.brief.language
+        body = "\n\n".join(_marked(paragraph, labels) for paragraph in draft.paragraphs)
+        brief = self._brief(draft.brief)
+        room = self._context.room(brief, self._ends(draft, ""), max_tokens=_CONCLUDE.max_tokens)
+        shown, is_cut = fit(body, room)
+        request = self._context.request(
+            "conclude",
+            self._context.tail("conclude", self._ends(draft, fenced(DRAFT_TAG, shown))),
+            shared=[brief],
+            role=_CONCLUDE.role,
+            max_tokens=_CONCLUDE.max_tokens,
+            answer_schema=ConcludeAnswer.schema_for_model(),
+            left_out=int(is_cut),
+        )
+
+        def read(reply: ModelReply) -> tuple[Conclusion | None, str]:
+            answer, problem = read_answer(ConcludeAnswer, reply.text)
+            if answer is None:
+                return None, problem
+            abstract = read_prose(answer.abstract, labels, section="abstract", language=language)
+            closing = read_prose(answer.conclusion, labels, section="conclusion", language=language)
+            ends = Conclusion(
+                is_answered=answer.answered,
+                unanswered=tuple(answer.unanswered),
+                abstract=abstract.paragraphs,
+                conclusion=closing.paragraphs,
+                outlook=tuple(note("outlook", text) for text in [answer.outlook.strip()] if text),
+            )
+            return ends if abstract.cited else None, abstract.problem
+
+        return await ask(self._model, request, read, prompts=self._prompts)
+
+    def _ends(self, draft: Draft, body: str) -> str:
+        return self._prompts.fill(
+            "report",
+            body=body,
+            gaps=listed(draft.gaps),
+            language=LANGUAGES[draft.brief.language],
+            unit="words" if draft.brief.language == "en" else "characters",
+            format=ConcludeAnswer.in_words(),
+        )
+
+
+def _marked(paragraph: Paragraph, labels: dict[str, str]) -> str:
+    """Return a paragraph with the marks of its evidence after each sentence."""
+    told = []
+    for sentence in paragraph.sentences:
+        names = [label for label, id_ in labels.items() if id_ in sentence.evidence]
+        told.append(f"{sentence.text} [{', '.join(names)}]" if names else sentence.text)
+    return " ".join(told)

@@ -1,0 +1,90 @@
+"""Prompts as Markdown files with strict placeholders, and the marks between which untrusted text stands in them."""
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from deep_research.errors import ConfigurationError
+
+PROMPT_FOLDER: Final = Path(__file__).parent / "prompts"
+# The tags that part material from instructions. Whatever looks like one of them inside a text is defused.
+SOURCE_TAG: Final = "source"
+ASKER_TAG: Final = "asker"
+DRAFT_TAG: Final = "draft"
+_TAGS = re.compile(rf"<(?=\s*/?\s*(?:{SOURCE_TAG}|{ASKER_TAG}|{DRAFT_TAG})\b)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{(\w*)\}\}")
+
+
+class Prompts:
+    """The prompts that come along, each of which a file of the same name in the user's folder replaces."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._texts: dict[str, str] = {}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all prompts."""
+        return tuple(sorted(path.stem for path in PROMPT_FOLDER.glob("*.md")))
+
+    def check(self) -> None:
+        """Refuse a folder with a prompt that nobody asks for or that does not fit."""
+        if self._folder is None:
+            return
+        if not self._folder.is_dir():
+            raise ConfigurationError(f"The folder of prompts {self._folder} does not exist.")
+        for path in sorted(self._folder.glob("*.md")):
+            if path.stem not in self.names:
+                raise ConfigurationError(
+                    f"There is no prompt {path.stem!r} to replace; there are {', '.join(self.names)}."
+                )
+            self._text(path.stem)
+
+    def fill(self, name: str, **values: str) -> str:
+        """Return a prompt with its placeholders filled; what is put in is not looked at again."""
+        text = self._text(name)
+        wanted = set(_PLACEHOLDER.findall(text))
+        if wanted != set(values):
+            raise ConfigurationError(f"The prompt {name}.md takes {sorted(wanted)}, and was given {sorted(values)}.")
+        return _PLACEHOLDER.sub(lambda match: values[match.group(1)], text)
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            own = _read(PROMPT_FOLDER / f"{name}.md")
+            theirs = None if self._folder is None else self._folder / f"{name}.md"
+            if theirs is not None and theirs.is_file():
+                own = _same_placeholders(theirs, _read(theirs), own)
+            self._texts[name] = own
+        return self._texts[name]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigurationError(f"The prompt {path} cannot be read as UTF-8 text.") from exc
+
+
+def _same_placeholders(path: Path, text: str, own: str) -> str:
+    given, needed = set(_PLACEHOLDER.findall(text)), set(_PLACEHOLDER.findall(own))
+    for name in sorted(given - needed):
+        raise ConfigurationError(f"The prompt {path} has {{{{{name}}}}}, which is not filled; use {sorted(needed)}.")
+    for name in sorted(needed - given):
+        raise ConfigurationError(f"The prompt {path} leaves out {{{{{name}}}}}, without which it cannot work.")
+    return text
+
+
+def fenced(tag: str, text: str, **attributes: str) -> str:
+    """Return untrusted text between its marks, which it cannot close or open itself."""
+    told = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes.items() if value)
+    return f"<{tag}{told}>\n{defused(text)}\n</{tag}>"
+
+
+def defused(text: str) -> str:
+    """Return a text in which nothing reads as one of our marks."""
+    return _TAGS.sub("&lt;", text)
+
+
+def _attribute(value: str) -> str:
+    return " ".join(defused(value).replace('"', "'").split())[:200]

@@ -1,0 +1,26 @@
+"""The kinds of values that settings have, beyond plain ones."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import NoDecode
+
+
+def _expand(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as exc:
+        raise ValueError("the user named after ~ has no home folder") from exc
+
+
+def _listed(value: object) -> object:
+    """Return the names of a text that parts them by commas, as a variable spells a list."""
+    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Folder = Annotated[Path, AfterValidator(_expand)]
+AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]

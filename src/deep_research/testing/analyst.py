@@ -1,0 +1,189 @@
+"""A model that answers every prompt in the form it asks for, out of the material in the prompt; it never thinks."""
+
+import asyncio
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
+from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.prompting import PROMPT_FOLDER
+from deep_research.request import Spend
+from deep_research.testing.model import CallLog
+from deep_research.testing.model_dialects import Answer, Asked
+from deep_research.text.sentences import split_sentences
+
+_SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
+_DRAFT = re.compile(r"<draft>\n(.*?)\n</draft>", re.DOTALL)
+_ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
+_MISSED = re.compile(r"^These passages hold figures that your section does not tell: (.+)\.$", re.MULTILINE)
+_TITLE = re.compile(r"^(?:Title|Section): (.+)$", re.MULTILINE)
+Reply = Callable[[ModelRequest], str]
+
+
+@dataclass
+class ScriptedAnalyst:
+    """Answers as a good model would in form; `answers` replaces an act's answer, for every call of it.
+
+    `requests` keeps every prompt; delays are in seconds, prices in dollars a token.
+    """
+
+    answers: Mapping[str, Reply] = field(default_factory=dict)
+    name: str = "scripted:analyst"
+    delay_s: float = 0.0
+    long_delay_s: float = 0.0
+    usd_a_token: float = 0.0
+    requests: list[ModelRequest] = field(default_factory=list)
+    log: CallLog = field(default_factory=CallLog)
+    unpriced: tuple[str, ...] = ()
+
+    def estimate(self, request: ModelRequest) -> Spend:
+        """Return prompt and longest answer at the declared price."""
+        tokens = tokens_at_most(request.text) + request.max_tokens
+        return Spend(tokens=tokens, usd=tokens * self.usd_a_token)
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
+        """Answer by the act's script."""
+        self.requests.append(request)
+        self.log.write("begin", "llm", request.act)
+        await asyncio.sleep(self.long_delay_s if request.role == "thinking" else self.delay_s)
+        text = self.answers.get(request.act, answer_in_form)(request)
+        if on_delta is not None:
+            on_delta(Delta("text", text))
+        self.log.write("end", "llm", request.act)
+        tokens_in, tokens_out = tokens_at_most(request.text), tokens_at_most(text)
+        usd = (tokens_in + tokens_out) * self.usd_a_token
+        return ModelReply(text=text, model=self.name, tokens_in=tokens_in, tokens_out=tokens_out, usd=usd)
+
+
+def answer_in_form(request: ModelRequest) -> str:
+    """Return an answer in the form that the request's act wants."""
+    return _ANSWERS[request.act](request)
+
+
+def act_of(prompt: str) -> str:
+    """Return the act that a prompt asks for, by the last heading of a step in it."""
+    found = {prompt.rfind(heading): act for heading, act in _headings().items()}
+    return found[max(found)]
+
+
+@cache
+def _headings() -> dict[str, str]:
+    names = {"clarify": "assess", "report": "conclude"}
+    heads = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0] for path in PROMPT_FOLDER.glob("*.md")}
+    return {head: names.get(name, name) for name, head in heads.items() if head.startswith("# Step")}
+
+
+def answer_over_the_wire(asked: Asked) -> Answer:
+    """Answer a request that came to a model server."""
+    request = ModelRequest(act=act_of(asked.text), role="task", prompt=asked.text, max_tokens=1)
+    return Answer(text=answer_in_form(request), tokens_in=tokens_at_most(asked.text))
+
+
+def sources_of(request: ModelRequest) -> dict[str, str]:
+    """Return the fenced passages of a prompt by their labels."""
+    return dict(_SOURCE.findall(request.text))
+
+
+def _assess(request: ModelRequest) -> str:
+    question = _ASKER.findall(request.prompt)[0]
+    focuses = ["costs", "results", "criticism"]
+    return json.dumps({"confidence": 0.95, "goal": question, "focuses": focuses, "refined_question": question})
+
+
+def _plan(request: ModelRequest) -> str:
+    question = _ASKER.findall(request.text)[0]
+    wanted = re.search(r"exactly these, in this order: (.+)\.$", request.prompt, re.MULTILINE)
+    sections = wanted.group(1).split("; ") if wanted else ["Costs", "Results", "Criticism"]
+    queries = [f"{question} {section} {number}" for section in sections for number in (1, 2, 3)]
+    numbers = [place // 3 + 1 for place in range(len(queries))]
+    return json.dumps(
+        {"title": question, "goal": question, "sections": sections, "queries": queries, "query_sections": numbers},
+        ensure_ascii=False,
+    )
+
+
+def _queries(request: ModelRequest) -> str:
+    title, count = _TITLE.findall(request.prompt)[0], re.findall(r"at most (\d+) new", request.prompt)[0]
+    turn = re.findall(r"Round of searching: (\d+)", request.prompt)[0]
+    return json.dumps({"queries": [f"{title} round {turn} query {number + 1}" for number in range(int(count))]})
+
+
+def _extract(request: ModelRequest) -> str:
+    passages = sources_of(request)
+    findings = [text.splitlines()[0] for text in passages.values()]
+    sections = len(re.findall(r"^\d+\. ", request.prompt, re.MULTILINE))
+    spread = [zlib.crc32(text.encode()) % sections + 1 for text in passages.values()]
+    return json.dumps({"passages": list(passages), "sections": spread, "findings": findings}, ensure_ascii=False)
+
+
+def _synthesize(request: ModelRequest) -> str:
+    passages = list(sources_of(request).values())
+    return json.dumps({"text": " ".join(passages)[:600], "coverage": min(1.0, len(passages) / 8)}, ensure_ascii=False)
+
+
+def _reflect(request: ModelRequest) -> str:
+    score = min(9, 2 + len(sources_of(request)))
+    title = _TITLE.findall(request.text)[0]
+    turn = re.findall(r"Round (\d+) is over", request.prompt)[0]
+    scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
+    return json.dumps(
+        {
+            **scores,
+            "gaps": [f"more on {title}"],
+            "next_queries": [f"{title} after round {turn}"],
+            "reasoning": "counted",
+        }
+    )
+
+
+def retold(text: str) -> str:
+    """Return the first sentence of a passage in slightly other words, so that it is no quotation."""
+    start, end = split_sentences(text)[0]
+    sentence = " ".join(text[start:end].split())
+    return f"资料显示，{sentence}" if re.search(r"[\u4e00-\u9fff]", sentence) else f"As reported, {sentence}"
+
+
+def _prose(request: ModelRequest) -> str:
+    passages, missed = sources_of(request), _MISSED.findall(request.text)
+    if missed:
+        wanted = set(missed[-1].split(", "))
+        passages = {label: text for label, text in passages.items() if label in wanted}
+    return "\n\n".join(f"{retold(text)} [{label}]" for label, text in passages.items())
+
+
+def _judge(request: ModelRequest) -> str:
+    passages = list(sources_of(request).values())
+    start, end = split_sentences(passages[0])[0]
+    return json.dumps({"verdict": "supported", "span": passages[0][start:end], "reason": "same"}, ensure_ascii=False)
+
+
+def _conclude(request: ModelRequest) -> str:
+    paragraphs = _DRAFT.findall(request.prompt)[0].split("\n\n")
+    abstract = " ".join(paragraph.strip() for paragraph in paragraphs[:4])
+    return json.dumps(
+        {"answered": True, "abstract": abstract, "conclusion": paragraphs[-1], "outlook": "More could be asked."},
+        ensure_ascii=False,
+    )
+
+
+_ANSWERS: dict[str, Reply] = {
+    "assess": _assess,
+    "plan": _plan,
+    "queries": _queries,
+    "choose_tools": lambda _: json.dumps({"tools": []}),
+    "extract": _extract,
+    "compress": lambda request: json.dumps({"keep": list(sources_of(request))}),
+    "synthesize": _synthesize,
+    "reflect": _reflect,
+    "analyze": _prose,
+    "plan_charts": lambda _: json.dumps({"charts": [1]}),
+    "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),
+    "draft": _prose,
+    "judge_support": _judge,
+    "revise": lambda _: json.dumps({"text": ""}),
+    "conclude": _conclude,
+}

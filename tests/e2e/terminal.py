@@ -1,0 +1,74 @@
+"""A person at a terminal of their own: a process that believes it, and what it shows."""
+
+import fcntl
+import os
+import select
+import subprocess
+import sys
+import termios
+import time
+from contextlib import suppress
+from typing import Self
+
+from tests.e2e.harness import User
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+class Terminal:
+    """One command with a terminal as its standard input and error; use it in a `with` statement."""
+
+    def __init__(self, user: User, *arguments: str, **extra: str) -> None:
+        self._ours, theirs = os.openpty()
+        self.shown = ""
+
+        def take_terminal() -> None:
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "deep_research", *arguments],
+            cwd=user.folder,
+            env=user.environment(TERM="xterm", COLUMNS="110", **extra),
+            stdin=theirs,
+            stderr=theirs,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=take_terminal,
+        )
+        os.close(theirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+    def until(self, text: str, *, timeout_s: float = 60) -> str:
+        """Read on until the text is shown; return what was shown since the last call, without it."""
+        end = time.monotonic() + timeout_s
+        while text not in self.shown:
+            assert self._read(end - time.monotonic()), f"{text!r} was not shown:\n{self.shown}"
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def type(self, text: str) -> None:
+        """Type a line, or a control key."""
+        os.write(self._ours, (text if text in (CTRL_C, CTRL_D) else text + "\n").encode())
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        while self._read(60):
+            pass
+        return self._process.wait(timeout=60)
+
+    def _read(self, timeout_s: float) -> bool:
+        if not select.select([self._ours], [], [], max(0.0, timeout_s))[0]:
+            return False
+        data = b""
+        with suppress(OSError):  # Linux reports an error where the other end was closed.
+            data = os.read(self._ours, 65_536)
+        self.shown += data.decode(errors="replace").replace("\r\n", "\n")
+        return bool(data)

@@ -1,0 +1,195 @@
+"""Whole runs over a real server with a provider's wire format, and everything that can go wrong there.
+
+Each fault ends in a correct report or in a clear, classified error, with everything that was paid for kept.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from deep_research.testing.analyst import act_of, answer_over_the_wire
+from deep_research.testing.model_dialects import Answer, Asked
+from deep_research.testing.model_server import ModelServer
+from tests.e2e.harness import User, assert_explained
+
+QUESTION = "What did the harbour retrofit of Halden cost, and what did it achieve?"
+PAGES = {
+    "costs.md": "# Costs\n\nThe harbour retrofit of Halden cost €146.2 million in total by the end of 2025. "
+    "The budget of the harbour retrofit was €118.0 million when the council approved it in 2021.\n",
+    "results.txt": "The harbour retrofit of Halden cut emissions by 61 per cent between 2020 and 2025. "
+    "Residents near the harbour made 14 noise complaints in 2025, after 96 complaints in 2024.\n",
+}
+FRENCH = "La rénovation du port a coûté beaucoup d'argent à la ville selon les habitants du quartier [E1]."
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in PAGES.items():
+        (docs / name).write_text(text, encoding="utf-8")
+    return User(tmp_path / "user")
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(answer_over_the_wire) as server:
+        yield server
+
+
+def _ask(user: User, server: ModelServer, *arguments: str, provider: str = "openai-compatible:test", **extra: str):
+    settings = {
+        "DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS": server.address_of("openai-compatible"),
+        "DEEP_RESEARCH_MODEL_TRIES": "2",
+        "DEEP_RESEARCH_MODEL_TIMEOUT_S": "3",
+        "DEEP_RESEARCH_MODEL_IDLE_TIMEOUT_S": "1",
+        "DEEP_RESEARCH_QUERIES_FIRST_ITERATION": "3",
+        "DEEP_RESEARCH_MAX_ITERATIONS": "1",
+        **extra,
+    }
+    docs = str(user.folder.parent / "docs")
+    return user.call("ask", QUESTION, "--docs", docs, "-p", provider, *arguments, **settings)
+
+
+def _faulty(act: str, fault: Answer, *, times: int = 1_000) -> Callable[[Asked], Answer]:
+    left = times
+
+    def script(asked: Asked) -> Answer:
+        nonlocal left
+        if act_of(asked.text) == act and left:
+            left -= 1
+            return fault
+        return answer_over_the_wire(asked)
+
+    return script
+
+
+def _stats(user: User) -> dict[str, dict[str, object]]:
+    stats: dict[str, dict[str, object]] = json.loads((Path(user.only_run().folder) / "stats.json").read_text())
+    return stats
+
+
+def test_a_run_with_a_model_writes_a_verified_report(user: User, server: ModelServer) -> None:
+    ended = _ask(user, server)
+    assert ended.returncode == 0, ended.stderr
+    assert "As reported, The harbour retrofit of Halden cost €146.2 million" in ended.stdout
+    assert "€118.0 million" in ended.stdout
+    assert {act_of(asked.text) for asked in server.requests} >= {"assess", "plan", "extract", "draft", "conclude"}
+    assert _stats(user)["model"]["calls"] == len(server.requests)
+
+
+FAULTS: dict[str, tuple[str, Answer]] = {
+    "500 at the draft": ("draft", Answer(status=500)),
+    "529 at the draft": ("draft", Answer(status=529)),
+    "429 without Retry-After": ("extract", Answer(status=429)),
+    "429 with Retry-After": ("draft", Answer(status=429, headers={"retry-after": "0"})),
+    "cut in mid-stream": ("draft", Answer(text="The harbour retrofit of Halden cost much. " * 9, cut_after=6)),
+    "hang before the first word": ("draft", Answer(text="x", hang_after=0)),
+    "hang in mid-answer": ("extract", Answer(text='{"passages": [1, 2, 3]}', hang_after=2)),
+    "cut at the token limit": ("extract", Answer(text='{"findings": ["The', stop="length")),
+    "cut at the token limit in prose": ("draft", Answer(text="The harbour retrofit of Halden", stop="length")),
+    "an empty answer": ("draft", Answer(text="")),
+    "wrong types": ("reflect", Answer(text='{"coverage": "good", "depth": [], "gaps": {"a": 1}}')),
+    "ten thousand repeated tokens": ("draft", Answer(text="harbour " * 10_000, piece_chars=400)),
+    "a refusal": ("draft", Answer(text="I can't help with that.", stop="refusal")),
+    "another language": ("draft", Answer(text=FRENCH)),
+    "an HTML page in place of an answer": ("extract", Answer(raw=b"<html><body>Bad gateway</body></html>")),
+    "garbage at the judge": ("judge_support", Answer(text="Certainly!")),
+    "garbage at the end": ("conclude", Answer(text="[]")),
+}
+
+
+@pytest.mark.parametrize(("act", "fault"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_at_a_step_ends_in_a_correct_report_that_says_so(
+    user: User, server: ModelServer, act: str, fault: Answer
+) -> None:
+    server.script = _faulty(act, fault)
+    ended = _ask(user, server)
+    assert ended.returncode == 0, ended.stderr
+    report = user.report()
+    for figure in ("€146.2 million", "€118.0 million", "61 per cent"):
+        assert figure in report
+    assert "stood in" in report
+    assert "harbour harbour harbour" not in report
+    assert "La rénovation" not in report
+    folder = Path(user.only_run().folder)
+    assert json.loads((folder / "verify.json").read_text())["passed"]
+
+
+def test_half_an_answer_is_used_as_far_as_it_goes(user: User, server: ModelServer) -> None:
+    half = Answer(text='{"passages": [1, 2], "sections": [1, 2], "findings": ["The harbour retr', stop="length")
+    server.script = _faulty("extract", half)
+    ended = _ask(user, server)
+    assert ended.returncode == 0, ended.stderr
+    assert "stood in" not in user.report()
+    assert "€146.2 million" in user.report()
+
+
+@pytest.mark.parametrize("status", [500, 429])
+def test_a_fault_that_passes_leaves_no_trace_in_the_report(user: User, server: ModelServer, status: int) -> None:
+    server.script = _faulty("plan", Answer(status=status, headers={"retry-after": "0"}), times=1)
+    ended = _ask(user, server)
+    assert ended.returncode == 0, ended.stderr
+    assert "stood in" not in user.report()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_call_stops_with_what_to_mend_and_goes_on_after_it(
+    user: User, server: ModelServer, status: int
+) -> None:
+    server.script = _faulty("draft", Answer(status=status))
+    said = assert_explained(_ask(user, server), 64)
+    assert "openai-compatible" in said
+    before = [asked.text for asked in server.requests if act_of(asked.text) != "draft"]
+    server.script = answer_over_the_wire
+    server.requests.clear()
+    ended = user.call(
+        "runs",
+        "retry",
+        user.only_run().id[:8],
+        DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS=server.address_of("openai-compatible"),
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert not set(before) & {asked.text for asked in server.requests}
+
+
+def test_a_dead_server_is_a_network_error_and_the_run_can_be_taken_up(user: User) -> None:
+    with ModelServer(answer_over_the_wire) as server:
+        pass
+    said = assert_explained(_ask(user, server), 70)
+    assert user.only_run().status == "failed"
+    assert user.only_run().error == {"name": "NetworkError", "detail": said.strip(), "category": "NETWORK"}
+
+
+def test_the_next_provider_of_the_chain_takes_over(user: User, server: ModelServer) -> None:
+    script = answer_over_the_wire
+    server.script = lambda asked: Answer(status=529) if asked.dialect == "openai" else script(asked)
+    ended = _ask(
+        user,
+        server,
+        DEEP_RESEARCH_FALLBACK_MODELS="ollama:qwen3:8b",
+        DEEP_RESEARCH_OLLAMA_ADDRESS=server.address_of("ollama"),
+        DEEP_RESEARCH_MODEL_TRIES="1",
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "stood in" not in user.report()
+    assert list(_stats(user)["model"]["calls_by_model"]) == ["ollama:qwen3:8b"]  # type: ignore[call-overload]  # a mapping
+
+
+@pytest.mark.parametrize(
+    "question", ["青岚市的海港改造花了多少钱，效果如何？", "青嵐市的海港改造花了多少錢，效果如何？"]
+)
+def test_chinese_is_written_in_the_script_of_the_question(user: User, server: ModelServer, question: str) -> None:
+    (user.folder.parent / "docs" / "zh.txt").write_text(
+        "青岚市的海港改造总共花费了48.6亿元，比预算高出12%。改造之后，海港的排放量在2025年下降了61%。\n",
+        encoding="utf-8",
+    )
+    server.script = answer_over_the_wire
+    settings = {"DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS": server.address_of("openai-compatible")}
+    docs = str(user.folder.parent / "docs")
+    ended = user.call("ask", question, "--docs", docs, "-p", "openai-compatible:test", **settings)
+    assert ended.returncode == 0, ended.stderr
+    assert ("資料顯示，" if "錢" in question else "资料显示，") in ended.stdout
+    assert "48.6" in ended.stdout

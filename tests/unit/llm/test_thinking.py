@@ -1,0 +1,59 @@
+"""Thoughts between tags are parted from the answer, however the pieces fall."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.llm.port import Delta
+from deep_research.llm.thinking import ThoughtSplitter
+
+
+def split(pieces: list[str]) -> tuple[str, str, list[Delta]]:
+    splitter = ThoughtSplitter()
+    deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
+    return splitter.text, splitter.reasoning, deltas
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "reasoning"),
+    [
+        ("Tea.", "Tea.", ""),
+        ("<think>Hm.</think>Tea.", "Tea.", "Hm."),
+        ("<thinking>Hm.</thinking>Tea.", "Tea.", "Hm."),
+        ("<THINK>嗯。</Think>茶。", "茶。", "嗯。"),
+        ("\n<think>\nHm.\n</think>\n\nTea.", "\n\n\nTea.", "\nHm.\n"),
+        ("Tea<think>one</think> and<think>two</think> cake", "Tea and cake", "onetwo"),
+        ("<think>never ends", "", "never ends"),
+        ("<think></think>Tea.", "Tea.", ""),
+        ("thought without a beginning</think>Tea.", "Tea.", "thought without a beginning"),
+        ("a < b, <thin> and <thinker> stay", "a < b, <thin> and <thinker> stay", ""),
+        ("ends in <thi", "ends in <thi", ""),
+        ("", "", ""),
+    ],
+)
+def test_thoughts_are_apart_whole_and_letter_by_letter(said, text, reasoning):
+    for pieces in ([said], list(said)):
+        assert split(pieces)[:2] == (text, reasoning)
+
+
+_TOKENS = st.sampled_from(["<think>", "</think>", "<thinking>", "</thinking>", "<", "th", "/", "茶", "tea ", ">"])
+
+
+@given(st.lists(_TOKENS, max_size=12), st.integers(1, 7))
+def test_how_the_pieces_fall_does_not_matter(tokens, size):
+    said = "".join(tokens)
+    pieces = [said[start : start + size] for start in range(0, len(said), size)]
+    assert split(pieces)[:2] == split([said])[:2]
+
+
+def test_deltas_are_the_parts_in_order():
+    _, _, deltas = split(["<th", "ink>H", "m.</thi", "nk>Te", "a."])
+    assert deltas == [Delta("reasoning", "H"), Delta("reasoning", "m."), Delta("text", "Te"), Delta("text", "a.")]
+
+
+def test_thoughts_that_the_provider_marks_are_kept_beside():
+    splitter = ThoughtSplitter()
+    assert splitter.think("Hm.") == [Delta("reasoning", "Hm.")]
+    assert splitter.think("") == []
+    splitter.feed("Tea.")
+    assert (splitter.text, splitter.reasoning) == ("Tea.", "Hm.")

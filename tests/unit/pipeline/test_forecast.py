@@ -1,0 +1,79 @@
+"""What a run will cost: nothing without a model, more with more to do, never above its budget."""
+
+import pytest
+
+from deep_research.llm.port import ModelRequest
+from deep_research.pipeline.forecast import ACTS, Effort, effort_of, forecast
+from deep_research.reasoning.port import Reasoner
+from deep_research.reasoning.values import Plan, SectionPlan
+from deep_research.request import Budget, Depth, ResearchRequest, Spend
+from deep_research.testing.model import ScriptedModel
+
+
+class _Priced(ScriptedModel):
+    """A model that costs a dollar for a thousand tokens, read or written."""
+
+    def estimate(self, request: ModelRequest) -> Spend:
+        tokens = len(request.text.split()) * 1.25 + request.max_tokens
+        return Spend(usd=tokens / 1000, tokens=round(tokens))
+
+
+def plan(sections: int) -> Plan:
+    return Plan(research_title="t", sections=(SectionPlan(title="s"),) * sections)
+
+
+def asked(**given: object) -> ResearchRequest:
+    return ResearchRequest.from_json({"question": "q?", **given})
+
+
+def test_research_without_a_model_costs_nothing() -> None:
+    estimate = forecast(plan(3), asked(), ())
+    assert (estimate.calls, estimate.tokens, estimate.usd, estimate.most_usd) == (0, 0, 0.0, 0.0)
+
+
+def test_money_follows_the_tokens_of_the_table() -> None:
+    estimate = forecast(plan(3), asked(), (_Priced(),))
+    assert estimate.usd == pytest.approx(estimate.tokens / 1000, rel=0.01)
+    assert estimate.most_usd is not None
+    assert estimate.most_usd > estimate.usd > 0
+    assert estimate.calls > len(ACTS)
+
+
+def test_more_to_do_costs_more() -> None:
+    small = forecast(plan(1), asked(depth=Depth(max_total_queries=4).to_json()), (_Priced(),))
+    large = forecast(plan(5), asked(), (_Priced(),))
+    assert (small.calls, small.tokens, small.usd) < (large.calls, large.tokens, large.usd)
+
+
+def test_no_run_costs_more_than_its_budget() -> None:
+    estimate = forecast(plan(5), asked(budget=Budget(usd=0.5).to_json()), (_Priced(),))
+    assert (estimate.usd, estimate.most_usd) == (0.5, 0.5)
+
+
+def test_model_without_a_known_price_has_no_most_and_a_free_one_costs_nothing() -> None:
+    unknown, free = (
+        forecast(plan(3), asked(), (model,)) for model in (ScriptedModel(unpriced=("acme:new",)), ScriptedModel())
+    )
+    assert unknown.tokens == free.tokens > 0
+    assert (unknown.usd, unknown.most_usd) == (0.0, None)
+    assert (free.usd, free.most_usd) == (0.0, 0.0)
+
+
+def test_every_act_that_can_be_paid_for_has_a_size() -> None:
+    acts = {name for name in dir(Reasoner) if not name.startswith("_")}
+    assert set(ACTS) == acts
+
+
+@pytest.mark.parametrize(
+    ("given", "effort"),
+    [
+        ({}, Effort(first=8, queries=20, rounds=4, pages=60)),
+        ({"budget": {"queries": 6}}, Effort(first=6, queries=6, rounds=1, pages=18)),
+        ({"budget": {"pages": 7}}, Effort(first=8, queries=20, rounds=4, pages=7)),
+        ({"depth": {"max_iterations": 1}}, Effort(first=8, queries=8, rounds=1, pages=24)),
+        ({"depth": {"max_total_queries": 0}}, Effort(first=0, queries=0, rounds=0, pages=0)),
+    ],
+)
+def test_effort_is_the_depth_within_the_budget(given: dict[str, object], effort: Effort) -> None:
+    assert effort_of(asked(**given)) == effort
+    forecast(plan(2), asked(**given), (_Priced(),))

@@ -1,0 +1,172 @@
+"""The chain of models: each try is journalled, a busy model is waited for, a dead one is passed over."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from deep_research.errors import (
+    BudgetExceeded,
+    CallFailed,
+    ModelBusy,
+    ModelError,
+    ModelRefused,
+    NetworkError,
+    UnusableAnswer,
+)
+from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
+from deep_research.pipeline.budget import BudgetLedger
+from deep_research.pipeline.journal import Journal, Trail, spent_so_far
+from deep_research.pipeline.journalled import Desk
+from deep_research.pipeline.model_chain import JournalledModel
+from deep_research.pipeline.prompt_meter import PromptMeter
+from deep_research.request import Budget, Spend
+from deep_research.store.port import Claim
+from deep_research.store.sqlite import SqliteStore
+from deep_research.testing.clock import FakeClock
+from deep_research.testing.store_samples import start_run
+
+RUN = "a1b2c3d4"
+REQUEST = ModelRequest(act="plan", role="thinking", system="S", context=("C",), prompt="P", max_tokens=50)
+
+
+class Model:
+    """Fails as listed, then answers with its name."""
+
+    unpriced: tuple[str, ...] = ()
+
+    def __init__(self, name: str, *failures: CallFailed) -> None:
+        self.name = name
+        self._failures = list(failures)
+        self.calls = 0
+
+    def estimate(self, request: ModelRequest) -> Spend:
+        return Spend(tokens=100, usd=0.01)
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
+        self.calls += 1
+        if self._failures:
+            raise self._failures.pop(0)
+        return ModelReply(text=self.name, model=self.name, tokens_in=30, tokens_out=5, usd=0.002)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "store.db")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def claim(store: SqliteStore) -> Claim:
+    return await start_run(store, RUN)
+
+
+def _chain(
+    store: SqliteStore,
+    claim: Claim,
+    models: Sequence[Model],
+    *,
+    clock: FakeClock | None = None,
+    scope: str = "plan",
+    is_struck: bool = False,
+    **limits: float,
+) -> JournalledModel:
+    clock = clock or FakeClock()
+    ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
+    journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
+    desk = Desk(journal, store, claim, scope, "ending", Trail())
+    return JournalledModel(tuple(models), desk, clock=clock, meter=PromptMeter(), tries=3, is_struck=is_struck)
+
+
+async def test_a_busy_model_is_waited_for_with_growing_waits(store, claim):
+    clock, model = FakeClock(), Model("a", ModelBusy("busy"), NetworkError("reset"))
+    assert (await _chain(store, claim, [model], clock=clock).complete(REQUEST)).text == "a"
+    assert clock.waits == [1.0, 2.0]
+
+
+async def test_a_models_own_wish_to_wait_is_honoured(store, claim):
+    clock, model = FakeClock(), Model("a", ModelBusy("busy", retry_after_s=7.0))
+    await _chain(store, claim, [model], clock=clock).complete(REQUEST)
+    assert clock.waits == [8.0]
+
+
+async def test_a_wish_for_too_long_a_wait_goes_to_the_next_model(store, claim):
+    clock, first, second = FakeClock(), Model("a", ModelBusy("busy", retry_after_s=3600.0)), Model("b")
+    assert (await _chain(store, claim, [first, second], clock=clock).complete(REQUEST)).text == "b"
+    assert (clock.waits, first.calls) == ([], 1)
+
+
+@pytest.mark.parametrize("failure", [ModelRefused("wrong key"), ModelError("bad request")])
+async def test_a_model_that_will_never_answer_is_passed_over_at_once(store, claim, failure):
+    first, second = Model("a", failure, failure), Model("b")
+    assert (await _chain(store, claim, [first, second]).complete(REQUEST)).text == "b"
+    assert first.calls == 1
+
+
+async def test_where_all_fail_the_refusal_is_what_is_told(store, claim):
+    first = Model("a", ModelRefused("wrong key"))
+    second = Model("b", *(NetworkError("down") for _ in range(3)))
+    with pytest.raises(NetworkError, match="down"):
+        await _chain(store, claim, [first, second]).complete(REQUEST)
+    with pytest.raises(ModelRefused, match="wrong key"):
+        await _chain(store, claim, [Model("c", ModelRefused("wrong key"))], scope="other").complete(
+            REQUEST.model_copy(update={"prompt": "Q"})
+        )
+
+
+async def test_a_resumed_run_goes_on_at_the_try_it_stood_at_and_does_not_wait_again(store, claim):
+    first = Model("a", ModelBusy("busy"), ModelBusy("busy"), ModelBusy("busy"))
+    with pytest.raises(ModelBusy):
+        await _chain(store, claim, [first]).complete(REQUEST)
+    clock, later = FakeClock(), Model("a")
+    assert (await _chain(store, claim, [first, later], clock=clock).complete(REQUEST)).text == "a"
+    assert (first.calls, later.calls, clock.waits) == (3, 1, [])
+
+
+async def test_the_same_prompt_is_paid_once_wherever_it_is_asked(store, claim):
+    model = Model("a")
+    await _chain(store, claim, [model], scope="section/1").complete(REQUEST)
+    await _chain(store, claim, [model], scope="section/2").complete(REQUEST)
+    assert model.calls == 1
+
+
+async def test_an_answer_on_record_is_kept_when_the_run_goes_on_with_another_model(store, claim):
+    await _chain(store, claim, [Model("a")]).complete(REQUEST)
+    other = Model("b")
+    assert (await _chain(store, claim, [other]).complete(REQUEST)).text == "a"
+    assert other.calls == 0
+
+
+async def test_every_try_is_reserved_and_what_a_failed_one_cost_is_counted(store, claim):
+    cut = NetworkError("cut in mid-stream", spend=Spend(tokens=40, usd=0.004))
+    await _chain(store, claim, [Model("a", cut)]).complete(REQUEST)
+    spent = spent_so_far(await store.list_calls(RUN))
+    assert spent.tokens == 75
+    assert spent.usd == pytest.approx(0.006)
+
+
+async def test_a_budget_refuses_before_the_call(store, claim):
+    model = Model("a")
+    with pytest.raises(BudgetExceeded):
+        await _chain(store, claim, [model], tokens=99).complete(REQUEST)
+    assert model.calls == 0
+
+
+async def test_an_act_that_was_given_up_is_answered_from_the_record_alone(store, claim):
+    model = Model("a")
+    await _chain(store, claim, [model]).complete(REQUEST)
+    assert (await _chain(store, claim, [model], is_struck=True).complete(REQUEST)).text == "a"
+    with pytest.raises(UnusableAnswer, match="plan"):
+        await _chain(store, claim, [model], is_struck=True).complete(REQUEST.model_copy(update={"prompt": "new"}))
+    assert model.calls == 1
+
+
+def test_the_meter_counts_what_begins_like_the_prompt_before_and_like_any_earlier_one() -> None:
+    meter, long = PromptMeter(), "The same words at the beginning of every prompt, byte for byte. " * 5
+    first = meter.measure(REQUEST.model_copy(update={"system": long, "context": ("alpha " * 40,)}))
+    other = meter.measure(REQUEST.model_copy(update={"system": "quite different", "context": ()}))
+    again = meter.measure(REQUEST.model_copy(update={"system": long, "context": ("alpha " * 40,), "prompt": "Q"}))
+    assert (first.repeated, first.seen, other.repeated) == (0, 0, 0)
+    assert again.repeated == 0
+    assert 0.9 < again.seen / again.tokens < 1

@@ -1,0 +1,186 @@
+"""A plan as text and back, what an answer makes of it, and whose sections it has."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.errors import InputError
+from deep_research.messages import words
+from deep_research.pipeline.approval import answered_plan, is_asked
+from deep_research.pipeline.plan import by_own_focus
+from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
+from deep_research.reasoning.values import Brief, Plan, SectionPlan
+from deep_research.request import ResearchRequest
+from deep_research.sources.hit import SearchQuery
+
+SAY = words("en")
+PLAN = Plan(
+    research_title="海绵城市: costs & “results”",
+    goal="An overview",
+    domains=("hydrology",),
+    sections=(
+        SectionPlan(title="Costs", description="What was paid", search_queries=(SearchQuery(query="costs", goal="g"),)),
+        SectionPlan(title="效果"),
+        SectionPlan(title="2024", description="- a: b # c"),
+    ),
+)
+
+
+def refused(text: str, language: Any = "en") -> str:
+    with pytest.raises(InputError) as problem:
+        answered_plan(PLAN, text, words(language))
+    return str(problem.value)
+
+
+def test_plan_survives_the_editor() -> None:
+    text = plan_as_text(PLAN, head="The plan\nof a run")
+    assert text.startswith("# The plan\n# of a run\nresearch_title:")
+    assert "效果" in text
+    assert plan_from_text(text, PLAN, SAY) == PLAN
+
+
+texts = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=30)
+
+
+@given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=3)), min_size=1, max_size=5), texts)
+def test_every_plan_survives_the_editor(parts: list[tuple[str, str, list[str]]], title: str) -> None:
+    sections = tuple(
+        SectionPlan(title=name, description=about, search_queries=tuple(SearchQuery(query=query) for query in queries))
+        for name, about, queries in parts
+    )
+    plan = Plan(research_title=title, sections=sections)
+    assert plan_from_text(plan_as_text(plan, head="x"), plan, SAY) == plan
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        " Approve. ",
+        "YES",
+        "ok",
+        "同意",
+        "確認",
+        "确认！",
+        "可以",
+        "好的",
+        "開始研究",
+        "直接开始研究",
+        "直接開始研究。",
+    ],
+)
+def test_plan_is_approved_in_three_scripts(answer: str) -> None:
+    assert answered_plan(PLAN, answer, SAY) == PLAN
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["drop 1,3", "Drop 3, 1", "remove sections 1 3", "删除 1、3", "刪除1，3", "去掉第 1、3 节", "去掉第1和3節"],
+)
+def test_sections_are_dropped_in_three_scripts(answer: str) -> None:
+    assert [section.title for section in answered_plan(PLAN, answer, SAY).sections] == ["效果"]
+
+
+@pytest.mark.parametrize(
+    "answer", ["looks good", "no", "看起来不错", "不同意", "edit", "编辑", "drop", "drop costs", "1"]
+)
+def test_anything_else_is_no_approval(answer: str) -> None:
+    assert refused(answer) == SAY("plan.help")
+    assert refused(answer, "zh-Hant") == words("zh-Hant")("plan.help")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"colour": "red"}, "colour: there is no such key here; choose from research_title"),
+        ({"sections": []}, "sections: at least one"),
+        ({"sections": None}, "sections: at least one"),
+        ({"sections": "Costs"}, "sections: a list"),
+        ({"sections": [{"title": "a"}] * 6}, "at most 5, these are 6"),
+        ({"sections": ["Costs"]}, "sections 1: a section"),
+        ({"sections": [{"title": "a"}, {"title": " "}]}, "sections 2: title: it is empty"),
+        ({"sections": [{"description": "a"}]}, "sections 1: title: it is missing"),
+        ({"sections": [{"title": 2024}]}, "sections 1: title: a text (in quotes"),
+        ({"sections": [{"title": "a", "queries": []}]}, "sections 1: queries: there is no such key"),
+        ({"sections": [{"title": "a", "search_queries": "q"}]}, "sections 1: search_queries: a list"),
+        ({"sections": [{"title": "a", "search_queries": [1]}]}, "sections 1: search_queries 1: a text, or query"),
+        ({"sections": [{"title": "a", "search_queries": [{"query": "q", "priority": "now"}]}]}, "(high, medium, low)"),
+        ({"research_title": None}, "research_title: it is empty"),
+        ({"research_title": ["a"]}, "research_title: a text"),
+        ({"domains": "law"}, "domains: a list"),
+    ],
+)
+def test_bad_plan_is_explained_by_key(change: dict[str, Any], said: str) -> None:
+    assert said in refused(json.dumps(PLAN.to_json() | change))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("research_title: a\nsections:\n  - title: 'b\n", "Line 4"),
+        ("research_title: a\nsections:\n\t- title: b\n", "Line 3"),
+        ("research_title: a: b\n", "Line 1"),
+        ("a: " + "[" * 20_000, "Line 1"),
+        ("a: " + "x" * 200_000, "more than 100000"),
+        ("a: !!python/object/apply:os.getcwd []", "Line 1"),
+        ("- a: b", "A plan has keys"),
+    ],
+    ids=["quote", "tab", "two colons", "deep", "long", "code", "list"],
+)
+def test_text_that_is_no_plan_is_explained_by_line(text: str, said: str) -> None:
+    assert said in refused(text)
+
+
+def test_what_an_edited_plan_leaves_out_stays_as_it_was() -> None:
+    edited = answered_plan(PLAN, "research_title: T\nsections: [{title: A, search_queries: [costs, new]}]", SAY)
+    assert (edited.goal, edited.domains) == (PLAN.goal, PLAN.domains)
+    known, new = edited.sections[0].search_queries
+    assert known.goal == "g", "a query that was planned keeps its goal"
+    assert new == SearchQuery(query="new")
+
+
+# When it is asked for
+
+
+@pytest.mark.parametrize(
+    ("wishes", "is_weighty", "asks"),
+    [
+        ({}, True, False),
+        ({"interactive": True}, False, False),
+        ({"interactive": True}, True, True),
+        ({"interactive": True, "assume": True}, True, False),
+        ({"interactive": True, "clarify": "off"}, True, True),
+        ({"confirm_plan": True}, False, True),
+        ({"confirm_plan": True, "assume": True}, False, True),
+    ],
+)
+def test_plan_is_confirmed_where_it_matters_and_somebody_can(
+    wishes: dict[str, Any], is_weighty: bool, asks: bool
+) -> None:
+    assert is_asked(ResearchRequest(question="q?", **wishes), is_weighty=is_weighty) == asks
+
+
+# Whose sections
+
+
+def brief(*focus: str) -> Brief:
+    return Brief(question="q?", original="q?", language="en", focus=focus, has_own_focus=bool(focus))
+
+
+def test_own_focuses_are_the_sections_whatever_was_planned() -> None:
+    planned = by_own_focus(PLAN, brief("效果", "Risks", "COSTS", "People"))
+    assert [section.title for section in planned.sections] == ["效果", "Risks", "COSTS", "People"]
+    assert planned.sections[2].search_queries == PLAN.sections[0].search_queries
+    assert planned.sections[1].description == "q?"
+
+
+def test_sections_that_only_were_renamed_keep_their_queries() -> None:
+    planned = by_own_focus(PLAN, brief("Money", "Effects", "Time"))
+    assert planned.sections[0] == PLAN.sections[0].model_copy(update={"title": "Money"})
+
+
+def test_plan_without_own_focuses_is_left_alone() -> None:
+    assert by_own_focus(PLAN, brief()) is PLAN

@@ -1,0 +1,41 @@
+"""A report says whose words it is made of, and how far a model's were checked."""
+
+import pytest
+
+from deep_research.messages.words import words
+from deep_research.pipeline.wording import wording_of
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
+
+
+def said(text: str, kind: VerdictKind = "supported", reason: str = "judged") -> Sentence:
+    return Sentence(text=text, evidence=("e1",), verdict=Verdict(kind=kind, reason=reason))
+
+
+QUOTED = (said("a.", reason="verbatim"), said("b.", reason="trimmed"))
+TABLE = Paragraph(section="s", kind="table", sentences=(row((("Part", "Tank"),), ("e1",)),))
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_a_models_sentences_are_counted_once_and_by_what_their_check_showed(language):
+    worded = (said("c."), said("d.", "partly"), said("e.", "not_checked", "failed"))
+    paragraphs = [
+        Paragraph(section="abstract", sentences=worded[:1]),
+        Paragraph(section="s", sentences=(*QUOTED, *worded)),
+        TABLE,
+        note("outlook", "f."),
+    ]
+    say = words(language)
+    separator = say("report.list_separator")
+    assert wording_of(paragraphs, ["one:pen", "two:pen"], say) == (
+        say("limits.worded", count=3, total=5, models=f"one:pen{separator}two:pen"),
+        say("limits.partly", count=1),
+        say("limits.not_checked", count=1),
+    )
+
+
+def test_a_report_of_quotations_says_nothing_about_a_model():
+    assert wording_of([Paragraph(section="s", sentences=QUOTED), TABLE], ["one:pen"], words("en")) == ()
+
+
+def test_a_report_without_a_model_says_nothing_about_one():
+    assert wording_of([Paragraph(section="s", sentences=(said("c.", "not_checked", "likely"),))], [], words("en")) == ()

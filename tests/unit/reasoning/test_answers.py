@@ -1,0 +1,126 @@
+"""A dozen ways in which small models spoil an answer, and what of it can still be used."""
+
+import inspect
+
+import pytest
+
+from deep_research.reasoning import answers
+from deep_research.reasoning.answers import (
+    Answer,
+    AssessAnswer,
+    ExtractAnswer,
+    JudgeAnswer,
+    PlanAnswer,
+    QueriesAnswer,
+    ReflectAnswer,
+    SynthesisAnswer,
+    read_answer,
+)
+
+KINDS = [
+    kind for _, kind in inspect.getmembers(answers, inspect.isclass) if issubclass(kind, Answer) and kind is not Answer
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_schema_is_flat_and_has_at_most_eight_fields(kind: type[Answer]) -> None:
+    schema = kind.schema_for_model()
+    fields = schema["properties"]
+    assert isinstance(fields, dict)
+    assert 1 <= len(fields) <= 8
+    assert schema["required"] == list(fields)
+    assert schema["additionalProperties"] is False
+    for field in fields.values():
+        assert isinstance(field, dict)
+        assert field["type"] in ("string", "number", "integer", "boolean", "array")
+        assert field["type"] != "array" or field["items"] in ({"type": "string"}, {"type": "integer"})
+        assert "$ref" not in str(field)
+        assert field["description"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict": "supported", "span": "rose by 5 %", "reason": "same"}',
+        '```json\n{"verdict": "supported", "span": "rose by 5 %"}\n```',
+        'Sure! Here is my answer:\n\n{"verdict": "supported", "span": "rose by 5 %"}\n\nI hope this helps.',
+        "{'verdict': 'supported', 'span': 'rose by 5 %',}",
+        '{"verdict": "supported", // decided\n "span": "rose by 5 %"}',
+        '{"verdict": "supported", "span": "rose by 5 %"',
+        '[{"verdict": "supported", "span": "rose by 5 %"}]',
+        '{"answer": {"verdict": "Supported", "span": "rose by 5 %"}}',
+        '{"type": "object", "properties": {"verdict": {}}}\n{"verdict": "supported", "span": "rose by 5 %"}',
+        '{"verdict": "SUPPORTED", "span": ["rose by 5 %"], "confidence": 0.9}',
+    ],
+    ids=["clean", "fence", "chatter", "single-quotes", "comment", "half", "list", "wrapped", "schema-echo", "extra"],
+)
+def test_a_spoiled_verdict_is_read(text: str) -> None:
+    answer, problem = read_answer(JudgeAnswer, text)
+    assert problem == ""
+    assert answer is not None
+    assert (answer.verdict, answer.span) == ("supported", "rose by 5 %")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no JSON"),
+        ("The sentence is supported by the passage.", "no JSON"),
+        ('{"verdict": "maybe", "span": ""}', '"verdict"'),
+        ('{"verdict": 5}', '"verdict"'),
+        ('{"span": "rose"}', '"verdict"'),
+        ("null null null " * 500, "no JSON"),
+        ("# Step: judge one sentence\n\nDo the passages carry the sentence?", "no JSON"),
+    ],
+    ids=["empty", "prose", "wrong-word", "wrong-type", "missing", "repetition", "echo"],
+)
+def test_what_cannot_be_read_is_named_so_that_a_model_can_mend_it(text: str, said: str) -> None:
+    answer, problem = read_answer(JudgeAnswer, text)
+    assert answer is None
+    assert said in problem
+
+
+def test_queries_come_as_list_as_records_and_as_columns() -> None:
+    for text in (
+        '["heat pump costs", "heat pump noise"]',
+        '{"queries": ["heat pump costs", "heat pump noise"]}',
+        '{"queries": [{"query": "heat pump costs"}, {"query": "heat pump noise"}]}',
+        '[{"query": "heat pump costs", "goal": "a"}, {"query": "heat pump noise", "goal": "b"}]',
+        '{"queries": "1. heat pump costs\\n2. heat pump noise"}',
+    ):
+        answer, _ = read_answer(QueriesAnswer, text)
+        assert answer is not None, text
+        assert answer.queries == ["heat pump costs", "heat pump noise"], text
+
+
+def test_a_plan_in_the_nested_form_of_document_002_is_taken_apart() -> None:
+    nested = (
+        '{"research_title": "T", "sections": [{"title": "费用", "description": "多少", "search_queries": ["a", "b"]},'
+        ' {"title": "结果", "description": "", "search_queries": ["c"]}]}'
+    )
+    plan, _ = read_answer(PlanAnswer, nested)
+    assert plan is not None
+    assert plan.sections == ["费用", "结果"]
+    assert plan.descriptions == ["多少", ""]
+    assert (plan.queries, plan.query_sections) == (["a", "b", "c"], [1, 1, 2])
+
+
+@pytest.mark.parametrize(("given", "share"), [("0.8", 0.8), ('"80 %"', 0.8), ("8", 0.8), ("85", 0.85), ("1", 1.0)])
+def test_confidence_is_a_share_however_it_is_spelled(given: str, share: float) -> None:
+    answer, _ = read_answer(AssessAnswer, f'{{"confidence": {given}}}')
+    assert answer is not None
+    assert answer.confidence == pytest.approx(share)
+
+
+def test_labels_count_as_numbers_and_scores_stay_in_range() -> None:
+    chosen, _ = read_answer(ExtractAnswer, '{"passages": ["E3", "passage 4", 5], "findings": ["x"]}')
+    assert chosen is not None
+    assert chosen.passages == [3, 4, 5]
+    scores = '{"coverage": "8/10", "depth": 14, "diversity": 0, "consistency": 5.6, "recency": "7"}'
+    judged, _ = read_answer(ReflectAnswer, scores)
+    assert judged is not None
+    assert (judged.coverage, judged.depth, judged.diversity, judged.consistency, judged.recency) == (8, 10, 1, 6, 7)
+
+
+def test_a_boolean_is_no_share() -> None:
+    assert read_answer(SynthesisAnswer, '{"text": "x", "coverage": true}')[0] is None

@@ -1,0 +1,72 @@
+"""Prose that a model wrote, read sentence by sentence with its marks."""
+
+import pytest
+
+from deep_research.reasoning.prose import read_prose
+from deep_research.request import Language
+
+LABELS = {"E1": "one", "E2": "two", "E3": "three"}
+
+
+def _read(text: str, language: Language = "en", *, is_cut: bool = False) -> list[list[tuple[str, tuple[str, ...]]]]:
+    prose = read_prose(text, LABELS, section="Costs", language=language, is_cut=is_cut)
+    return [[(each.text, each.evidence) for each in paragraph.sentences] for paragraph in prose.paragraphs]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Costs rose by 5 % [E1]. Noise fell [E2, E3].",
+        "Costs rose by 5 %. [E1] Noise fell. [E2][E3]",
+        "Costs rose by 5 % 【E1】. Noise fell (E2; E3).",
+        "## Costs\n\n- Costs rose by **5 %** [e1].\n- Noise fell [E2、E3].",
+        "Costs rose by 5 % [1]. Noise fell [2, 3].",
+    ],
+    ids=["inside", "after", "brackets", "markdown", "bare-numbers"],
+)
+def test_marks_belong_to_their_sentence_wherever_they_stand(text: str) -> None:
+    sentences = [sentence for paragraph in _read(text) for sentence in paragraph]
+    assert sentences == [("Costs rose by 5 %.", ("one",)), ("Noise fell.", ("two", "three"))]
+
+
+def test_chinese_marks_and_sentences() -> None:
+    assert _read("费用上涨了5%[E1]。噪音下降了【E2，E3】。", "zh-Hans") == [
+        [("费用上涨了5%。", ("one",)), ("噪音下降了。", ("two", "three"))]
+    ]
+
+
+def test_a_mark_for_nothing_is_kept_for_the_record() -> None:
+    assert _read("Costs rose [E9]. Noise fell [E1].") == [[("Costs rose.", ("E9",)), ("Noise fell.", ("one",))]]
+
+
+def test_a_sentence_without_a_mark_rests_on_nothing() -> None:
+    assert _read("Everybody knows this. Costs rose [E1].")[0][0] == ("Everybody knows this.", ())
+
+
+def test_an_answer_cut_at_its_limit_loses_only_its_torn_end() -> None:
+    assert _read("Costs rose [E1]. Noise fell because the", is_cut=True) == [[("Costs rose.", ("one",))]]
+    assert _read("Costs rose [E1].", is_cut=True) == [[("Costs rose.", ("one",))]]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no sentence"),
+        ("I cannot help with that request. It would not be right to do so at all.", "no mark"),
+        ('<source id="E1">\nCosts rose.\n</source> Costs rose [E1].', "repeats the prompt"),
+        ("Les coûts ont augmenté de cinq pour cent en un an dans la ville [E1].", "language"),
+        (
+            "费用在一年之内上涨了百分之五，而且噪音也下降了很多，居民们对此都感到十分满意，市政府也一样。[E1]",
+            "language",
+        ),
+        ("Costs rose in the whole of the city last year [E8]. They fell again [E9].", "name no source"),
+    ],
+    ids=["empty", "refusal", "echo", "french", "chinese", "unknown-sources"],
+)
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    assert said in read_prose(text, LABELS, section="Costs", language="en").problem
+
+
+def test_simplified_prose_becomes_traditional_where_that_was_asked_for() -> None:
+    assert _read("费用与结果都有所变化[E1]。", "zh-Hant") == [[("費用與結果都有所變化。", ("one",))]]
+    assert _read("公里與台灣的費用都有變化[E1]。", "zh-Hant") == [[("公里與台灣的費用都有變化。", ("one",))]]
