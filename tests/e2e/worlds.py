@@ -15,11 +15,12 @@ from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import Claim, NewEvent
+from deep_research.testing.analyst import ScriptedAnalyst
 from deep_research.testing.faults import Fault, FaultyStore
 from deep_research.testing.model import ActPrice, CallLog
 from deep_research.testing.reasoner import ScriptedReasoner
 from deep_research.testing.web import MemoryFetcher, StaticSearch
-from deep_research.testing.world import World
+from deep_research.testing.world import World, with_models
 from deep_research.wiring import build as build_real
 
 
@@ -30,6 +31,12 @@ def _log() -> CallLog:
 def quick(settings: Settings) -> Parts:
     """Every call answers at once; the store dies at write TEST_KILL_AT, if that is set."""
     return _dying(World(log=_log(), pages=8).parts(settings))
+
+
+def written(settings: Settings) -> Parts:
+    """A model's reasoner, asked with real prompts, over the same pages; dies like `quick`."""
+    log = _log()
+    return _dying(with_models(World(log=log, pages=8).parts(settings), ScriptedAnalyst(log=log)))
 
 
 def _dying(parts: Parts) -> Parts:

@@ -1,13 +1,15 @@
 """What a run shows while it works, on stderr: bars on a terminal, plain lines elsewhere, nothing if asked."""
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from deep_research.events import RunEvent
+from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
 
 if TYPE_CHECKING:
@@ -17,11 +19,20 @@ if TYPE_CHECKING:
 _RESEARCH = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
 
 
+# Acts whose answers are long enough to be waited for, and the stage they belong to.
+_WRITING = {"plan": "plan", "analyze": "analyze", "draft": "draft", "conclude": "write"}
+_LETTER_OR_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?<![\u3400-\u9fff])")
+
+
 class Display(Protocol):
     """Shows a run's events as they come."""
 
     def show(self, event: RunEvent) -> None:
         """Show one event."""
+        ...
+
+    def hear(self, live: LiveText) -> None:
+        """Show that an answer is coming."""
         ...
 
     def pause(self) -> None:
@@ -37,6 +48,9 @@ class Silent:
     """Shows nothing."""
 
     def show(self, event: RunEvent) -> None:
+        """Show nothing."""
+
+    def hear(self, live: LiveText) -> None:
         """Show nothing."""
 
     def pause(self) -> None:
@@ -58,6 +72,9 @@ class Lines:
         line = self._line(event)
         if line:
             typer.echo(line, err=True)
+
+    def hear(self, live: LiveText) -> None:
+        """Do nothing: what comes piece by piece makes no line."""
 
     def pause(self) -> None:
         """Do nothing: lines do not hold the terminal."""
@@ -103,6 +120,7 @@ class Bars:
         self._said = said
         self._sources: set[str] = set()
         self._evidence = 0
+        self._written: dict[str, Counter[str]] = {}
         self._is_closed = False
         self._begin()
 
@@ -141,6 +159,16 @@ class Bars:
             self.pause()
         elif line := describe(event, self._said):
             self._progress.console.print(line, highlight=False, markup=False)
+
+    def hear(self, live: LiveText) -> None:
+        """Show that the model thinks, or how much it has written."""
+        stage = _WRITING.get(live.act)
+        if self._is_closed or stage is None or stage not in self._tasks:
+            return
+        counted = self._written.setdefault(stage, Counter())
+        counted[live.kind] += len(_LETTER_OR_WORD.findall(live.text))
+        key = "shell.written" if counted["text"] else "shell.thinking"
+        self._progress.update(self._tasks[stage], note=self._said(key, count=counted["text"] or counted["reasoning"]))
 
     def pause(self) -> None:
         """Stop drawing; the next event begins below what stands there then, so that no question is painted over."""

@@ -178,7 +178,11 @@ def _stay(
             on_question = _asker(row, shown, said, signals) if is_terminal() else None
             try:
                 row = await processor.runtime.resume(
-                    row.id, on_event=_teller(sink, shown), on_question=on_question, retry=retry
+                    row.id,
+                    on_event=_teller(sink, shown),
+                    on_live=shown.hear,
+                    on_question=on_question,
+                    retry=retry,
                 )
             except RunInterrupted as stop:
                 hint = said("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")

@@ -1,6 +1,6 @@
 """What a run will cost with a model, before it starts: its acts, how often each is done, what each reads and writes.
 
-The table is calibrated against measured runs; prices come from the model itself.
+Prices come from the model itself.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,8 @@ Unit = Literal["run", "section", "round", "query", "page"]
 TYPICAL_ROUNDS = 2
 # Of the pages that queries may read, the share that is new and can be read.
 TYPICAL_PAGES = 0.6
+# Of what a model may think before it answers, the share that it does think.
+TYPICAL_THINKING = 0.25
 # No call is expected to read or write more than this many times its typical size.
 MOST_SIZE = 2
 # What models' upper estimates count for a short English word.
@@ -33,22 +35,24 @@ class ActSize(NamedTuple):
     most: float
 
 
+# What prompts hold was measured on six runs over the example documents and four folders of DRBench; how long answers
+# are, and how often the rarer acts are needed, is estimated.
 ACTS: dict[str, ActSize] = {
-    "assess": ActSize("task", 1_500, 300, "run", 1, 4),
-    "plan": ActSize("thinking", 1_800, 700, "run", 1, 1),
-    "queries": ActSize("task", 1_500, 250, "round", 1, 1),
-    "choose_tools": ActSize("task", 900, 60, "query", 0, 1),
-    "extract": ActSize("task", 4_500, 500, "page", 1, 1),
-    "compress": ActSize("task", 2_500, 250, "round", 1, 1),
-    "synthesize": ActSize("task", 3_000, 400, "round", 1, 1),
-    "reflect": ActSize("task", 2_200, 300, "round", 1, 1),
-    "analyze": ActSize("thinking", 6_000, 900, "run", 0.5, 1),
-    "plan_charts": ActSize("task", 3_000, 600, "run", 1, 1),
-    "repair_chart": ActSize("task", 1_500, 600, "run", 0, 5),
-    "draft": ActSize("thinking", 5_000, 1_200, "section", 1, 2),
-    "judge_support": ActSize("task", 900, 120, "section", 8, 25),
-    "revise": ActSize("task", 900, 120, "section", 2, 15),
-    "conclude": ActSize("thinking", 5_000, 900, "run", 1, 1),
+    "assess": ActSize("task", 1_000, 250, "run", 1, 4),
+    "plan": ActSize("thinking", 900, 700, "run", 1, 1),
+    "queries": ActSize("task", 1_000, 200, "round", 0.5, 1),
+    "choose_tools": ActSize("task", 700, 60, "query", 0, 1),
+    "extract": ActSize("task", 1_700, 350, "page", 1, 1),
+    "compress": ActSize("task", 4_000, 250, "round", 0, 1),
+    "synthesize": ActSize("task", 1_700, 300, "round", 1, 1),
+    "reflect": ActSize("thinking", 2_200, 300, "round", 1, 1),
+    "analyze": ActSize("thinking", 5_000, 900, "run", 0.5, 1),
+    "plan_charts": ActSize("task", 800, 150, "run", 0.5, 1),
+    "repair_chart": ActSize("task", 1_500, 800, "run", 0, 5),
+    "draft": ActSize("thinking", 2_000, 700, "section", 1.7, 2),
+    "judge_support": ActSize("task", 750, 80, "section", 8, 25),
+    "revise": ActSize("task", 750, 80, "section", 1, 15),
+    "conclude": ActSize("thinking", 2_800, 700, "run", 1, 1),
 }
 
 
@@ -90,8 +94,9 @@ def forecast(plan: Plan, request: ResearchRequest, models: Sequence[ChatModel]) 
         often = size.typical * typical[size.unit]
         calls += often
         tokens += often * (size.tokens_in + size.tokens_out)
-        usd += often * _price(act, size, models[0])
-        most_usd += size.most * utmost[size.unit] * MOST_SIZE * _price(act, size, models[0])
+        full, thinking = _price(act, size, models[0]), _price(act, size._replace(tokens_in=0, tokens_out=0), models[0])
+        usd += often * (full - (1 - TYPICAL_THINKING) * thinking)
+        most_usd += size.most * utmost[size.unit] * MOST_SIZE * full
     limit = request.budget.usd
     if limit is not None:
         usd, most_usd = min(usd, limit), min(most_usd, limit)

@@ -47,6 +47,8 @@ _log = logging.getLogger(__name__)
 
 # How long a cancelled run waits for calls in flight: long enough to keep most answers, short enough for the asker.
 _CANCEL_DRAIN_S = 10.0
+# Somebody who never answers a plan with sense is not asked for ever.
+_MOST_QUESTIONS = 20
 OnQuestion = Callable[[JsonObject], Awaitable[Json]]
 
 
@@ -132,12 +134,13 @@ class AgentRuntime:
         `retry` plays the run back from its journal and makes its failed calls again. Raise `StopRun` if this process
         must let go of the run, and whatever made the run fail.
         """
-        while True:
+        for _ in range(_MOST_QUESTIONS):
             row = await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
             if row.status != "waiting" or row.pending is None or on_question is None:
                 return row
             await self.answer(row.id, await on_question(row.pending))
             retry = False
+        return await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
 
     async def answer(self, run: str, answer: Json) -> None:
         """Answer the question that a run waits for; the first answer stands."""
