@@ -32,3 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if UNIT_TESTS in item.path.parents and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_S, func_only=True))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests that wait for a process, a lease or a minute leave theirs idle."""
+    return (os.cpu_count() or 1) + 1

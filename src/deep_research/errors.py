@@ -15,6 +15,8 @@ DeepResearchError
 │   │   ├── ModelRefused           no call to this model can succeed: key, rights or name are wrong
 │   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
+│   │   ├── AddressRefused         the guard lets nobody open this address
+│   │   └── SourceBusy             trying again later may help
 │   └── BudgetExceeded
 ├── StageFailed                70  a stage said that the run must not go on
 └── StopRun                        nothing in this process may go on with this run
@@ -27,10 +29,12 @@ DeepResearchError
     └── StoreCorrupt           70
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from deep_research.request import Spend
+from deep_research.messages.words import Words, words
+from deep_research.request import Language, Spend
 
 
 class ErrorCategory(StrEnum):
@@ -52,6 +56,21 @@ class DeepResearchError(Exception):
 
     exit_code: ClassVar[int] = 70
     category: ClassVar[ErrorCategory] = ErrorCategory.BUSINESS
+    # The fixed words it was said in, if any; the language of whoever reads it, and how to go on, once these are known.
+    words_key: str = ""
+    words_values: Mapping[str, object] = {}
+    language: Language | None = None
+    way_on: str = ""
+
+    def said(self, key: str, **values: object) -> Self:
+        """Say it in fixed words: in English here, and by a shell in its reader's language."""
+        self.words_key, self.words_values = key, values
+        self.args = (words("en")(key, **values),)
+        return self
+
+    def in_words(self, say: Words) -> str:
+        """Return it in a language, as far as it was said in fixed words."""
+        return say(self.words_key, **self.words_values) if self.words_key else str(self)
 
     def __str__(self) -> str:
         detail = super().__str__()
@@ -140,6 +159,20 @@ class SourceError(CallFailed):
     """A source gave nothing that can be used."""
 
 
+class AddressRefused(SourceError):
+    """The address does not lead to the public web."""
+
+
+class SourceBusy(SourceError):
+    """A source is overloaded or limits its callers; `retry_after_s` is how long it asks to wait."""
+
+    category = ErrorCategory.NETWORK
+
+    def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail, spend=spend)
+        self.retry_after_s = retry_after_s
+
+
 class BudgetExceeded(CallFailed):
     """The budget does not allow this call."""
 
@@ -215,6 +248,16 @@ def error_named(name: str, detail: str) -> CallFailed:
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
     kinds: dict[str, type[CallFailed]] = {
         kind.__name__: kind
-        for kind in (NetworkError, ModelError, ModelBusy, ModelRefused, UnusableAnswer, SourceError, BudgetExceeded)
+        for kind in (
+            NetworkError,
+            ModelError,
+            ModelBusy,
+            ModelRefused,
+            UnusableAnswer,
+            SourceError,
+            AddressRefused,
+            SourceBusy,
+            BudgetExceeded,
+        )
     }
     return kinds.get(name, CallFailed)(detail)

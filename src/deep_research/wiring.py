@@ -3,7 +3,7 @@
 What only a run needs is imported when one is built, so that `runs list` stays quick.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -61,8 +61,48 @@ def build(settings: Settings) -> "Parts":
 def chosen_models(settings: Settings) -> tuple[str, ...]:
     """Return the thinking model, the task model and those to fall back on, as `provider:model`; empty without a model.
 
-    Of several providers whose keys are set, the first in the registry is taken; a local server must be named.
+    Of several providers whose keys are set, the first in the registry is taken; a local server must be named. What
+    the chosen pair lacks is raised; a model to fall back on that lacks something is left out.
     """
+    pair = _chosen_pair(settings)
+    for name in pair:
+        _require(name, settings)
+    fallbacks = (name for name, problem in _fallbacks(settings) if problem is None) if pair else ()
+    return tuple(map(str, (*pair, *fallbacks)))
+
+
+def models_left_out(settings: Settings) -> dict[str, ConfigurationError]:
+    """Return the models to fall back on that cannot be used, and why."""
+    if not _chosen_pair(settings):
+        return {}
+    return {str(name): problem for name, problem in _fallbacks(settings) if problem is not None}
+
+
+def key_unused_offline(settings: Settings) -> str:
+    """Return the variable of a key that would be used, were it not for `offline`; "" where there is none."""
+    if not settings.offline or settings.provider != "auto" or settings.thinking_model is not None:
+        return ""
+    provider = _first_with_key(settings)
+    return provider.key_variable if provider else ""
+
+
+def address_of(name: "ModelName", settings: Settings) -> str:
+    """Return where a model is reached; "" where that is not set."""
+    return getattr(settings, f"{name.provider.setting}_address") or ""
+
+
+def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    """Return those of the models whose price nobody has told."""
+    from deep_research.llm.prices import load_prices, price_of
+    from deep_research.llm.registry import model_named
+
+    prices = load_prices(settings.prices)
+    models = map(model_named, dict.fromkeys(names))
+    return tuple(str(name) for name in models if price_of(name, address_of(name, settings), prices) is None)
+
+
+def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
+    """Return the thinking model and the task model, whether or not they can be used; empty without a model."""
     from deep_research.llm.registry import ModelName, model_named
 
     if settings.provider == "none":
@@ -73,16 +113,26 @@ def chosen_models(settings: Settings) -> tuple[str, ...]:
     elif own is not None and own.model:
         thinking, task = own, None
     else:
-        provider = own.provider if own else _first_with_key(settings)
+        provider = own.provider if own else None if settings.offline else _first_with_key(settings)
         if provider is None:
             return ()
         thinking, task = ModelName(provider, provider.default_thinking), ModelName(provider, provider.default_task)
     if settings.task_model is not None:
         task = _named(settings.task_model, thinking)
-    chain = (thinking, task or thinking, *(_named(name, None) for name in settings.fallback_models))
-    for name in chain:
-        _check_model(name, settings)
-    return tuple(map(str, chain))
+    return thinking, task or thinking
+
+
+def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError | None]]":
+    """Return the models to fall back on, in order, each with what it lacks."""
+
+    def problem(name: "ModelName") -> ConfigurationError | None:
+        try:
+            _require(name, settings)
+        except ConfigurationError as exc:
+            return exc
+        return None
+
+    return [(name, problem(name)) for name in (_named(text, None) for text in settings.fallback_models)]
 
 
 def _named(text: str, near: "ModelName | None") -> "ModelName":
@@ -97,14 +147,8 @@ def _named(text: str, near: "ModelName | None") -> "ModelName":
 def _first_with_key(settings: Settings) -> "Provider | None":
     from deep_research.llm.registry import PROVIDERS
 
-    return next(
-        (
-            provider
-            for provider in PROVIDERS.values()
-            if provider.default_thinking and _key(provider, settings) and not settings.offline
-        ),
-        None,
-    )
+    known = PROVIDERS.values()
+    return next((provider for provider in known if provider.default_thinking and _key(provider, settings)), None)
 
 
 def _key(provider: "Provider", settings: Settings) -> str:
@@ -112,15 +156,18 @@ def _key(provider: "Provider", settings: Settings) -> str:
     return secret.get_secret_value() if secret else ""
 
 
-def _check_model(name: "ModelName", settings: Settings) -> None:
+def _require(name: "ModelName", settings: Settings) -> None:
+    """Raise `ConfigurationError` where a model lacks something, or may not be asked."""
     from deep_research.llm.address import is_local
+    from deep_research.llm.readiness import require_ready
 
-    address = getattr(settings, f"{name.provider.setting}_address")
+    provider, address = name.provider, address_of(name, settings)
     if not address:
-        variable = variable_of(f"{name.provider.setting}_address")
-        raise ConfigurationError(f"The address of {name.provider.name} is not set: put it into {variable}.")
+        variable = variable_of(f"{provider.setting}_address")
+        raise ConfigurationError().said("fault.no_address", provider=provider.name, variable=variable)
     if settings.offline and not is_local(address):
-        raise ConfigurationError(f"{name} is not on this machine, and --offline forbids that; --provider none works.")
+        raise ConfigurationError().said("fault.not_offline", model=name)
+    require_ready(name, address=address, key=_key(provider, settings))
 
 
 def _models(settings: Settings) -> "tuple[ChatModel, ...]":
@@ -139,8 +186,7 @@ def _models(settings: Settings) -> "tuple[ChatModel, ...]":
 
     def model(text: str) -> "ChatModel":
         name = model_named(text)
-        address = getattr(settings, f"{name.provider.setting}_address")
-        key = _key(name.provider, settings)
+        address, key = address_of(name, settings), _key(name.provider, settings)
         return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
 
     return (RoleModels(model(names[0]), model(names[1])), *map(model, names[2:]))

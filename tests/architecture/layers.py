@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"llm", "search", "fetch", "corpus", "sandbox", "store", "export"}),
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
-    frozenset({"setting_types", "settings", "wiring"}),
+    frozenset({"setting_types", "settings", "settings_of_models", "wiring"}),
     frozenset({"runner"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )

@@ -9,8 +9,12 @@ import pytest
 import yaml
 
 from deep_research.errors import InputError
+from deep_research.reasoning.values import Brief, Plan, SectionPlan
+from deep_research.sources.hit import SearchQuery
+from deep_research.testing.reasoner import ScriptedReasoner
+from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once
-from tests.e2e.terminal import Terminal
+from tests.e2e.terminal import CTRL_D, Terminal
 
 pytestmark = pytest.mark.timeout(120)
 DOCUMENTS = str(Path(__file__).parents[2] / "examples" / "documents")
@@ -51,7 +55,10 @@ def test_plan_without_a_model_costs_nothing_and_shows_what_it_may_take(tmp_path:
     flags = ("--confirm-plan", "--focus", "Costs", "--focus", "Effects on people", "--budget-queries", "6")
     said = assert_explained(user.call("ask", "Heat pumps in Halden Bay", "--docs", DOCUMENTS, *flags), 2)
     run = user.only_run().id[:8]
-    assert "Plan: Heat pumps in Halden Bay\n  1. Costs\n  2. Effects on people\n" in said
+    assert "Plan: Heat pumps in Halden Bay\n  1. Costs\n     · Heat pumps in Halden Bay Costs\n" in said
+    shown = [line.removeprefix("     · ") for line in said.splitlines() if line.startswith("     · ")]
+    assert len(shown) == 6
+    assert "description: ''" in user.call("runs", "plan", run).stdout, "no description repeats the question"
     assert "6 queries in the first round, at most 6 in 1 rounds; at most 18 pages." in said
     assert "No cost" in said
     for command in (f"answer {run} approve", f'answer {run} "drop 2"', f"plan {run} > plan.yaml", "--file plan.yaml"):
@@ -60,6 +67,22 @@ def test_plan_without_a_model_costs_nothing_and_shows_what_it_may_take(tmp_path:
     assert ended.returncode == 0, ended.stderr
     assert "## Costs" in ended.stdout
     assert "## Effects on people" not in ended.stdout
+    used: list[Any] = [
+        event.data["queries"] for event in user.events() if event.kind == "serp-query" and event.data["round"] == 1
+    ]
+    assert [query["query"] for queries in used for query in queries] == shown[:3], "what was shown is what is used"
+
+
+def test_queries_that_no_round_may_use_are_not_shown(tmp_path: Path) -> None:
+    class Eager(ScriptedReasoner):
+        async def plan(self, brief: Brief) -> Plan:
+            queries = tuple(SearchQuery(query=f"query {number}") for number in range(1, 10))
+            return Plan(research_title="T", sections=(SectionPlan(title="Costs", search_queries=queries),))
+
+    row = Lab(User(tmp_path), world=World(pages=8, reasoner=Eager())).ask(confirm_plan=True, budget={"queries": 8})
+    assert row.pending is not None
+    assert "· query 8\n" in str(row.pending["question"])
+    assert "query 9" not in str(row.pending)
 
 
 # Without a terminal
@@ -173,3 +196,14 @@ def test_enter_approves_the_plan_at_a_terminal(tmp_path: Path) -> None:
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
     assert [event.data["status"] for event in user.events() if event.kind == "plan-approval"] == ["waiting", "approved"]
+
+
+@pytest.mark.parametrize("question", [COMPLEX, "全面评估各项目的成本", "全面評估各項目的成本"])
+def test_leaving_the_plan_starts_nothing(tmp_path: Path, question: str) -> None:
+    user = User(tmp_path)
+    with Terminal(user, "ask", question, "--wiring", "worlds:quick") as terminal:
+        assert "Ctrl-D" in terminal.until("\n> ")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 2, terminal.shown
+    assert user.only_run().status == "waiting"
+    assert not any(event.kind == "report-plan" for event in user.events())

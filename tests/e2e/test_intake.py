@@ -1,6 +1,8 @@
 """A question that cannot be researched as it stands, through the command line: looked up, asked about, or refused."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +166,92 @@ def test_rules_of_ones_own_are_kept_with_the_run(tmp_path: Path, docs: str) -> N
     ended = user.call("ask", "cancer", "--docs", docs, DEEP_RESEARCH_CLARIFY_RULES=str(rules))
     assert "questions.asp" in assert_explained(ended, 64)
     assert user.call("runs", "answer", user.only_run().id, "Risks").returncode == 0
+
+
+# What we offer, and questions about the material
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
+
+
+@pytest.fixture(scope="module")
+def heat(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder with some of the example documents, in both languages."""
+    folder = tmp_path_factory.mktemp("heat")
+    for name in ("tariff-sheet-2026.txt", "heat-pump-engineering-note.md", "halden-bay-visit-notes-zh.md"):
+        shutil.copy(EXAMPLES / name, folder)
+    shutil.copy(EXAMPLES / "青岚市调蓄池技术说明.md", folder)
+    return str(folder)
+
+
+def cited(report: str) -> int:
+    return len(re.findall(r"\[\d+\]", re.split(r"\n## (?:References|参考文献|參考文獻)", report)[0]))
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What about this?", ("start now", "2", "differences between my documents")),
+        ("这个怎么样", ("直接开始研究", "1", "我的資料中的最新進展")),
+        ("這個怎麼樣", ("直接開始研究", "2", "3")),
+    ],
+)
+def test_option_we_offer_leads_to_as_good_a_report_as_starting_now(
+    tmp_path: Path, heat: str, question: str, answers: tuple[str, ...]
+) -> None:
+    counts: list[int] = []
+    for answer in answers:
+        user = User(tmp_path / str(len(counts)))
+        user.call("ask", question, "--docs", heat)
+        ended = user.call("runs", "answer", user.only_run().id, answer)
+        assert ended.returncode == 0, ended.stderr
+        counts.append(cited(ended.stdout))
+        assert not re.search("No source says|没有资料提到|沒有資料提到", ended.stdout), answer
+    # The abstract and the sections differ a little; a report that misses its subject has none of it.
+    assert min(counts) >= 0.9 * counts[0] > 15
+
+
+@pytest.mark.parametrize("question", ["heat", "热", "熱"])
+def test_side_that_we_offer_is_no_word_to_be_found(tmp_path: Path, heat: str, question: str) -> None:
+    user = User(tmp_path)
+    user.call("ask", question, "--docs", heat)
+    ended = user.call("runs", "answer", user.only_run().id, "1")
+    assert cited(ended.stdout) > 5
+    assert not re.search("No source says|没有资料提到|沒有資料提到", ended.stdout)
+
+
+@pytest.mark.parametrize("question", ["Summarize my documents", "总结我的资料", "總結我的資料"])
+def test_summary_of_the_material_is_an_overview_of_it(tmp_path: Path, heat: str, question: str) -> None:
+    user = User(tmp_path)
+    ended = user.call("ask", question, "--docs", heat)
+    assert ended.returncode == 0, ended.stderr
+    assert cited(ended.stdout) > 15
+    assert clarified(user)["assumptions"] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "file"),
+    [
+        ("What does the tariff sheet say?", "tariff-sheet-2026.txt"),
+        ("Summarize tariff-sheet-2026.txt", "tariff-sheet-2026.txt"),
+        ("《青岚市调蓄池技术说明》写了什么？", "青岚市调蓄池技术说明.md"),
+        ("青嵐市調蓄池技術說明寫了什麼？", "青岚市调蓄池技术说明.md"),
+    ],
+)
+def test_document_that_is_named_is_told(tmp_path: Path, heat: str, question: str, file: str) -> None:
+    ended = User(tmp_path).call("ask", question, "--docs", heat)
+    assert ended.returncode == 0, ended.stderr
+    assert cited(ended.stdout) > 10
+    used = [line for line in ended.stdout.splitlines() if line.startswith("[1] ")]
+    assert file in used[0]
+    assert not re.search("No source says|do not answer|没有资料提到|沒有資料提到", ended.stdout)
+
+
+def test_words_that_only_command_are_not_missed(tmp_path: Path, heat: str) -> None:
+    told = ("--context", "We talked about the Sandmoor heat pump.")
+    user = User(tmp_path)
+    ended = user.call("ask", "Research recent progress of that target", *told, "--docs", heat)
+    assert ended.returncode == 0, ended.stderr
+    assert "\n- No source says anything about: Sandmoor.\n" in ended.stdout
 
 
 # Which model

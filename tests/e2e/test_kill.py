@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
-# A scripted model and web, and the real thing: research over real documents without a model.
-WORLDS = {"quick": ("quick",), "documents": ("documents", "--docs", str(DOCUMENTS))}
-QUESTIONS = {"quick": QUESTION, "documents": "How much did the Halden Bay heat pump retrofit cost?"}
+# A model asked with real prompts over a scripted web, and the real thing: research over real documents without a model.
+WORLDS = {"written": ("written",), "documents": ("documents", "--docs", str(DOCUMENTS))}
+QUESTIONS = {"written": QUESTION, "documents": "How much did the Halden Bay heat pump retrofit cost?"}
 
 
 @pytest.fixture(scope="module", params=sorted(WORLDS))
@@ -67,7 +67,8 @@ def _kill_and_resume(user: User, undisturbed: User, point: dict[str, str]) -> tu
     assert resumed.returncode == 0, f"{point}: {resumed.stderr}"
     begun_again = len(user.logged("begin")) - begun
     needed = len(undisturbed.logged("begin"))
-    assert begun_again == needed - len(paid), f"{point}: {begun_again} calls after {len(paid)} paid of {needed}"
+    said = f"{begun_again} calls after {len(paid)} paid of {needed}\n{resumed.stderr}"
+    assert begun_again == needed - len(paid), f"{point}: {said}"
     events = user.events()
     assert_told_once(events)
     assert events[: len(told)] == told, "what was told must not change"

@@ -142,6 +142,7 @@ def test_a_refused_call_stops_with_what_to_mend_and_goes_on_after_it(
     server.script = _faulty("draft", Answer(status=status))
     said = assert_explained(_ask(user, server), 64)
     assert "openai-compatible" in said
+    assert f"deep-research runs retry {user.only_run().id[:8]}" in said
     before = [asked.text for asked in server.requests if act_of(asked.text) != "draft"]
     server.script = answer_over_the_wire
     server.requests.clear()
@@ -158,9 +159,39 @@ def test_a_refused_call_stops_with_what_to_mend_and_goes_on_after_it(
 def test_a_dead_server_is_a_network_error_and_the_run_can_be_taken_up(user: User) -> None:
     with ModelServer(answer_over_the_wire) as server:
         pass
-    said = assert_explained(_ask(user, server), 70)
-    assert user.only_run().status == "failed"
-    assert user.only_run().error == {"name": "NetworkError", "detail": said.strip(), "category": "NETWORK"}
+    ended = _ask(user, server)
+    said, way_on = assert_explained(ended, 70).splitlines()
+    row = user.only_run()
+    assert row.error == {"name": "NetworkError", "detail": said, "category": "NETWORK"}
+    assert row.status == "failed"
+    place = server.address_of("openai-compatible").removeprefix("http://").partition("/")[0]
+    assert f"at {place} failed: is the server running?" in said
+    assert "openai_compatible_address" in said
+    assert way_on == f"Run {row.id[:8]} keeps what it has: deep-research runs retry {row.id[:8]}"
+    assert ended.stderr.count(said) == 1, "said once, not at each try"
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("青岚市的海港改造花了多少钱，效果如何？", ("与 openai-compatible:test 的连接", "保留已有的结果")),
+        ("青嵐市的海港改造花了多少錢，效果如何？", ("與 openai-compatible:test 的連線", "保留已有的結果")),
+    ],
+)
+def test_what_went_wrong_is_said_in_the_language_of_the_question(
+    user: User, question: str, words: tuple[str, ...]
+) -> None:
+    with ModelServer(answer_over_the_wire) as server:
+        pass
+    said = assert_explained(_ask(user, server, "-q", question), 70)
+    assert all(word in said for word in words), said
+
+
+def test_a_fallback_without_a_key_is_left_out_and_said_once(user: User, server: ModelServer) -> None:
+    ended = _ask(user, server, DEEP_RESEARCH_FALLBACK_MODELS="openai:gpt-5")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("OPENAI_API_KEY") == 1, ended.stderr
+    assert user.only_run().request.models == ("openai-compatible:test",) * 2
 
 
 def test_the_next_provider_of_the_chain_takes_over(user: User, server: ModelServer) -> None:

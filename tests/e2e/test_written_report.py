@@ -27,6 +27,7 @@ from deep_research.testing.model import ScriptedModel
 from deep_research.testing.reasoner import CostedReasoner
 from deep_research.verify.particulars import figures_of
 from deep_research.verify.report import Verifier
+from deep_research.verify.sharing import is_related
 from deep_research.wiring import build
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
@@ -114,11 +115,12 @@ class Writer(ExtractiveReasoner):
             told.append(Sentence(text=self._script.retold.format(first), evidence=(piece.id,)))
         for row in (piece for piece in work.evidence if piece.header):
             told.append(Sentence(text=self._script.retold.format(row_of(row).text), evidence=(row.id,)))
-        if not pieces or self.wrong:
+        fitting = [piece for piece in pieces if is_related(self._script.too_strong, piece.quote)]
+        if not fitting or self.wrong:
             return (Paragraph(section="ignored", kind="note", sentences=tuple(told)),)
         return (
             Paragraph(section="ignored", kind="note", sentences=tuple(told)),
-            Paragraph(section="ignored", sentences=tuple(self._own(pieces[0].id, work))),
+            Paragraph(section="ignored", sentences=tuple(self._own(fitting[0].id, work))),
         )
 
     def _own(self, cited: str, work: SectionWork) -> list[Sentence]:
@@ -141,7 +143,8 @@ class Writer(ExtractiveReasoner):
         return [Sentence(text=text, evidence=evidence) for text, evidence in by_id]
 
     async def analyze(self, findings: Findings) -> Analysis:
-        cited = next(piece.id for work in findings.sections for piece in work.evidence)
+        evidence = [piece for work in findings.sections for piece in work.evidence]
+        cited = next(piece.id for piece in evidence if is_related(self._script.analysis, piece.quote))
         sentences = (Sentence(text=self._script.analysis, evidence=(cited,)),)
         return Analysis(paragraphs=(Paragraph(section="ignored", sentences=sentences),))
 

@@ -1,18 +1,26 @@
 """`config show` and `doctor`: what is set and from where, what works here, what is missing and how to mend it."""
 
 import asyncio
+import re
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from deep_research.errors import DeepResearchError
+from deep_research.llm.address import is_local, place_of
+from deep_research.llm.readiness import is_answered
+from deep_research.llm.registry import model_named
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.value import canonical_json
-from deep_research.wiring import open_store
+from deep_research.wiring import address_of, chosen_models, key_unused_offline, models_left_out, open_store
 
 OK, MISSING, OFF = "ok", "missing", "off"
 _MEBI = 1024 * 1024
+# Without these no run can begin, or none that does what the settings say.
+_NEEDED = ("home", "store", "documents", "model")
+_CREDENTIALS = re.compile(r"(?<=://)\S*@")
 
 
 def print_config(*, as_json: bool) -> None:
@@ -35,7 +43,10 @@ def print_config(*, as_json: bool) -> None:
 
 
 def _plain(value: object) -> str | int | float | bool | None:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    """Return a value as it may be shown: without the name and password that an address may hold."""
+    if isinstance(value, int | float | bool | None):
+        return value
+    return _CREDENTIALS.sub("***@", str(value))
 
 
 def print_diagnosis() -> int:
@@ -46,14 +57,14 @@ def print_diagnosis() -> int:
         _home(settings),
         asyncio.run(_store(settings)),
         _documents(settings),
-        _model(settings),
+        *_models(settings),
         *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
         _program("bwrap", "bubblewrap", "charts, once they are there"),
         _program("chromium", "chromium", "pages drawn by scripts, once the web is there"),
     ]
     for state, name, detail in lines:
         print(f"{state:<8} {name:<12} {detail}")
-    return 0 if all(state != MISSING for state, name, _ in lines if name in ("home", "store", "documents")) else 1
+    return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1
 
 
 def _home(settings: Settings) -> tuple[str, str, str]:
@@ -92,25 +103,40 @@ def _documents(settings: Settings) -> tuple[str, str, str]:
     return OK, "documents", str(settings.docs)
 
 
-def _model(settings: Settings) -> tuple[str, str, str]:
-    """Say which models would be used and why, or how to set one."""
-    from deep_research.llm.registry import model_named
-    from deep_research.wiring import chosen_models
-
+def _models(settings: Settings) -> list[tuple[str, str, str]]:
+    """Say which models would be used and why, which cannot be, and how to set one."""
     try:
         models = chosen_models(settings)
     except DeepResearchError as exc:
-        return MISSING, "model", str(exc)
+        return [(MISSING, "model", str(exc))]
     given = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
     why = f"{given} is set by {settings.source_of(given)}" if given else ""
-    if models:
-        thinking, task, *others = models
-        why = why or f"{model_named(thinking).provider.key_variable} is set"
-        fallback = f", then {', '.join(others)}" if others else ""
-        return OK, "model", f"{thinking} for plans and reports, {task} for the rest{fallback} ({why})"
-    without = "none: rules without a model research and write, and nothing leaves this machine"
-    how = "set a key such as OPENAI_API_KEY, or name a local one: --provider ollama:MODEL"
-    return OFF, "model", f"{without} ({why})" if settings.provider == "none" else f"{without}; {how}"
+    if not models:
+        without = "none: rules without a model research and write, and nothing leaves this machine"
+        how = "set a key such as OPENAI_API_KEY, or name a local one: --provider ollama:MODEL"
+        if variable := key_unused_offline(settings):
+            how = f"{variable} is set, and offline forbids to use it"
+        return [(OFF, "model", f"{without} ({why})" if settings.provider == "none" else f"{without}; {how}")]
+    thinking, task, *others = models
+    why = why or f"{model_named(thinking).provider.key_variable} is set"
+    silent = _silence((thinking, task), settings)
+    chosen = f"{thinking} for plans and reports, {task} for the rest ({why})"
+    lines = [(MISSING if silent else OK, "model", f"{chosen}; {silent}" if silent else chosen)]
+    for name in others:
+        silent = _silence((name,), settings)
+        lines.append((MISSING if silent else OK, "fallback", f"{name}; {silent}" if silent else name))
+    return [*lines, *((MISSING, "fallback", f"{name}: {why}") for name, why in models_left_out(settings).items())]
+
+
+def _silence(models: Sequence[str], settings: Settings) -> str:
+    """Say of which servers on this machine nobody answers, and what to do; other machines are not asked."""
+    for name in map(model_named, models):
+        address, provider = address_of(name, settings), name.provider
+        if is_local(address) and not is_answered(address):
+            start = f"start it with {provider.start_command}" if provider.start_command else "start the server there"
+            variable = variable_of(f"{provider.setting}_address")
+            return f"nobody answers at {place_of(address)}: {start}, or set {variable}"
+    return ""
 
 
 def _module(name: str, module: str) -> tuple[str, str, str]:

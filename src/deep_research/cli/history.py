@@ -21,7 +21,7 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import canonical_json
-from deep_research.wiring import open_store
+from deep_research.wiring import open_store, unpriced_models
 
 SCHEMA_VERSION = 1
 _QUESTION_WIDTH = 60
@@ -33,7 +33,8 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     if status is not None and status not in get_args(RunStatus):
         raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
     wanted: RunStatus | None = status  # type: ignore[assignment]  # checked above
-    rows = _with_store(lambda store, _: store.list_runs(limit=limit, status=wanted))
+    rows = _with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
+    rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
         print(canonical_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]}))
         return
@@ -43,6 +44,8 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
         question = " ".join(row.request.question.split())
         shown = question if len(question) <= _QUESTION_WIDTH else question[: _QUESTION_WIDTH - 1] + "…"
         print(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}")
+    if is_cut:
+        typer.echo(f"These are the newest {limit}; there are more: --limit {2 * limit}", err=True)
 
 
 def print_run(run: str, *, as_json: bool) -> None:
@@ -51,14 +54,17 @@ def print_run(run: str, *, as_json: bool) -> None:
     from deep_research.pipeline.journal import spent_so_far
     from deep_research.pipeline.workflow import workflow_state
 
-    async def look(store: Store, _: Settings) -> tuple[RunRow, list[RunEvent], list[JournalRow]]:
+    async def look(store: Store, settings: Settings) -> tuple[RunRow, list[RunEvent], list[JournalRow], Settings]:
         row = await store.get_run(run)
-        return row, await store.read_events(row.id), await store.list_calls(row.id)
+        return row, await store.read_events(row.id), await store.list_calls(row.id), settings
 
-    row, events, calls = _with_store(look)
+    row, events, calls, settings = _with_store(look)
     spent = spent_so_far(calls)
+    # A call with a price costs something, and one on this machine has a price of nothing.
+    is_unpaid = any(call.kind == "llm" and call.spend.tokens and not call.spend.usd for call in calls)
+    unpriced = unpriced_models(row.request.models, settings) if is_unpaid else ()
     if not as_json:
-        print(page_of(row, events, spent))
+        print(page_of(row, events, spent, unpriced))
         return
     shown = {
         **_summary(row),
@@ -66,6 +72,7 @@ def print_run(run: str, *, as_json: bool) -> None:
         "error": row.error,
         "active_s": round(row.active_s, 1),
         "spent": spent.to_json(),
+        "unpriced_models": list(unpriced),
         "calls": dict(sorted(Counter(f"{call.kind} {call.state}" for call in calls).items())),
         "events": len(events),
         "workflow": dict(workflow_state(events)),

@@ -2,7 +2,7 @@
 
 import sys
 import traceback
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,6 @@ import typer
 EXIT_USAGE = 64
 EXIT_FAILED = 70
 EXIT_INTERRUPTED = 130
-_DAY = ["%Y-%m-%d"]
 
 app = typer.Typer(
     name="deep-research",
@@ -26,6 +25,14 @@ corpus = typer.Typer(help="Folders of documents: add, list, remove, search, show
 app.add_typer(corpus, name="corpus")
 config = typer.Typer(help="Settings: what is set, and from where.", no_args_is_help=True)
 app.add_typer(config, name="config")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter("write the day as YYYY-MM-DD, for example 2025-01-31.") from None
+
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or its first characters.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -50,8 +57,12 @@ def ask(
     language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, typer.Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
-    since: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be older.")] = None,
-    until: Annotated[datetime | None, typer.Option(formats=_DAY, help="Leave out sources known to be newer.")] = None,
+    since: Annotated[
+        date | None, typer.Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be older.")
+    ] = None,
+    until: Annotated[
+        date | None, typer.Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be newer.")
+    ] = None,
     context: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
     ] = None,
@@ -107,8 +118,8 @@ def ask(
         "assume": assume,
         "confirm_plan": confirm_plan,
         "focus": tuple(focus or ()),
-        "since": since.date() if since else None,
-        "until": until.date() if until else None,
+        "since": since,
+        "until": until,
     }
     text = query if query is not None else question
     where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
@@ -329,10 +340,10 @@ def _explained(exc: Exception) -> int:
     if hasattr(exc, "format_message"):
         typer.echo(f"deep-research: {exc.format_message()}", err=True)
         return EXIT_USAGE
+    from deep_research.cli.explain import explain
     from deep_research.errors import DeepResearchError
 
     if not isinstance(exc, DeepResearchError):
         traceback.print_exception(exc)
         return EXIT_FAILED
-    typer.echo(f"deep-research: {exc}", err=True)
-    return exc.exit_code
+    return explain(exc)

@@ -61,10 +61,11 @@ class Silent:
 
 
 class Lines:
-    """A line for each thing worth knowing: stages, the plan, coverage, what failed."""
+    """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
     def __init__(self, said: Words) -> None:
         self._said = said
+        self._news = News(said)
         self._begun: set[str] = set()
 
     def show(self, event: RunEvent) -> None:
@@ -83,34 +84,57 @@ class Lines:
         """Do nothing: the last lines may still be told."""
 
     def _line(self, event: RunEvent) -> str:
+        news = self._news.of(event)
         if event.kind == "progress" and event.data["status"] == "started":
             step = str(event.data["step"])
             if step in self._begun or step in _RESEARCH - {"harvest"}:
-                return ""
+                return news
             self._begun.add(step)
-            return f"{self._said('stage.' + step)} …"
-        return describe(event, self._said)
+            return "\n".join(filter(None, (news, f"{self._said('stage.' + step)} …")))
+        return news
 
 
-def describe(event: RunEvent, said: Words) -> str:
-    """Return what an event says to a person, or "" for those that only machines need."""
-    data = event.data
-    if event.kind == "report-plan":
-        sections = data["sections"]
-        titles = (
-            [str(section["title"]) for section in sections if isinstance(section, dict)]
-            if isinstance(sections, list)
-            else []
-        )
-        return "  " + said("shell.plan", sections=said("report.list_separator").join(titles))
-    if event.kind == "section-coverage":
-        state = said("shell.enough" if data["is_sufficient"] else "shell.thin")
-        return f"  {data['section']} ({data['round']}): {data['reason']} – {state}"
-    if event.kind == "budget":
-        return "  " + said("shell.budget", kind=data["kind"], left_out=data["left_out"])
-    if event.kind == "error":
-        return f"  ! {data['message']}"
-    return ""
+class News:
+    """What a run's events say to a person: the plan, thin sections, what failed; each thing once."""
+
+    def __init__(self, said: Words) -> None:
+        self._said = said
+        self._told: set[str] = set()
+        self._thin: dict[str, float] = {}
+
+    def of(self, event: RunEvent) -> str:
+        """Return the event's line, or "" where it has none or said the same before."""
+        line = self._line(event)
+        if not line or line in self._told:
+            return ""
+        self._told.add(line)
+        return f"  {line}"
+
+    def _line(self, event: RunEvent) -> str:
+        data = event.data
+        if event.kind == "report-plan" and isinstance(data["sections"], list):
+            titles = [str(section["title"]) for section in data["sections"] if isinstance(section, dict)]
+            return self._said("shell.plan", sections=self._listed(titles))
+        if event.kind == "section-coverage":
+            self._thin.pop(str(data["section"]), None)
+            if not data["is_sufficient"]:
+                self._thin[str(data["section"])] = float(str(data["coverage"]))
+        if event.kind == "progress" and data["step"] == "analyze" and self._thin:
+            # Only now is it certain that nothing more is searched for them.
+            sections = [
+                self._said("shell.thin_section", title=title, share=round(100 * covered))
+                for title, covered in self._thin.items()
+            ]
+            return self._said("shell.thin_sections", sections=self._listed(sections))
+        if event.kind == "budget":
+            return self._said("shell.budget", kind=data["kind"], left_out=data["left_out"])
+        if event.kind == "error" and "retry_count" in data:
+            # What failed is said at the end, if trying again does not help.
+            return self._said("shell.trying_again", retry=data["retry_count"])
+        return f"! {data['message']}" if event.kind == "error" else ""
+
+    def _listed(self, items: list[str]) -> str:
+        return self._said("report.list_separator").join(items)
 
 
 class Bars:
@@ -118,6 +142,7 @@ class Bars:
 
     def __init__(self, said: Words) -> None:
         self._said = said
+        self._news = News(said)
         self._sources: set[str] = set()
         self._evidence = 0
         self._written: dict[str, Counter[str]] = {}
@@ -144,6 +169,8 @@ class Bars:
             return
         self._progress.start()
         data = event.data
+        if line := self._news.of(event):
+            self._progress.console.print(line, highlight=False, markup=False)
         if event.kind == "progress":
             self._stage(str(data["step"]), str(data["status"]))
         elif event.kind == "serp-query" and isinstance(data["queries"], list):
@@ -157,8 +184,6 @@ class Bars:
             self._progress.update(self._task("research"), note=note)
         elif event.kind == "run-status" and data["status"] != "running":
             self.pause()
-        elif line := describe(event, self._said):
-            self._progress.console.print(line, highlight=False, markup=False)
 
     def hear(self, live: LiveText) -> None:
         """Show that the model thinks, or how much it has written."""

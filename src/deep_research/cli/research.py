@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any, Self, TextIO
 
 import typer
 
+from deep_research.cli.explain import in_words_of, keeping
 from deep_research.cli.progress import Display, display
-from deep_research.cli.run_page import next_commands, question_lines
+from deep_research.cli.run_page import cost_in_words, next_commands, question_lines
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
@@ -32,7 +33,8 @@ from deep_research.runner import code_version, request_from, settings_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject, canonical_json
-from deep_research.wiring import open_store, parts_for
+from deep_research.verify.verification import counted_verdicts
+from deep_research.wiring import address_of, key_unused_offline, models_left_out, open_store, parts_for
 
 SCHEMA_VERSION = 1
 EXIT_NOT_VERIFIED = 3
@@ -51,15 +53,27 @@ class Output:
 def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it."""
     settings = load_settings(**flags)
-    text = _given(question)
-    request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **wishes})
-    processor = _processor(settings, settings.wiring)
-    _tell_where_documents_go(settings, request)
+    is_prompted = question is None and sys.stdin.isatty()
+    text = "" if is_prompted else _given(question)
+    with in_words_of(_words_for(text, settings)):
+        # Before anybody is asked for a question that could not be researched.
+        processor = _processor(settings, settings.wiring, _words_for(text, settings))
+    if is_prompted:
+        text = usable_question(str(typer.prompt("Question / 问题 / 問題", err=True)))
+    said = _words_for(text, settings)
 
     async def begin() -> RunRow:
-        return await processor.runtime.create(request)
+        row = await processor.runtime.create(request)
+        _tell_what_is_used(settings, request, said)
+        return row
 
-    return _stay(processor, begin, output=output)
+    with in_words_of(said):
+        request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **wishes})
+        return _stay(processor, begin, output=output)
+
+
+def _words_for(question: str, settings: Settings) -> Words:
+    return words(report_language(question, settings.language))
 
 
 def given_context(context: str | None) -> str:
@@ -78,15 +92,13 @@ def _read_text(path: str) -> str:
         raise InputError(f"The file {path} is not UTF-8 text; save it as UTF-8.") from exc
 
 
-def _tell_where_documents_go(settings: Settings, request: ResearchRequest) -> None:
-    """Say which machines will see passages of the asker's own documents, before any does."""
-    if not request.docs:
-        return
-    names = (model_named(name) for name in request.models)
-    addresses = (str(getattr(settings, f"{name.provider.setting}_address")) for name in names)
+def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words) -> None:
+    """Say which machines will see passages of the asker's own documents, before any does, and which key is not used."""
+    if variable := key_unused_offline(settings):
+        typer.echo(said("shell.offline_rules", variable=variable), err=True)
+    addresses = (address_of(model_named(name), settings) for name in request.models)
     hosts = dict.fromkeys(host_of(address) for address in addresses if not is_local(address))
-    if hosts:
-        said = words(report_language(request.question, request.language))
+    if hosts and request.docs:
         typer.echo(said("shell.hosted_model", host=", ".join(hosts)), err=True)
 
 
@@ -134,18 +146,16 @@ def submit_plan(run: str, file: str, *, output: Output) -> int:
 
 
 def _given(question: str | None) -> str:
-    """Return the question: as given, from standard input, or asked for at the terminal."""
-    if question is None and sys.stdin.isatty():
-        question = str(typer.prompt("Question / 问题", err=True))
-    elif question is None or question == "-":
-        question = sys.stdin.read()
-    return usable_question(question)
+    """Return the question: as given, or from standard input."""
+    return usable_question(sys.stdin.read() if question is None or question == "-" else question)
 
 
-def _processor(settings: Settings, wiring: str) -> DeepResearchProcessor:
+def _processor(settings: Settings, wiring: str, said: Words) -> DeepResearchProcessor:
     parts = parts_for(settings, wiring)
     if not parts.engines:
-        raise UsageError("There is nothing to search: name a folder of documents with --docs.")
+        raise UsageError().said("fault.nothing_to_search")
+    for model, problem in models_left_out(settings).items():
+        typer.echo(said("shell.model_left_out", model=model, reason=problem.in_words(said)), err=True)
     return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
 
 
@@ -160,7 +170,9 @@ def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
             await store.close()
 
     row = asyncio.run(find())
-    return _processor(settings_of(row.request, settings), row.wiring), row
+    said = words(report_language(row.request.question, row.request.language))
+    with in_words_of(said):
+        return _processor(settings_of(row.request, settings), row.wiring, said), row
 
 
 def _stay(
@@ -174,6 +186,7 @@ def _stay(
             _event_sink(output.events) as sink,
             display(said, is_quiet=is_quiet) as shown,
             _Signals(processor.runtime, shown, said) as signals,
+            keeping(row.id, said),
         ):
             on_question = _asker(row, shown, said, signals) if is_terminal() else None
             try:
@@ -187,7 +200,8 @@ def _stay(
             except RunInterrupted as stop:
                 hint = said("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
                 raise RunInterrupted(f"{said('shell.interrupted', run=row.id[:8])} {hint}") from stop
-        return await _print_outcome(processor, row, said, output)
+        with in_words_of(said):
+            return await _print_outcome(processor, row, said, output)
 
     async def drive_and_close() -> int:
         try:
@@ -222,25 +236,29 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
     if output.file is not None:
         _write_file(output.file, result.final_report)
     if not output.is_quiet and output.events != "-":
-        typer.echo(_summary(row, said, output.file), err=True)
+        unpriced = {name for model in processor.parts.models for name in model.unpriced}
+        typer.echo(_summary(row, said, output.file, unpriced), err=True)
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 
-def _summary(row: RunRow, said: Words, file: Path | None) -> str:
+def _summary(row: RunRow, said: Words, file: Path | None, unpriced: Collection[str]) -> str:
     """Say in a few lines what the run came to: how much is proved, what it cost, where it lies."""
     folder = Path(row.folder)
     check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
-    verdicts = sorted(check["paragraphs"]["verdicts"].items())
-    counts = said("report.list_separator").join(f"{count} {said('verification.' + kind)}" for kind, count in verdicts)
-    verdict = said("shell.verified" if check["passed"] else "shell.not_verified", counts=counts or "0")
+    counts = counted_verdicts(check["paragraphs"]["verdicts"], said)
+    if check["passed"]:
+        verdict = said("shell.verified", counts=counts) if counts else said("verification.nothing")
+    else:
+        verdict = said("shell.not_verified", counts=counts or said("verification.none"))
     spent = stats["spent"]
     cost = said(
         "shell.cost",
         seconds=f"{spent['seconds']:.1f}",
         searches=stats["searches"],
         pages=stats["pages"],
-        usd=f"{spent['usd']:.4f}",
+        tokens=f"{spent['tokens']:,}",
+        cost=cost_in_words(spent["usd"], [name for name in stats["model"]["calls_by_model"] if name in unpriced], said),
     )
     return "\n".join(("", verdict, cost, said("shell.report_saved", path=file or folder / "report.md")))
 

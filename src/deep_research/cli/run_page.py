@@ -15,8 +15,8 @@ from deep_research.value import JsonObject
 _MOST_ASSUMPTIONS = 5
 
 
-def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend) -> str:
-    """Return the page of a run in the language of its report."""
+def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Sequence[str] = ()) -> str:
+    """Return the page of a run in the language of its report; `unpriced` are models used without a known price."""
     said = words(report_language(row.request.question, row.request.language))
     parts: list[tuple[str, Sequence[str]]] = [
         ("status", [f"{said('status.' + row.status)} ({row.id[:8]})"]),
@@ -25,7 +25,7 @@ def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend) -> str:
         ("assumptions", _assumptions(row)),
         ("plan", _plan(events)),
         ("progress", _progress(events, said)),
-        ("spent", [_spent(spent, said)]),
+        ("spent", [_spent(spent, unpriced, said)]),
         ("error", [str(row.error["detail"])] if row.error else []),
         ("waits", question_lines(row.pending, said) if row.pending else []),
         ("next", next_commands(row, said)),
@@ -96,10 +96,17 @@ def _progress(events: Sequence[RunEvent], said: Words) -> list[str]:
     return [*lines, *([said("page.lost", count=len(lost), last=lost[-1])] if lost else [])]
 
 
-def _spent(spent: Spend, said: Words) -> str:
+def cost_in_words(usd: float, unpriced: Sequence[str], said: Words) -> str:
+    """Return what was paid, or that nobody knows, where models were used that have no price."""
+    if unpriced:
+        return said("shell.usd_unknown", models=said("report.list_separator").join(unpriced))
+    return said("shell.usd", usd=f"{usd:.4f}")
+
+
+def _spent(spent: Spend, unpriced: Sequence[str], said: Words) -> str:
     return said(
         "page.spent_line",
-        usd=f"{spent.usd:.4f}",
+        cost=cost_in_words(spent.usd, unpriced, said),
         tokens=f"{spent.tokens:,}",
         queries=spent.queries,
         pages=spent.pages,

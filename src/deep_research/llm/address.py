@@ -1,12 +1,10 @@
 """Where a model is reached: whether that is this machine, and how to open a connection to it."""
 
-from functools import cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from ssl import SSLContext
+from deep_research.net.tls import trusted_authorities
 
 # A host that takes longer just to pick up is not there; the answer itself has the caller's time limits.
 CONNECT_TIMEOUT_S: Final = 10.0
@@ -17,6 +15,18 @@ def host_of(address: str) -> str:
     return urlsplit(address).hostname or ""
 
 
+def place_of(address: str) -> str:
+    """Return host and port of an address, as it is told to people."""
+    host, port = endpoint_of(address)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def endpoint_of(address: str) -> tuple[str, int]:
+    """Return host and port of an address; the port is the scheme's own where none is given."""
+    parts = urlsplit(address)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
 def is_local(address: str) -> bool:
     """Say whether an address lies on this machine."""
     host = host_of(address)
@@ -24,19 +34,6 @@ def is_local(address: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-@cache
-def trusted_authorities() -> "SSLContext":
-    """Return the one TLS context of this process; making another for each call would cost 50 ms a call."""
-    import ssl
-
-    import certifi
-
-    context = ssl.create_default_context()
-    # Beside the system's own, because some systems give Python none.
-    context.load_verify_locations(cafile=certifi.where())
-    return context
 
 
 def connection_options(address: str) -> dict[str, object]:

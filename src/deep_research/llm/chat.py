@@ -99,7 +99,7 @@ class VendorChat:
         except TimeoutError:
             limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
             spent = self._spend(request, answer)
-            raise NetworkError(f"{self.name} gave no answer for {limit_s:g} seconds.", spend=spent) from None
+            raise NetworkError(spend=spent).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
         except self._vendor.errors as exc:
             return self._vendor.fault(exc)
         except ModelError as exc:

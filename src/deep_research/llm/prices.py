@@ -29,12 +29,13 @@ class Usage(Value):
 
 
 class Price(Value):
-    """US dollars per million tokens."""
+    """US dollars per million tokens; `is_shipped` where it is a provider's public price and no user's own."""
 
     usd_in: float = Field(alias="in", ge=0, allow_inf_nan=False)
     usd_cached: float | None = Field(default=None, alias="cached", ge=0, allow_inf_nan=False)
     usd_out: float = Field(alias="out", ge=0, allow_inf_nan=False)
     usd_cache_write: float | None = Field(default=None, alias="cache_write", ge=0, allow_inf_nan=False)
+    is_shipped: bool = False
 
     def cost(self, usage: Usage) -> float:
         """Return what a call cost."""
@@ -57,19 +58,26 @@ _TABLE: Final = TypeAdapter(dict[str, dict[str, Price]])
 
 def load_prices(own: Path | None = None) -> PriceTable:
     """Return the prices by provider and model; a user's file adds to the ones that come along and corrects them."""
-    table = _TABLE.validate_python(tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8")))
+    shipped = _TABLE.validate_python(tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8")))
+    mark = {"is_shipped": True}
+    table = {name: {of: price.model_copy(update=mark) for of, price in each.items()} for name, each in shipped.items()}
     for provider, prices in (_read(own) if own else {}).items():
         table[provider] = table.get(provider, {}) | prices
     return table
 
 
 def price_of(name: ModelName, address: str, table: PriceTable) -> Price | None:
-    """Return a model's price, None where nobody has told it; a model on this machine costs nothing."""
-    prices = table.get(name.provider.name, {})
+    """Return a model's price, None where nobody has told it.
+
+    What runs on this machine costs nothing by any name, unless its user says otherwise: behind a local address may be a
+    door to a paid one.
+    """
+    prices, is_here = table.get(name.provider.name, {}), is_local(address)
     families = [family for family in prices if _is_issue_of(family, name.model)]
-    if families:
-        return prices[max(families, key=len)]
-    return FREE if name.provider.is_local or is_local(address) else None
+    known = prices[max(families, key=len)] if families else None
+    if known is not None and not (known.is_shipped and is_here):
+        return known
+    return FREE if is_here or name.provider.is_local else None
 
 
 def _is_issue_of(family: str, model: str) -> bool:

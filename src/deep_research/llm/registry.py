@@ -15,7 +15,8 @@ class Provider:
     """A provider: who it is, what it needs, and what it can do.
 
     `answer_ways` are tried from the left: what a server refuses is asked for in the next way. `thinks` matches the
-    models that think before they answer, which need room for it. `key_variable` is where users put the key.
+    models that think before they answer, which need room for it. `key_variable` is where users put the key,
+    `start_command` starts a server on this machine.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Provider:
     needs_key: bool = True
     is_local: bool = False
     thinks: str = ""
+    start_command: str = ""
 
     @property
     def setting(self) -> str:
@@ -109,6 +111,7 @@ _KNOWN = (
         needs_key=False,
         is_local=True,
         thinks=_OPEN_THINKERS,
+        start_command="ollama serve",
     ),
     Provider(
         name="openai-compatible",
@@ -137,7 +140,7 @@ def provider_named(name: str) -> Provider:
     """Return the provider of a name or of its other name; raise `ConfigurationError` where there is none."""
     if not is_provider(name):
         valid = ", ".join((*PROVIDERS, *_ALIASES))
-        raise ConfigurationError(f"There is no model provider {name!r}; choose one of {valid}.")
+        raise ConfigurationError().said("fault.no_provider", name=name, valid=valid)
     return PROVIDERS[_own_name(name)]
 
 

@@ -7,6 +7,7 @@ from deep_research.errors import InputError
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.forecast import Forecast, effort_of, forecast
+from deep_research.pipeline.plan import as_dealt
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.reasoning.topic_signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
@@ -49,13 +50,18 @@ class Proposal(NamedTuple):
 
 
 def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, ports: Ports) -> Proposal:
-    """Return the plan as it is put to the asker; `is_confirmed` says that intake wants it confirmed."""
+    """Return the plan as it is put to the asker; `is_confirmed` says that intake wants it confirmed.
+
+    Who is asked approves the queries that are shown, and those are the ones that will be used.
+    """
     parts, request = ports.run.parts, ports.request
     estimate = forecast(plan, request, parts.models)
     is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > parts.confirm_above_usd
     model = ", ".join(parts.models[0].unpriced) if parts.models else ""
+    is_shown = is_asked(request, is_weighty=is_weighty)
+    plan = as_dealt(plan, ports=ports) if is_shown else plan
     text = "\n".join(plan_lines(plan, brief, request, estimate, model=model))
-    return Proposal(plan, estimate, is_asked(request, is_weighty=is_weighty), text)
+    return Proposal(plan, estimate, is_shown, text)
 
 
 def is_asked(request: ResearchRequest, *, is_weighty: bool) -> bool:

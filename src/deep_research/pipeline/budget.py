@@ -1,5 +1,6 @@
 """Limits that are checked before a call, with a share kept back for the ending (DESIGN, budgets)."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,6 +23,7 @@ class BudgetLedger:
         self._spent = spent
         self._reserved: list[Spend] = []
         self._active_s = active_s
+        self._settled = asyncio.Event()
 
     @property
     def spent(self) -> Spend:
@@ -35,8 +37,29 @@ class BudgetLedger:
             return limit
         return limit * (1 - ENDING_SHARE[kind])
 
+    async def admit(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
+        """Reserve the most that a call can cost; return the limit that it could break, or None.
+
+        Where only the reservations of calls in flight stand in its way, it waits for them: most cost far less.
+        """
+        while True:
+            refused = self.refusal(estimate, phase)
+            if refused is None:
+                self.reserve(estimate)
+                return None
+            if not self._reserved or self._exceeds(estimate, phase, held=Spend()):
+                return refused
+            self._settled.clear()
+            await self._settled.wait()
+
     def refusal(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
         """Return the first limit that a call of this size could break, or None."""
+        held = Spend()
+        for reserved in self._reserved:
+            held = held + reserved
+        return self._exceeds(estimate, phase, held=held)
+
+    def _exceeds(self, estimate: Spend, phase: Phase, *, held: Spend) -> BudgetKind | None:
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)
             if cap is None:
@@ -46,8 +69,7 @@ class BudgetLedger:
                     return kind
                 continue
             wanted = estimate.of(kind)
-            held = self._spent.of(kind) + sum(reserved.of(kind) for reserved in self._reserved)
-            if wanted and held + wanted > cap + _ROUNDING:
+            if wanted and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING:
                 return kind
         return None
 
@@ -59,6 +81,7 @@ class BudgetLedger:
         """Replace a reservation by what the call really cost."""
         self._reserved.remove(estimate)
         self._spent = self._spent + spend
+        self._settled.set()
 
 
 def deal(counts: list[int], sections: int) -> list[list[int]]:

@@ -16,6 +16,7 @@ from deep_research.verify.quote import check_quote
 from deep_research.verify.references import find_references
 from deep_research.verify.revision import only_weakens
 from deep_research.verify.row import check_cells
+from deep_research.verify.sharing import adds_to, is_related
 from deep_research.verify.span import find_span
 from deep_research.verify.veto import veto
 
@@ -81,10 +82,20 @@ async def _check_paragraph(
 
 def _check_note(sentence: Sentence, section: str) -> Sentence | Refusal:
     """Let a note stand that claims nothing: a figure, a date or an address needs a source."""
-    text = sentence.text
-    if figures_of(text) or dates_of(text) or find_references(text):
-        return Refusal(section=section, text=text, evidence=sentence.evidence, reason="unfounded")
-    return Sentence(text=text)
+    if not claims_nothing(sentence.text):
+        return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason="unfounded")
+    return Sentence(text=sentence.text)
+
+
+def claims_nothing(text: str, asked: str = "") -> bool:
+    """Say whether a text holds no figure, date or address beyond those that the asker named."""
+    named = {figure.value for figure in figures_of(asked)}
+    days = {date.iso for date in dates_of(asked)}
+    return (
+        all(figure.value in named for figure in figures_of(text))
+        and all(date.iso in days for date in dates_of(text))
+        and not find_references(text)
+    )
 
 
 async def _check_sentence(sentence: Sentence, section: str, known: Collection[str], ports: Ports) -> Sentence | Refusal:
@@ -98,7 +109,7 @@ async def _check_sentence(sentence: Sentence, section: str, known: Collection[st
     if _kind(checked) in _TO_MEND and not sentence.cells:
         checked, revision = await _mend(checked, passages, ports)
     if _kind(checked) not in ("contradicted", "not_found"):
-        return checked
+        return checked if checked.cells else _with_what_carries(checked, passages)
     verdict = checked.verdict or Verdict(kind="not_found")
     return Refusal(
         section=section,
@@ -108,6 +119,17 @@ async def _check_sentence(sentence: Sentence, section: str, known: Collection[st
         reason=verdict.reason,
         revision=revision,
     )
+
+
+def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
+    """Return the sentence with the citations that have a share in it; where nobody could check it, with all."""
+    verdict = sentence.verdict
+    if verdict is None or not verdict.evidence:
+        return sentence
+    proof = next(passage for passage in passages if passage.id == verdict.evidence)
+    carrying = [proof, *(one for one in passages if adds_to(sentence.text, one.quote, proof.quote))]
+    kept = {id_ for passage in carrying for id_ in (passage.id, passage.header)}
+    return sentence.model_copy(update={"evidence": tuple(id_ for id_ in sentence.evidence if id_ in kept)})
 
 
 async def _under_headers(sentence: Sentence, ports: Ports) -> tuple[Sentence, tuple[Evidence, ...]]:
@@ -150,7 +172,7 @@ async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], ports: Po
         return Verdict(kind="not_checked", reason="failed")
     if judgement.verdict == "not_checked":
         return Verdict(kind="not_checked", reason=unchecked_reason(sentence, passages))
-    return _proved(judgement, passages)
+    return _proved(judgement, sentence, passages)
 
 
 async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], ports: Ports) -> Verdict | None:
@@ -164,18 +186,19 @@ async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], ports: Po
     return verdict
 
 
-def _proved(judgement: Judgement, passages: tuple[Evidence, ...]) -> Verdict:
+def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
     """Return the judge's verdict if a span that really stands in a passage proves it, else that nothing is proved.
 
     "Not found" needs none: what is not there cannot be shown, and believing it wrongly costs a sentence, never a false
-    one. "Contradicted" does: it says that a source holds something else, and that can be shown.
+    one. "Contradicted" does: it says that a source holds something else, and that can be shown. Words that have nothing
+    in common with the sentence prove nothing either.
     """
     remark = " ".join(judgement.reason.split())[:_SHOWN_CHARS]
     if judgement.verdict == "not_found":
         return Verdict(kind="not_found", reason=_with("absent", remark))
     for passage in passages:
         found = find_span(judgement.span, passage.quote)
-        if found:
+        if found and is_related(sentence.text, passage.quote[slice(*found)]):
             return Verdict(
                 kind=judgement.verdict,
                 reason="judged" if judgement.verdict == "supported" else _with("judged", remark),

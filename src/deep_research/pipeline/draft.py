@@ -2,7 +2,7 @@
 by `verify`, which puts every refusal on record.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
@@ -11,7 +11,7 @@ from deep_research.pipeline.untold import left_out
 from deep_research.reasoning.drafting import paragraphs_of
 from deep_research.reasoning.selection import share_room
 from deep_research.reasoning.values import Findings, SectionWork
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Paragraph
 
 # Pieces of evidence that each section tells, however well the others do.
 _LEAST = 2
@@ -46,19 +46,23 @@ async def _draft_section(work: SectionWork, ports: Ports) -> list[Paragraph]:
     if offered:
         wish = {"told": tuple(written), "offered": tuple(piece.id for piece in offered)}
         rest, again = work.model_copy(update=wish), ports.at("again")
-        more = as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
-        written += _without(more, {sentence for paragraph in written for sentence in paragraph.sentences})
+        written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
         ports.trail.join([again.trail])
+    written = _once(written)
     shown = {id_ for paragraph in written if paragraph.kind == "table" for id_ in paragraph.cite_ids}
     rows = [piece for piece in work.evidence if piece.header and piece.id not in shown]
     return [*written, *paragraphs_of(title, rows)]
 
 
-def _without(paragraphs: Sequence[Paragraph], told: Collection[Sentence]) -> list[Paragraph]:
-    """Return paragraphs without the sentences that were written before."""
-    fresh = [tuple(each for each in paragraph.sentences if each not in told) for paragraph in paragraphs]
-    pairs = zip(paragraphs, fresh, strict=True)
-    return [paragraph.model_copy(update={"sentences": kept}) for paragraph, kept in pairs if kept]
+def _once(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
+    """Return paragraphs in which no sentence is told twice."""
+    told: set[str] = set()
+    kept = []
+    for paragraph in paragraphs:
+        fresh = {each.text: each for each in reversed(paragraph.sentences) if each.text not in told}
+        told |= set(fresh)
+        kept += [paragraph.model_copy(update={"sentences": tuple(fresh.values())[::-1]})] if fresh else []
+    return kept
 
 
 def _prose(work: SectionWork) -> Sequence[Evidence]:

@@ -170,14 +170,15 @@ class Journal:
             attempt += 1
 
     async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
-        refused = self._ledger.refusal(call.estimate, call.phase)
+        refused = await self._ledger.admit(call.estimate, call.phase)
         if refused is not None:
             failure = _failure(started.key, BudgetExceeded.__name__, refused)
             await self._record(started, "refused", error=_error(failure, refused))
             raise failure
-        self._ledger.reserve(call.estimate)
         spend = Spend()
         try:
+            if self._stop is not None:  # It may have waited for the budget meanwhile.
+                raise self._stop
             await self._store.record_call(self._claim, started)
             try:
                 answer = await _within(call.estimate.seconds, perform())

@@ -11,7 +11,10 @@ from deep_research.sources.hit import SearchQuery
 
 
 async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
-    """Write the plan; more sections than a report can carry are left out and named."""
+    """Write the plan; more sections than a report can carry are left out and named.
+
+    Without a model its queries cost nothing, so that those of the first round stand in it.
+    """
     drawn = by_own_focus(await planner.write_report_plan(brief, ports=ports), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await ports.lost(
@@ -19,7 +22,17 @@ async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
                 kind="section", scope=ports.scope, subject=dropped.title, reason=f"a report has {MAX_SECTIONS} sections"
             )
         )
-    return drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
+    drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
+    return drawn if ports.run.parts.models or not drawn.sections else await _with_queries(drawn, brief, planner, ports)
+
+
+async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, ports: Ports) -> Plan:
+    sections = []
+    for section, grant in zip(drawn.sections, grants(drawn, ports=ports), strict=True):
+        count = grant[0] if grant else 0
+        queries = await planner.generate_serp_queries(brief, section, domains=drawn.domains, count=count, ports=ports)
+        sections.append(section.model_copy(update={"search_queries": tuple(queries)}))
+    return drawn.model_copy(update={"sections": tuple(sections)})
 
 
 def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
@@ -32,9 +45,7 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     sections = []
     for number, focus in enumerate(brief.focus):
         known = by_title.get(focus.casefold()) or (in_order[number] if in_order else None)
-        sections.append(
-            (known or SectionPlan(title=focus, description=brief.question)).model_copy(update={"title": focus})
-        )
+        sections.append((known or SectionPlan(title=focus)).model_copy(update={"title": focus}))
     return drawn.model_copy(update={"sections": tuple(sections)})
 
 
@@ -47,6 +58,15 @@ def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:
     return deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
 
 
+def as_dealt(plan: Plan, *, ports: Ports) -> Plan:
+    """Return the plan with no more queries than its sections may use in the first round."""
+    sections = (
+        section.model_copy(update={"search_queries": section.search_queries[: grant[0] if grant else 0]})
+        for section, grant in zip(plan.sections, grants(plan, ports=ports), strict=True)
+    )
+    return plan.model_copy(update={"sections": tuple(sections)})
+
+
 async def next_queries(
     work: SectionWork,
     *,
@@ -57,7 +77,10 @@ async def next_queries(
     planner: ResearchPlanner,
     ports: Ports,
 ) -> list[SearchQuery]:
-    """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones."""
+    """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
+
+    A plan that was made without a model had them all, and who left one out does not want it back.
+    """
     if grant == 0:
         return []
     if work.round > 1:
@@ -65,7 +88,7 @@ async def next_queries(
             work, gaps=open_questions, offered=offered, count=grant, ports=ports
         )
     planned = list(work.section.search_queries)[:grant]
-    if len(planned) == grant:
+    if len(planned) == grant or (planned and not ports.run.parts.models):
         return planned
     drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, ports=ports)
     known = {query.query for query in planned}

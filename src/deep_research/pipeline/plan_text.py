@@ -1,20 +1,21 @@
 """A plan as text that people edit (YAML, of which JSON is a part), and back; misfits are named by line or key."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, get_args
+from typing import NoReturn
 
 import yaml
+from pydantic import ValidationError
 
 from deep_research.errors import InputError
 from deep_research.messages.words import Words
 from deep_research.reasoning.values import Plan, SectionPlan
-from deep_research.sources.hit import Priority, SearchQuery
+from deep_research.sources.hit import SearchQuery
 
 MAX_SECTIONS = 5
 _MOST_CHARS = 100_000
 _PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
 _SECTION_KEYS = ("title", "description", "search_queries")
-_QUERY_KEYS = ("query", "goal", "priority")
+_QUERY_KEYS = tuple(SearchQuery.model_fields)
 
 
 def plan_as_text(plan: Plan, *, head: str) -> str:
@@ -65,6 +66,7 @@ class _Reader:
         if len(listed) > MAX_SECTIONS:
             raise InputError(self._say("plan.too_many", count=MAX_SECTIONS, given=len(listed)))
         sections = tuple(self._section(section, f"sections {number}") for number, section in enumerate(listed, start=1))
+        self._check_titles(sections)
         kept = self._original
         return Plan(
             research_title=self._filled(self._present(data, "research_title", "research_title"), "research_title"),
@@ -75,6 +77,13 @@ class _Reader:
             ),
             sections=sections,
         )
+
+    def _check_titles(self, sections: Sequence[SectionPlan]) -> None:
+        first: dict[str, int] = {}
+        for number, section in enumerate(sections, start=1):
+            same = first.setdefault(section.title.casefold(), number)
+            if same != number:
+                raise InputError(self._say("plan.same_title", first=same, second=number, title=section.title))
 
     def _section(self, data: object, place: str) -> SectionPlan:
         if not isinstance(data, Mapping):
@@ -92,12 +101,15 @@ class _Reader:
     def _query(self, data: object, place: str) -> SearchQuery:
         if isinstance(data, str):
             return self._known.get(data) or SearchQuery(query=self._filled(data, place))
-        if not isinstance(data, Mapping) or data.get("priority", "medium") not in get_args(Priority):
+        if not isinstance(data, Mapping):
             self._refuse(place, "query")
         self._check_keys(data, _QUERY_KEYS, f"{place}: ")
         query = self._filled(self._present(data, "query", f"{place}: query"), f"{place}: query")
         goal = self._text(data.get("goal", ""), f"{place}: goal")
-        return SearchQuery(query=query, goal=goal, priority=data.get("priority", "medium"))
+        try:
+            return SearchQuery.model_validate({**data, "query": query, "goal": goal})
+        except ValidationError:
+            self._refuse(place, "query")
 
     def _check_keys(self, data: Mapping[object, object], known: Sequence[str], place: str) -> None:
         for key in data:

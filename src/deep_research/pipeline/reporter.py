@@ -8,7 +8,6 @@ from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.limits import limits_of
-from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.verify import CheckedBody
 from deep_research.pipeline.wording import is_quoted, models_that_wrote, wording_of
 from deep_research.readers import place_of
@@ -59,10 +58,10 @@ class ReportGenerator:
         sources, places = await _sources(evidence, said, ports=ports)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(ports)
-        wording = wording_of(report.paragraphs, models, said)
+        writing = wording_of(report.paragraphs, models, said)
         foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*wording, *report.limits, *foreign, *_noticed(citations, said))
-        report = report.model_copy(update={"limits": limits})
+        limits = (*report.limits, *foreign, *_noticed(citations, said))
+        report = report.model_copy(update={"limits": limits, "writing": writing})
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
         return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places)
 
@@ -98,7 +97,7 @@ class ReportGenerator:
             assumptions=findings.brief.assumptions,
             abstract=abstract,
             chapters=tuple(chapters),
-            gaps=tuple(dict.fromkeys([*conclusion.unanswered, *unanswered(state.get("outcomes", []))])),
+            gaps=conclusion.unanswered,
             limits=limits_of(
                 [*state.get("gaps", []), *(gap.to_json() for gap in ports.gaps)],
                 budget=ports.request.budget,

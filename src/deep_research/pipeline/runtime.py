@@ -101,10 +101,7 @@ class AgentRuntime:
         """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known."""
         unpriced = dict.fromkeys(name for model in self._parts.models for name in model.unpriced)
         if request.budget.usd is not None and unpriced:
-            raise ConfigurationError(
-                f"A money budget cannot be kept, because the price of {', '.join(unpriced)} is not known: give it in a "
-                "file of prices (the setting prices), or limit tokens instead (--budget-tokens)."
-            )
+            raise ConfigurationError().said("fault.no_price", models=", ".join(unpriced))
         now, run = self._parts.clock.now(), self._parts.new_id()
         row = RunRow(
             id=run,

@@ -1,16 +1,17 @@
 """Write: abstract, conclusion and outlook from the reasoner, checked like the body, then the report and its proofs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from deep_research.messages.words import words
-from deep_research.pipeline.checking import check, ids_of
+from deep_research.pipeline.checking import check, claims_nothing, ids_of
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.draft import as_claims
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.reporter import ReportGenerator, result_of
 from deep_research.pipeline.verify import CheckedBody
 from deep_research.reasoning.disagreement import find_disagreements
-from deep_research.reasoning.values import Conclusion, Draft, Findings
+from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.paragraph import Paragraph, Refusal
 from deep_research.value import canonical_json
 
@@ -37,7 +38,14 @@ async def write(
         extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
         again = await check(extracted.abstract, known=known, ports=ports.at("extracted"))
         abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
-    kept = {"abstract": abstract, "conclusion": checked.of("conclusion"), "outlook": checked.of("outlook")}
+    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)
+    dropped = (*dropped, *unfounded)
+    kept = {
+        "abstract": abstract,
+        "conclusion": checked.of("conclusion"),
+        "outlook": checked.of("outlook"),
+        "unanswered": gaps,
+    }
     written = await reporter.write_final_report(
         findings,
         body,
@@ -63,6 +71,15 @@ def _claims(conclusion: Conclusion) -> list[Paragraph]:
         *as_claims([paragraph for paragraph in conclusion.outlook if paragraph.kind != "note"], "outlook"),
         *(paragraph.model_copy(update={"section": "outlook"}) for paragraph in ahead),
     ]
+
+
+def _gaps(told: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+    """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
+    asked = f"{brief.original} {brief.question}"
+    once = dict.fromkeys(told)
+    founded = tuple(text for text in once if claims_nothing(text, asked))
+    refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
+    return founded, tuple(refusals)
 
 
 def _sound(draft: Draft) -> Draft:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from deep_research.reasoning.tidying import visible, without_markup
 from deep_research.value import JsonObject
 
 _FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
@@ -13,6 +14,8 @@ _LISTED = re.compile(r"\s*(?:\n|;|；)\s*")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_NUMBER = re.compile(r"\d+")
+# More than any answer needs: what is longer is a model that did not stop.
+_MOST_CHARS, _MOST_ITEM_CHARS, _MOST_ITEMS = 8_000, 400, 40
 # A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
 _WRAPPINGS = 3
 SomeAnswer = TypeVar("SomeAnswer", bound="Answer")
@@ -26,7 +29,7 @@ def _texts(value: object) -> object:
         value = [_BULLET.sub("", line) for line in _LISTED.split(value)]
     if not isinstance(value, list):
         return value
-    return [text for text in map(_text, value) if text]
+    return [text for text in map(_text, value) if text][:_MOST_ITEMS]
 
 
 def _column(value: object) -> object:
@@ -36,14 +39,19 @@ def _column(value: object) -> object:
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
-        return next((text.strip() for text in value.values() if isinstance(text, str) and text.strip()), "")
-    return "" if value is None else " ".join(str(value).split())
+        value = next((text for text in value.values() if isinstance(text, str) and text.strip()), "")
+    return "" if value is None else " ".join(without_markup(str(value)).split())[:_MOST_ITEM_CHARS]
 
 
 def _plain(value: object) -> object:
+    verbatim = _verbatim(value)
+    return without_markup(verbatim)[:_MOST_CHARS] if isinstance(verbatim, str) else verbatim
+
+
+def _verbatim(value: object) -> object:
     if isinstance(value, list):
-        return "\n".join(map(str, value))
-    return "" if value is None else value
+        value = "\n".join(map(str, value))
+    return visible(value) if isinstance(value, str) else "" if value is None else value
 
 
 def _numbers(value: object) -> object:
@@ -53,7 +61,8 @@ def _numbers(value: object) -> object:
     if not isinstance(value, list):
         return value
     found = [_LABEL_NUMBER.search(str(item)) for item in value]
-    return [int(match.group()) for match in found if match]
+    # What is no number keeps its place: another list may go with this one.
+    return [int(match.group()) if match else 0 for match in found]
 
 
 def _share(value: object) -> object:
@@ -69,7 +78,7 @@ def _score(value: object) -> object:
     match = _NUMBER.search(str(value))
     if match is None:
         raise ValueError("a number from 1 to 10 is wanted")
-    return min(10, max(1, round(float(match.group()))))
+    return round(min(10.0, max(1.0, float(match.group()))))
 
 
 def _word(value: object) -> object:
@@ -80,6 +89,7 @@ Texts = Annotated[list[str], BeforeValidator(_texts)]
 Column = Annotated[list[str], BeforeValidator(_column)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
 Plain = Annotated[str, BeforeValidator(_plain)]
+Verbatim = Annotated[str, BeforeValidator(_verbatim)]
 Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1)]
 Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
 JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
@@ -145,7 +155,7 @@ class PlanAnswer(Answer):
     goal: Plain = Field(default="", description="what the report answers, one sentence")
     scope: Plain = Field(default="", description="what is in and out of scope, one sentence")
     domains: Texts = Field(default_factory=list, description="fields of knowledge that the question touches")
-    sections: Texts = Field(min_length=1, description="3 to 5 section titles")
+    sections: Column = Field(min_length=1, description="3 to 5 section titles")
     descriptions: Column = Field(
         default_factory=list, description="for each section, in order: the question that it answers"
     )
@@ -240,14 +250,14 @@ class ChartsAnswer(Answer):
 class CodeAnswer(Answer):
     """Mended chart code."""
 
-    python_code: Plain = Field(min_length=1, description="the whole mended program")
+    python_code: Verbatim = Field(min_length=1, description="the whole mended program")
 
 
 class JudgeAnswer(Answer):
     """A judge's verdict."""
 
     verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = Field(description="your verdict")
-    span: Plain = Field(
+    span: Verbatim = Field(
         default="", description="the words of a passage that you rely on, copied exactly; empty if there are none"
     )
     reason: Plain = Field(default="", description="why, one sentence")
@@ -291,7 +301,7 @@ def _objects(text: str) -> list[object]:
     while (start := _next_opening(bare, at)) >= 0:
         try:
             data, at = decoder.raw_decode(bare, start)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         found.append(data)
     if start < 0:
@@ -299,7 +309,10 @@ def _objects(text: str) -> list[object]:
     # Single quotes, comments, missing brackets: from here on strict reading ends.
     from json_repair import repair_json
 
-    return [*found, repair_json(bare[start:], return_objects=True)]
+    try:
+        return [*found, repair_json(bare[start:], return_objects=True)]
+    except RecursionError:  # Thousands of brackets in each other.
+        return found
 
 
 def _next_opening(text: str, at: int) -> int:

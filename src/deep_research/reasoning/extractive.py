@@ -6,7 +6,7 @@ from typing import NamedTuple
 from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
-from deep_research.reasoning.aspects import lens_of, search_words
+from deep_research.reasoning.aspects import Lens, aspects, lens_of, search_words
 from deep_research.reasoning.clarifier import assess
 from deep_research.reasoning.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
 from deep_research.reasoning.facets import sections_of
@@ -14,6 +14,7 @@ from deep_research.reasoning.phrases import phrases
 from deep_research.reasoning.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.selection import Candidate, Interest, choose, choose_units, section_of, trimmed
 from deep_research.reasoning.series import charts_of
+from deep_research.reasoning.topic_material import names_document, topic_part, wanted_of_document, without_commands
 from deep_research.reasoning.units import as_sentence, units_of
 from deep_research.reasoning.values import (
     Analysis,
@@ -62,6 +63,8 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (30, 12)
 _LEAST_REACH = 0.3
+# Of each side, so many words of a language stand in a query.
+_SIDE_WORDS = 12
 
 
 class ExtractiveReasoner:
@@ -72,6 +75,7 @@ class ExtractiveReasoner:
         # What was chosen from a document does not depend on the section that asks.
         self._reached: dict[str, float] = {}
         self._gists: dict[tuple[str, str], _Gist] = {}
+        self._called: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question by its signals."""
@@ -80,22 +84,33 @@ class ExtractiveReasoner:
     async def plan(self, brief: Brief) -> Plan:
         """Make a section of each phrase and side of the question that the documents have something on."""
         titles = list(brief.focus) if brief.has_own_focus else await self._titles(brief)
-        sections = tuple(SectionPlan(title=title, description=brief.question) for title in titles)
+        sections = tuple(SectionPlan(title=title) for title in titles)
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
         weights = (await weigh(brief.question, self._corpus)).without_sides().known()
-        found = await self._corpus.search(brief.question, limit=_PLAN_PASSAGES) if self._corpus else []
-        near = [hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE]
+        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
+        found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
+        named = await self._named(brief.question)
+        near = [hit for hit in found if hit.title in named] or [
+            hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE
+        ]
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
     async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
-        """Ask the question with the section's words, the question itself, then the section with each of its phrases."""
+        """Ask the question with the section's words, the question itself, then the section with each of its phrases.
+
+        An overview of the documents has no words to be found in them, so the words of its sides are looked for.
+        """
         question, title = wish.brief.question, wish.section.title
         gap = " " if wish.brief.language == "en" else "，"
         more = search_words(lens_of(title), wish.brief.language, 12)
+        overview = (
+            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(wish.brief) else []
+        )
         texts = [
+            *overview,
             f"{question}{gap}{title}",
             question,
             *(f"{question}{gap}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
@@ -103,6 +118,11 @@ class ExtractiveReasoner:
         ]
         fresh = dict.fromkeys(text for text in texts if text not in wish.asked)
         return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: wish.count]
+
+    async def _is_overview(self, brief: Brief) -> bool:
+        """Say whether a question names no subject, so that all there is may be told."""
+        weights = await weigh(brief.question, self._corpus)
+        return not (weights.of or weights.unknown)
 
     async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - in order
         """Take the engines in their configured order."""
@@ -134,15 +154,33 @@ class ExtractiveReasoner:
             self._gists[key] = await self._gist(document, question)
         return self._gists[key]
 
+    async def _named(self, question: str) -> frozenset[str]:
+        """Return the titles of the documents that a question names, to be told what stands in them."""
+        if question not in self._called:
+            found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
+            titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
+            self._called[question] = frozenset(titles)
+        return self._called[question]
+
     async def _gist(self, document: Document, question: str) -> "_Gist":
+        if named := await self._named(question):
+            return await self._contents(document, question) if document.title in named else _NOTHING
         topic = (await weigh(question, self._corpus)).without_sides().known()
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         relevance = document_relevance(document.title, text, topic) / await self._reach(question, topic)
         if relevance < RELEVANT:
-            return _Gist(relevance, (), frozenset())
+            return _NOTHING
         chosen = choose_units(units_of(document.text, stretches), await self._interest(question))
         return _Gist(relevance, tuple(chosen), frozenset(terms_of(text)))
+
+    async def _contents(self, document: Document, question: str) -> "_Gist":
+        """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
+        stretches = await self._stretches(document, question)
+        wanted = wanted_of_document(question)
+        interest = await self._interest(wanted or question)
+        chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
+        return _Gist(1.0, tuple(chosen), frozenset(terms_of(document.text)))
 
     async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
         """Return what of a document is looked at: all of it, or of a very long one its best passages."""
@@ -221,12 +259,14 @@ class ExtractiveReasoner:
     async def conclude(self, draft: Draft) -> Conclusion:
         """Lead with the best of each section, and say whether the documents answer the question at all."""
         question = draft.brief.question
-        weights = (await weigh(question, self._corpus)).without_sides().without_asking()
+        named = await self._named(question)
+        topic = without_commands(wanted_of_document(question) if named else topic_part(question))
+        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
         interest = await self._interest(question)
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
         lost = sum(weights.of[term] for term in missing)
-        unmet = surface_words(question, [term for term in missing if term in weights.unknown])
+        unmet = surface_words(topic, [term for term in missing if term in weights.unknown], known=covered)
         said = words(draft.brief.language)
         abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
         return Conclusion(
@@ -235,6 +275,11 @@ class ExtractiveReasoner:
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
             unanswered=(said("nothing.words", words=said("report.list_separator").join(unmet)),) if unmet else (),
         )
+
+
+def _all_words(lens: Lens) -> str:
+    """Return the words of a side in both languages, for a query."""
+    return " ".join((*search_words(lens, "en", _SIDE_WORDS), *search_words(lens, "zh-Hans", _SIDE_WORDS)))
 
 
 def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -247,6 +292,9 @@ class _Gist(NamedTuple):
     relevance: float
     chosen: tuple[Candidate, ...]
     terms: frozenset[str]
+
+
+_NOTHING = _Gist(0.0, (), frozenset())
 
 
 def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:

@@ -18,6 +18,8 @@ _REPAIR_TOKENS: Final = 1_000
 # No answer takes more of the window than this; a repair may take twice as much.
 _ANSWER_SHARE: Final = 0.2
 _MOST_FAILURES: Final = 6
+_MOST_STEPS: Final = 12
+_LINE_CHARS: Final = 120
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class TodoRecitation:
     @staticmethod
     def recite(steps: Sequence[tuple[str, bool]]) -> str:
         """Return the steps as a list with boxes."""
-        return "\n".join(("Steps:", *(f"- [{'x' if is_done else ' '}] {step}" for step, is_done in steps)))
+        lines = (f"- [{'x' if is_done else ' '}] {_short(step)}" for step, is_done in steps[-_MOST_STEPS:])
+        return "\n".join(("Steps:", *lines))
 
 
 class ErrorPreservation:
@@ -62,7 +65,12 @@ class ErrorPreservation:
     @staticmethod
     def recite(failures: Sequence[str]) -> str:
         """Return the newest failures as a list."""
-        return "\n".join(("Failed so far; do not repeat it:", *(f"- {one}" for one in failures[-_MOST_FAILURES:])))
+        lines = (f"- {_short(one)}" for one in failures[-_MOST_FAILURES:])
+        return "\n".join(("Failed so far; do not repeat it:", *lines))
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1] + "…"
 
 
 class ContextManager:

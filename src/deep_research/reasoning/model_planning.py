@@ -4,8 +4,9 @@ from typing import Literal
 
 from deep_research.reasoning.answers import AssessAnswer, PlanAnswer, QueriesAnswer, ToolsAnswer
 from deep_research.reasoning.clarifier import clean_question
-from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed
+from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, shortened
 from deep_research.reasoning.prompting import ASKER_TAG, fenced
+from deep_research.reasoning.prose import is_in_language
 from deep_research.reasoning.sufficiency import assessment_from
 from deep_research.reasoning.values import Assessment, Brief, Inquiry, Plan, QueryWish, SectionPlan
 from deep_research.sources.hit import SearchQuery
@@ -32,7 +33,7 @@ class PlanningByModel(ModelSteps):
         question = clean_question(inquiry.question)
         task = self._prompts.fill(
             "clarify",
-            question=fenced(ASKER_TAG, question),
+            question=fenced(ASKER_TAG, shortened(question, 1_500)),
             context=fenced(ASKER_TAG, inquiry.context[-_CONTEXT_CHARS:]) if inquiry.context else NONE,
             exchanges=listed([f"{one.question} → {one.answer}" for one in inquiry.exchanges]),
             known=", ".join(inquiry.known_terms) or NONE,
@@ -52,7 +53,13 @@ class PlanningByModel(ModelSteps):
         task = self._prompts.fill(
             "plan", sections=wanted, language=LANGUAGES[brief.language], format=PlanAnswer.in_words()
         )
-        answer = await self._data(_PLAN, PlanAnswer, self._context.tail("plan", task), shared=[self._brief(brief)])
+        answer = await self._data(
+            _PLAN,
+            PlanAnswer,
+            self._context.tail("plan", task),
+            shared=[self._brief(brief)],
+            problem_of=lambda answer: _problem(answer, brief),
+        )
         return _plan(answer, brief)
 
     async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
@@ -92,6 +99,15 @@ class PlanningByModel(ModelSteps):
         return tuple(dict.fromkeys(chosen)) or engines
 
 
+def _problem(answer: PlanAnswer, brief: Brief) -> str:
+    """Return what makes a plan useless, in words that a model can mend it by; "" if nothing does."""
+    plan = _plan(answer, brief)
+    if not plan.sections:
+        return "it names no section about the subject itself"
+    told = "\n".join((plan.research_title, *(f"{part.title}. {part.description}" for part in plan.sections)))
+    return "" if is_in_language(told, brief.language) else "its titles are in the wrong language"
+
+
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     titles = list(brief.focus) if brief.has_own_focus else answer.sections
     queries: dict[int, list[SearchQuery]] = {}
@@ -102,18 +118,18 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     sections = [
         SectionPlan(
             title=title,
-            description=_at(answer.descriptions, place) or brief.question,
+            description=_at(answer.descriptions, place),
             search_queries=tuple(queries.get(place + 1, ())),
         )
         for place, title in enumerate(titles)
-        if brief.has_own_focus or title.strip(" .:：").casefold() not in _FIXED_PARTS
+        if brief.has_own_focus or title.strip(" .:：").casefold() not in _FIXED_PARTS | {""}
     ]
     return Plan(
         research_title=answer.title or brief.question,
         goal=answer.goal or brief.goal,
         scope=answer.scope,
         domains=tuple(answer.domains),
-        sections=tuple({section.title: section for section in sections}.values()),
+        sections=tuple({section.title.casefold(): section for section in reversed(sections)}.values())[::-1],
     )
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.answers import CompressAnswer, ExtractAnswer, ReflectAnswer, SynthesisAnswer
 from deep_research.reasoning.material import Material, show_evidence
-from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed
-from deep_research.reasoning.prompting import SOURCE_TAG, defused, fenced
+from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, shortened
+from deep_research.reasoning.prompting import SOURCE_TAG, fenced
 from deep_research.reasoning.prose import LABEL
 from deep_research.reasoning.values import Digest, Finding, Reading, Reflection, SectionWork, Synthesis
 from deep_research.sources.hit import SearchQuery
@@ -23,6 +24,7 @@ _USUAL_RELEVANCE = 6
 # Of one document, so many passages at most become evidence.
 _MOST_FINDINGS = 8
 _MOST_GAPS = 5
+_MOST_SYNTHESIS = 800
 
 
 class ReadingByModel(ModelSteps):
@@ -43,8 +45,10 @@ class ReadingByModel(ModelSteps):
         task = self._reading_task(reading, outline, "")
         room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
         shown = _how_many_fit(blocks, room)
-        if not shown:
+        if not blocks:
             return ()
+        if not shown:
+            raise UnusableAnswer("extract: not one passage fits the model's window")
         task = self._reading_task(reading, outline, "\n\n".join(blocks[:shown]))
         answer = await self._data(
             _EXTRACT,
@@ -89,7 +93,7 @@ class ReadingByModel(ModelSteps):
             return Synthesis(text="", coverage=0.0)
         task = self._prompts.fill(
             "synthesize",
-            before=defused(work.synthesis) or NONE,
+            before=_fenced_synthesis(work),
             language=LANGUAGES[work.brief.language],
             format=SynthesisAnswer.in_words(),
         )
@@ -104,7 +108,7 @@ class ReadingByModel(ModelSteps):
         """Judge five dimensions; whether they suffice is a rule."""
         task = self._prompts.fill(
             "reflect",
-            synthesis=defused(work.synthesis) or NONE,
+            synthesis=_fenced_synthesis(work),
             round=str(work.round),
             left=str(work.queries_left),
             asked=listed(work.asked),
@@ -147,6 +151,11 @@ def _steps(work: SectionWork, now: str) -> Sequence[tuple[str, bool]]:
     return [*done, (now, False), ("write the section", False)]
 
 
+def _fenced_synthesis(work: SectionWork) -> str:
+    """Return what is known so far between marks: where rules brought it together, it is quoted."""
+    return fenced(SOURCE_TAG, shortened(work.synthesis, _MOST_SYNTHESIS)) if work.synthesis else NONE
+
+
 def _how_many_fit(blocks: Sequence[str], room: int) -> int:
     taken = 0
     for count, block in enumerate(blocks):
@@ -158,10 +167,9 @@ def _how_many_fit(blocks: Sequence[str], room: int) -> int:
 
 def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], section: int, sections: int) -> Iterator[Finding]:
     """Yield what was chosen for a section; a passage for a section that does not exist goes to the first."""
-    chosen = {number: place for place, number in reversed(list(enumerate(answer.passages)))}
-    for number, place in list(reversed(chosen.items()))[:_MOST_FINDINGS]:
-        if not 1 <= number <= len(candidates):
-            continue
+    valid = [(number, place) for place, number in enumerate(answer.passages) if 1 <= number <= len(candidates)]
+    first = dict(reversed(valid))
+    for number, place in list(reversed(first.items()))[:_MOST_FINDINGS]:
         wanted = answer.sections[place] if place < len(answer.sections) else 1
         if (wanted if 1 <= wanted <= sections else 1) != section:
             continue

@@ -1,6 +1,6 @@
 """One step with a model: the prompt put together, the answer read, and repaired once if need be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -8,6 +8,7 @@ from deep_research.llm.port import ChatModel, ModelReply, ModelRole
 from deep_research.reasoning.answers import Answer, read_answer
 from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.reasoning.habits import ContextManager, Habits
+from deep_research.reasoning.material import fit
 from deep_research.reasoning.prompting import ASKER_TAG, Prompts, fenced
 from deep_research.reasoning.repairing import ask
 from deep_research.reasoning.values import Brief
@@ -20,6 +21,10 @@ LANGUAGES: Final[dict[Language, str]] = {
     "zh-Hant": "Traditional Chinese (繁體中文)",
 }
 NONE: Final = "(none)"
+# What of the asker's and the model's own words a prompt repeats at most, in tokens: the window belongs to the material.
+_MOST_QUESTION: Final = 1_500
+_MOST_LINE: Final = 150
+_MOST_LINES: Final = 20
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,9 @@ class ModelSteps:
         *,
         shared: Sequence[str] = (),
         left_out: int = 0,
+        problem_of: Callable[[SomeAnswer], str] = lambda _: "",
     ) -> SomeAnswer:
-        """Return the model's answer as data."""
+        """Return the model's answer as data; `problem_of` says what is wrong with one that can be read."""
         request = self._context.request(
             step.act,
             task,
@@ -61,7 +67,9 @@ class ModelSteps:
         )
 
         def read(reply: ModelReply) -> tuple[SomeAnswer | None, str]:
-            return read_answer(kind, reply.text)
+            answer, problem = read_answer(kind, reply.text)
+            problem = problem or (problem_of(answer) if answer is not None else "")
+            return (None if problem else answer), problem
 
         return await ask(self._model, request, read, prompts=self._prompts)
 
@@ -69,15 +77,20 @@ class ModelSteps:
         """Return what every prompt after intake begins with."""
         return self._prompts.fill(
             "brief",
-            question=fenced(ASKER_TAG, brief.question),
+            question=fenced(ASKER_TAG, shortened(brief.question, _MOST_QUESTION)),
             today=brief.today or NONE,
             language=LANGUAGES[brief.language],
-            goal=brief.goal or NONE,
-            focus="; ".join(brief.focus) or NONE,
-            assumptions="; ".join(brief.assumptions) or NONE,
+            goal=shortened(brief.goal, _MOST_LINE) or NONE,
+            focus=shortened("; ".join(brief.focus), _MOST_LINE) or NONE,
+            assumptions=shortened("; ".join(brief.assumptions), _MOST_LINE) or NONE,
         )
 
 
 def listed(items: Sequence[str]) -> str:
-    """Return lines with a dash each."""
-    return "\n".join(f"- {item}" for item in items) or NONE
+    """Return lines with a dash each, the newest where there are many."""
+    return "\n".join(f"- {shortened(item, _MOST_LINE)}" for item in items[-_MOST_LINES:]) or NONE
+
+
+def shortened(text: str, tokens: int) -> str:
+    """Return a text that takes no more than its share of a prompt."""
+    return fit(text, tokens)[0]

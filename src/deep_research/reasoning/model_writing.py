@@ -201,7 +201,8 @@ class WritingByModel(ModelSteps):
         cited = dict.fromkeys(id_ for paragraph in draft.paragraphs for id_ in paragraph.cite_ids)
         labels = {f"{LABEL}{number}": id_ for number, id_ in enumerate(cited, start=1)}
         language = draft.brief.language
-        body = "\n\n".join(_marked(paragraph, labels) for paragraph in draft.paragraphs)
+        told = [paragraph for paragraph in draft.paragraphs if paragraph.kind != "caption"]
+        body = "\n\n".join(_marked(paragraph, labels) for paragraph in told)
         brief = self._brief(draft.brief)
         room = self._context.room(brief, self._ends(draft, ""), max_tokens=_CONCLUDE.max_tokens)
         shown, is_cut = fit(body, room)
@@ -228,7 +229,14 @@ class WritingByModel(ModelSteps):
                 conclusion=closing.paragraphs,
                 outlook=tuple(note("outlook", text) for text in [answer.outlook.strip()] if text),
             )
-            return ends if abstract.cited else None, abstract.problem
+            own = [answer.abstract, answer.conclusion, answer.outlook]
+            problem = abstract.problem or (
+                "" if is_in_language("\n".join(own), language) else "it is in the wrong language"
+            )
+            is_usable = abstract.cited and all(is_in_language(text, language) for text in own)
+            return ends if is_usable else None, problem or (
+                "" if is_usable else "parts of it are in the wrong language"
+            )
 
         return await ask(self._model, request, read, prompts=self._prompts)
 

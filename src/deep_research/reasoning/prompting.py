@@ -12,7 +12,9 @@ PROMPT_FOLDER: Final = Path(__file__).parent / "prompts"
 SOURCE_TAG: Final = "source"
 ASKER_TAG: Final = "asker"
 DRAFT_TAG: Final = "draft"
-_TAGS = re.compile(rf"<(?=\s*/?\s*(?:{SOURCE_TAG}|{ASKER_TAG}|{DRAFT_TAG})\b)", re.IGNORECASE)
+_TAGS = re.compile(rf"[<＜﹤](?=\s*[/／]?\s*(?:{SOURCE_TAG}|{ASKER_TAG}|{DRAFT_TAG})\b)", re.IGNORECASE)
+# Characters that cannot be seen and would hide a mark from the pattern, not from a model.
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 _PLACEHOLDER = re.compile(r"\{\{(\w*)\}\}")
 
 
@@ -83,7 +85,7 @@ def fenced(tag: str, text: str, **attributes: str) -> str:
 
 def defused(text: str) -> str:
     """Return a text in which nothing reads as one of our marks."""
-    return _TAGS.sub("&lt;", text)
+    return _TAGS.sub("&lt;", _UNSEEN.sub("", text))
 
 
 def _attribute(value: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from deep_research.reasoning.tidying import without_markup
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language
 from deep_research.text.script import detect_language, in_script
@@ -11,12 +12,19 @@ from deep_research.text.sentences import split_sentences
 
 # How prompts label evidence, and so how a sentence cites it: [E3], [E3, E7].
 LABEL: Final = "E"
-_OPEN, _CLOSE = r"[\[【［(（]", r"[\]】］)）]"
+_WORDS = r"(?:sources?|passages?|来源|來源|资料|資料)?"
+_ONE = rf"{_WORDS}\s*{LABEL}?\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?"
 _MARK = re.compile(
-    rf"{_OPEN}\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}?\s*\d{{1,4}})*)\s*{_CLOSE}", re.IGNORECASE
+    rf"[\[【［]\s*((?=[^\]】］]*{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
+)
+# Round brackets hold much else: "(E10)" is a fuel where no E10 was given.
+_ROUND_MARK = re.compile(
+    rf"[(（]\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}\s*\d{{1,4}})*)\s*[)）]", re.IGNORECASE
 )
 _BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
-_DIGITS = re.compile(r"\d+")
+_RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*{LABEL}?\s*(\d{{1,4}}))?", re.IGNORECASE)
+# A range of more than this names nothing in particular.
+_MOST_IN_RANGE = 12
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 # Headings, list signs and emphasis are the report's own business.
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
@@ -55,7 +63,7 @@ def read_prose(
     where it has no end.
     """
     paragraphs = []
-    plain = in_script(_tidied(text), language)
+    plain = _square(in_script(_tidied(text), language), labels)
     mark = _MARK if _MARK.search(plain) else _BARE_MARK
     for block in re.split(r"\n\s*\n", plain):
         sentences = _sentences(" ".join(block.split()), mark, labels)
@@ -80,24 +88,43 @@ def is_in_language(text: str, language: Language) -> bool:
     return len(text) < _TELLING_CHARS or detect_language(text)[:2] == language[:2]
 
 
+def _square(text: str, labels: Mapping[str, str]) -> str:
+    """Return a text whose marks in round brackets are square, where all of them name something that was given."""
+
+    def squared(match: re.Match[str]) -> str:
+        is_known = all(f"{LABEL}{number}" in labels for number in _numbers(match.group(1)))
+        return f"[{match.group(1)}]" if is_known else match.group()
+
+    return _ROUND_MARK.sub(squared, text)
+
+
+def _numbers(mark: str) -> list[int]:
+    """Return the numbers that a mark names, ranges spelled out."""
+    found: list[int] = []
+    for first, last in _RANGE.findall(mark):
+        until = int(last) if last else int(first)
+        found += range(int(first), until + 1) if 0 <= until - int(first) < _MOST_IN_RANGE else [int(first)]
+    return found
+
+
 def _tidied(text: str) -> str:
-    plain = _TABLE_LINE.sub("", _HEADING.sub("", text))
+    plain = _TABLE_LINE.sub("", _HEADING.sub("", without_markup(text, _MARK)))
     return _EMPHASIS.sub(r"\2", _LIST_SIGN.sub("", plain))
 
 
 def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> list[Sentence]:
     """Return a paragraph's sentences; a mark belongs to the sentence it stands in or right after."""
-    marks = [(match.start(), match.end(), _DIGITS.findall(match.group(1))) for match in mark.finditer(text)]
+    marks = [(match.start(), _numbers(match.group(1))) for match in mark.finditer(text)]
     # Marks become blanks, so that offsets stay and "[E1]." ends its sentence.
     bare = mark.sub(lambda match: " " * len(match.group()), text)
     spans = split_sentences(bare)
     found = []
     for number, (start, end) in enumerate(spans):
         until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-        own = [digits for at, _, all_digits in marks if start <= at < until for digits in all_digits]
+        own = [number for at, numbers in marks if start <= at < until for number in numbers]
         told = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
         if re.search(r"\w", told):
-            ids = dict.fromkeys(labels.get(f"{LABEL}{digits}", f"{LABEL}{digits}") for digits in own)
+            ids = dict.fromkeys(labels.get(f"{LABEL}{number}", f"{LABEL}{number}") for number in own)
             found.append(Sentence(text=told, evidence=tuple(ids)))
     return found
 

@@ -9,7 +9,9 @@ from itertools import pairwise
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.aspects import Lens, side_terms
 from deep_research.reasoning.phrases import asking_terms, chinese_pieces
+from deep_research.reasoning.topic_material import topic_part
 from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.folding import to_simplified
 
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 
@@ -31,7 +33,7 @@ class Weights:
         if not self.of:
             return 0.0 if self.unknown else 1.0
         held = set(terms)
-        return sum(worth for term, worth in self.of.items() if term in held) / self.total
+        return sum(worth for term, worth in self.of.items() if _holds(held, term)) / self.total
 
     def without_sides(self, own: Lens | None = None) -> "Weights":
         """Return the weights of what the question is about: without words that name a side of it, but for its own."""
@@ -52,15 +54,25 @@ class Weights:
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""
         held = set(terms)
-        return [term for term in self.of if term not in held]
+        return [term for term in self.of if not _holds(held, term)]
+
+
+def _holds(held: set[str], term: str) -> bool:
+    """Say whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
+    return term in held or (_is_single(term) and any(term in other for other in held))
+
+
+def _is_single(term: str) -> bool:
+    return len(term) == 1 and CJK_CHARACTER.match(term) is not None
 
 
 # Words about the documents themselves: "what do my files say", "the key points".
-_ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summarise key point main"))
+_ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summarise summarize key point main"))
 
 
 async def weigh(question: str, corpus: Corpus | None) -> Weights:
     """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
+    question = topic_part(question)
     stretches = [question[start:end] for start, end in chinese_pieces(question)]
     pieces = [list(dict.fromkeys(content_terms(stretch))) for stretch in stretches]
     terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
@@ -69,6 +81,8 @@ async def weigh(question: str, corpus: Corpus | None) -> Weights:
     total, found = await corpus.frequencies(terms)
     crossing = {term for piece in pieces for before, term in pairwise(piece) if _crosses(before, term, found)}
     counts = {term: found.get(term, 0) for term in terms if term not in crossing}
+    # The index holds pairs of Chinese characters: a single one is looked for in texts, where it is all there is.
+    counts = {term: count for term, count in counts.items() if not _is_single(term)} or dict.fromkeys(counts, total)
     worth = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
     return Weights(worth, frozenset(term for term, count in counts.items() if not count))
 
@@ -84,13 +98,26 @@ def terms_of(*texts: str) -> set[str]:
     return {term for text in texts for term in analyze(text)}
 
 
-def surface_words(question: str, terms: Iterable[str]) -> list[str]:
-    """Return the words of a question behind these terms, as the asker spelled them, each once."""
+def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
+    """Return the words of a question behind these terms, as the asker spelled them, each once.
+
+    Chinese ones are stretches of at least two characters, of which none belongs to a `known` term.
+    """
     wanted = set(terms)
     spelled = [
-        word for word in re.findall(r"[\w'-]+", question) if wanted.intersection(analyze(word)) and word.isascii()
+        word for word in re.findall(r"[\w'-]+", question) if word.isascii() and wanted.intersection(analyze(word))
     ]
-    return list(dict.fromkeys([*spelled, *(term for term in terms if CJK_CHARACTER.match(term))]))
+    simple = to_simplified(question)
+    lost = _places(simple, wanted) - _places(simple, known)
+    marked = "".join(letter if at in lost else " " for at, letter in enumerate(question))
+    return list(dict.fromkeys([*spelled, *(word for word in marked.split() if len(word) > 1)]))
+
+
+def _places(text: str, terms: Iterable[str]) -> set[int]:
+    """Return where the characters of Chinese terms stand in a text."""
+    chinese = [re.escape(term) for term in terms if CJK_CHARACTER.match(term)]
+    found = (match for term in chinese for match in re.finditer(f"(?={term})", text))
+    return {at for match in found for at in (match.start(), match.start() + 1)}
 
 
 def document_relevance(title: str, text: str, weights: Weights) -> float:

@@ -87,7 +87,7 @@ class Interest:
         if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
             return False
         terms = unit.terms.union(analyze(unit.heading))
-        held = sum(term in terms for term in self.topic.of)
+        held = len(self.topic.of) - len(self.topic.missing(terms))
         return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
 
     def worth(self, sentence: Sentence) -> float:

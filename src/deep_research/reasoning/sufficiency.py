@@ -10,6 +10,7 @@ from deep_research.reasoning.values import Assessment, ClarificationQuestion, In
 _LEAST_CONFIDENCE = 0.5
 _TELLING_FOCUSES = 2
 _MOST_OPTIONS, _MOST_FOCUSES = 4, 5
+_MOST_QUESTION_CHARS = 2_000
 
 
 def assessment_from(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
@@ -29,6 +30,7 @@ def assessment_from(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     )
     if inquiry.clarify == "off" and action != "CANNOT_DO":
         action = "START_RESEARCH"
+    refined = answer.refined_question.strip()
     inferred = [focus for focus in focuses if focus not in inquiry.focus]
     assumed = say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)) if inferred else ""
     is_possible = action != "CANNOT_DO"
@@ -42,9 +44,20 @@ def assessment_from(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         task=TaskBrief(goal=goal, research_focus=focuses) if is_possible else TaskBrief(),
         clarification=_question(answer) if action == "NEED_CLARIFICATION" else None,
         reasoning="" if is_possible else answer.impossible.strip(),
-        refined_query=answer.refined_question.strip(),
-        assumptions=(assumed,) if assumed and is_possible else (),
+        refined_query=refined if len(refined) <= _MOST_QUESTION_CHARS else "",
+        assumptions=tuple(line for line in (_researched_as(refined, inquiry), assumed) if line and is_possible),
     )
+
+
+def _researched_as(refined: str, inquiry: Inquiry) -> str:
+    """Say how the question was understood, where that is not how it was asked."""
+    if not refined or _letters(refined) == _letters(inquiry.question):
+        return ""
+    return words(inquiry.language)("clarify.assume_question", question=refined)
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _unknown_terms(answer: AssessAnswer, inquiry: Inquiry) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from deep_research.messages.words import Words
-from deep_research.reasoning.topic_questions import Doubt, ask, document_options, reference_options, term_options
+from deep_research.reasoning.topic_material import is_document_option, is_own_option
+from deep_research.reasoning.topic_questions import Doubt, ask, reference_options, term_options
 from deep_research.reasoning.topic_reference import Pointer, find_pointer
 from deep_research.reasoning.topic_rules import NO_RULES
 from deep_research.reasoning.topic_signals import READ_CHARS, rare_terms, read_topic, subject_of
@@ -47,14 +48,28 @@ def _fold(folded: Folded, asked: str, answer: str, say: Words, rules: IntakeRule
     for term in rare_terms(folded.text):
         if asked == ask(Doubt("term", term), say, rules).question:
             return _fold_term(folded, term, answer, say)
+    if is_document_option(answer):
+        return folded._replace(text=answer, is_reference_settled=True)
     pointer = find_pointer(folded.text, rules)
+    if is_own_option(answer) and not _asks_subject(asked, pointer, say, rules):
+        return folded._replace(text=_beside(folded.text, answer, say))
     if pointer and not folded.is_reference_settled:
         return _fold_reference(folded, pointer, answer, say, rules)
-    if answer in document_options(say):
-        return folded._replace(text=answer)
     if not read_topic(folded.text).has_subject:
         return folded._replace(text=_said(answer))
-    return folded._replace(text=folded.text.rstrip("?？ ") + say("report.colon") + _said(answer))
+    return folded._replace(text=_beside(folded.text, _said(answer), say))
+
+
+def _beside(text: str, side: str, say: Words) -> str:
+    return text.rstrip("?？ ") + say("report.colon") + side
+
+
+def _asks_subject(asked: str, pointer: Pointer | None, say: Words, rules: IntakeRules) -> bool:
+    """Say whether we asked for the subject itself: then "History" names it, and is no side to look at."""
+    doubts = [Doubt("topic")]
+    if pointer:
+        doubts += [Doubt("reference", pointer.phrase, pointer.noun, choices) for choices in ((), ("",))]
+    return any(asked == ask(doubt, say, rules).question for doubt in doubts)
 
 
 def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
@@ -69,8 +84,6 @@ def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
 
 
 def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words, rules: IntakeRules) -> Folded:
-    if answer in document_options(say):
-        return folded._replace(text=answer, is_reference_settled=True)
     in_documents, general = reference_options(pointer.noun, say)
     meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
     text = pointer.replaced_in(folded.text, meaning)

@@ -5,6 +5,7 @@ import unicodedata
 from typing import Literal, NamedTuple
 
 from deep_research.reasoning.topic_focus import stated_focuses, without_cues
+from deep_research.reasoning.topic_material import is_whole_material
 from deep_research.reasoning.topic_words import (
     ABBREVIATIONS,
     ASKING_ZH,
@@ -81,7 +82,8 @@ def read_topic(text: str) -> TopicReading:
     bare = without_cues(simple)
     words = content_words(simple)
     abbreviation = _lone_abbreviation(bare)
-    is_named = bool(named_things(core)) or bool(OWN_DOCUMENTS.search(to_simplified(text)))
+    is_whole = is_whole_material(text)
+    is_named = is_whole or bool(named_things(core)) or bool(OWN_DOCUMENTS.search(to_simplified(text)))
     return TopicReading(
         text=text,
         subject=core,
@@ -89,9 +91,9 @@ def read_topic(text: str) -> TopicReading:
         has_subject=content_words(bare) > 0 or is_named or (words > 1 and bool(_OF.search(simple))),
         is_named=is_named,
         is_narrowed=words > 1 and bool(_WITHIN.search(simple)),
-        is_question=_is_question(text, core, words),
+        is_question=is_whole or _is_question(text, core, words),
         stated=stated_focuses(core),
-        is_own_task=_is_own_task(text, words),
+        is_own_task=not is_whole and _is_own_task(text, words),
         abbreviation=abbreviation,
         rare_terms=rare_terms(text),
     )

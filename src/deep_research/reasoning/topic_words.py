@@ -71,9 +71,37 @@ QUESTION_END = re.compile(r"[?？]\W*$|吗[?？。\s]*$")
 # The asker's own material: it is a clear topic, and "these documents" points at nothing else.
 OWN_DOCUMENTS = re.compile(
     r"\b(?:documents?|files?|folder|attachments?|these (?:papers|reports|notes)|sources|minutes)\b"
-    r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件",
+    r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件|(?:我们?的|手头的?|现有的?)(?:资料|材料)",
     re.IGNORECASE,
 )
+# The material as a whole, and what may stand beside it in a question that has no other subject.
+MATERIAL = re.compile(
+    r"\b(?:my|our|these|those|this|the|all|attached|uploaded|given)\s+(?:own |local |uploaded |attached )?"
+    r"(?:documents?|docs|files?|folder|attachments?|sources|papers|notes|materials?|reports)\b"
+    r"|(?:我们?的?|这[些份]|所有的?|全部的?|手头的?|现有的?|上传的?|本地的?)(?:资料|材料|文献)|文件夹?|文档|附件"
+    r"|(?<=总结|概括|归纳|梳理|一下|概述)(?:资料|材料)",
+    re.IGNORECASE,
+)
+MATERIAL_WORDS = frozenset(
+    """my our these those key main point points important summary gist content contents conclusion conclusions
+    takeaways statement statements message messages between across sum briefly short quick documents docs""".split()
+)
+COMMAND_ZH = re.compile(
+    r"请|麻烦|帮忙?|给|替|我们?|你|您|总结|概括|归纳|梳理|整理|介绍|分析|概述|说明|综述|阅读|浏览|看看?|读|一下|一份|一个|做|写|讲|说|提到"
+    r"|有|在|和|与|之间|各|份|中|里|要点|重点|主要|内容|核心|观点|结论|信息|情况|重要|关键|全部|所有|都|什么|哪些|怎么样?|如何|把|对|进行|个|最|大意"
+    r"|[的了吗呢吧是啊]"
+)
+# What asks for the contents of a document that is named beside it.
+CONTENTS = re.compile(
+    r"\bwhat(?:'s| is| stands)?(?: written)? in\b|\bwhat (?:does|do|did)\b"
+    r"|\b(?:says?|said|tells?(?: us| me)?|states?|contains?|covers?)\W*$|\b(?:contents?|summary|points|gist) of\b"
+    r"|\bsummari[sz]e\b|\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b"
+    r"|(?:里|中|上)?(?:都|主要)?[说讲写提](?:了|到|的是)*(?:些|哪些|什么|啥)+(?:内容)?|的?(?:主要)?内容(?:是什么|有哪些)?|总结(?:一下)?|概括(?:一下)?|的?要点",
+    re.IGNORECASE,
+)
+# What of such a document is wanted: "what does the tariff sheet say about pensioners".
+WHAT_OF_IT = re.compile(r"\b(?:about|on|regarding|concerning)\b|(?:[里中]|[里中]?对)?(?:关于|有关)", re.IGNORECASE)
+FILE_ENDING = re.compile(r"\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b", re.IGNORECASE)
 
 # Research fields that name no subject by themselves; only needed where Capital Letters make them look like names.
 BROAD_FIELDS = frozenset(
@@ -118,7 +146,8 @@ GENERIC_NOUN = re.compile(
 
 # A task that hangs on the asker's own situation: no search finds what it leaves out.
 OWN_TASK = re.compile(
-    r"\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources)|for me\b"
+    r"\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
+    r"|for me\b"
     r"|help me (?!understand|find out|research|learn about|with (?:research|understanding))|assist me\b"
     r"|i (?:want|need|plan|would like|am looking)\b(?! to (?:know|understand|find out|see how|research|learn about))"
     r"|i'd like\b(?! to (?:know|understand|find out|research|learn about))|i'm (?:looking|planning|trying)\b|i've\b)"

@@ -36,6 +36,7 @@ class Report(Value):
     disagreements: tuple[Paragraph, ...] = ()
     gaps: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    writing: tuple[str, ...] = ()
     run_line: str
 
     @property
@@ -63,6 +64,8 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
     if report.limits:
         blocks += [f"## {words('report.limits')}", _bullets(report.limits)]
+    if report.writing:
+        blocks += [f"## {words('report.writing')}", _bullets(report.writing)]
     blocks += _references(citations, words)
     blocks += ["---", report.run_line]
     return "\n\n".join(blocks) + "\n"

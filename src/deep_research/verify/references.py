@@ -9,7 +9,7 @@ from deep_research.text.folding import fold_typography
 _ADDRESS = rf"[^\s<>\"'，。；、（）「」【】《》{CJK}]+"
 # A page, a DOI, a paper's number, an e-mail address, and "[7]", which a reader would take for one of our own markers.
 _REFERENCE = re.compile(
-    rf"https?://{_ADDRESS}|\bwww\.{_ADDRESS}|\b(?:[a-z0-9-]+\.)+[a-z]{{2,}}/{_ADDRESS}"
+    rf"(?:https?|ftp|file)://{_ADDRESS}|\b(?:javascript|data|vbscript):\S+|(?<![:/\w])//(?:[a-z0-9-]+\.)+[a-z]{{2,}}\S*|\bwww\.{_ADDRESS}|\b(?:[a-z0-9-]+\.)+[a-z]{{2,}}/{_ADDRESS}"
     rf"|\b10\.\d{{4,9}}/{_ADDRESS}|\barXiv:?\s?\d{{4}}\.\d{{4,5}}|[\w.+-]+@(?:[\w-]+\.)+[a-z]{{2,}}|\[\d{{1,4}}\]",
     re.IGNORECASE | re.ASCII,
 )

@@ -1,6 +1,6 @@
 """What checking a report showed: `verify.json`, and the same in words for `verification.md`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from pydantic import Field
@@ -104,14 +104,12 @@ class Verification(Value):
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _counts(self, say: Words) -> list[str]:
-        counted = self.paragraphs.verdicts
-        verdicts = say("report.list_separator").join(
-            say("verification.count", count=counted[kind], verdict=say(f"verification.{kind}"))
-            for kind in get_args(VerdictKind)
-            if counted.get(kind)
-        )
+        verdicts = counted_verdicts(self.paragraphs.verdicts, say)
+        is_empty = self.passed and not verdicts
         return [
-            say("verification.sentences", verdicts=verdicts or say("verification.none")),
+            say("verification.nothing")
+            if is_empty
+            else say("verification.sentences", verdicts=verdicts or say("verification.none")),
             say(
                 "verification.paragraphs",
                 checked=self.report.checked_paragraphs,
@@ -140,6 +138,15 @@ class Verification(Value):
         found += [say("verification.unknown_id", id=id_) for id_ in listed.unknown_ids]
         found += [say("verification.broken_line", place=place) for place in listed.broken_lines]
         return found
+
+
+def counted_verdicts(counted: Mapping[str, int], say: Words) -> str:
+    """Return how many sentences got which verdict, the supported ones first; "" where there are none."""
+    return say("report.list_separator").join(
+        say("verification.count", count=counted[kind], verdict=say(f"verification.{kind}"))
+        for kind in get_args(VerdictKind)
+        if counted.get(kind)
+    )
 
 
 def _chapter(title: str, body: str) -> str:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from deep_research.errors import ModelRefused, NetworkError
-from deep_research.llm.faults import error_of, retry_after_s
+from deep_research.llm.faults import error_of
 from deep_research.llm.registry import PROVIDERS
 from deep_research.llm.vendor import Endpoint, Fault
+from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)

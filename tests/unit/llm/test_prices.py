@@ -44,6 +44,7 @@ def test_model_on_this_machine_costs_nothing(address):
     assert price("openai-compatible:llama", address) == FREE
     assert price("openai-compatible:llama", "http://192.168.1.5:8000/v1") is None
     assert price("ollama:qwen3:8b", "http://192.168.1.5:11434") == FREE
+    assert price("openai:gpt-4o", address) == FREE, "the public price is not this machine's"
 
 
 def test_own_file_is_laid_over(tmp_path):

@@ -51,7 +51,7 @@ def test_missing_key_is_said_with_its_variable(name):
 
 
 def test_missing_model_and_bad_address_are_said():
-    with pytest.raises(ConfigurationError, match="ollama:model"):
+    with pytest.raises(ConfigurationError, match="--model ollama:NAME"):
         connect(model_named("ollama"), address="http://127.0.0.1:11434")
     for address in ("", "127.0.0.1:11434", "ftp://x", "http://"):
         with pytest.raises(ConfigurationError, match="ollama_address"):

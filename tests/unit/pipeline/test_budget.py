@@ -1,5 +1,7 @@
 """Limits are checked before a call, and the ending keeps its share."""
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,3 +94,16 @@ def test_every_query_is_dealt_once_and_earlier_sections_come_first(rounds, first
     for grants in zip(*dealt, strict=True):
         assert list(grants) == sorted(grants, reverse=True)
         assert max(grants) - min(grants) <= 1
+
+
+async def test_a_call_waits_for_reservations_and_is_refused_only_by_what_is_really_spent() -> None:
+    ledger = BudgetLedger(Budget(tokens=100), Spend(), active_s=lambda: 0.0)
+    large = Spend(tokens=80)
+    assert await ledger.admit(large, "ending") is None
+    waiting = asyncio.create_task(ledger.admit(large, "ending"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    ledger.settle(large, Spend(tokens=10))
+    assert await waiting is None
+    ledger.settle(large, Spend(tokens=30))
+    assert await ledger.admit(large, "ending") == "tokens"

@@ -1,6 +1,7 @@
 """A dozen ways in which small models spoil an answer, and what of it can still be used."""
 
 import inspect
+import json
 
 import pytest
 
@@ -120,6 +121,39 @@ def test_labels_count_as_numbers_and_scores_stay_in_range() -> None:
     judged, _ = read_answer(ReflectAnswer, scores)
     assert judged is not None
     assert (judged.coverage, judged.depth, judged.diversity, judged.consistency, judged.recency) == (8, 10, 1, 6, 7)
+
+
+def test_nothing_that_a_model_sends_breaks_the_reader() -> None:
+    deep = "[" * 20_000
+    for text in (deep, '{"verdict": ' + deep, '{"a":' * 20_000, '{"coverage": ' + "9" * 400 + "}"):
+        assert read_answer(JudgeAnswer, text)[0] is None
+    huge = '{"coverage": ' + "9" * 400 + ', "depth": 1, "diversity": 1, "consistency": 1, "recency": 1}'
+    judged, _ = read_answer(ReflectAnswer, huge)
+    assert judged is not None
+    assert judged.coverage == 10
+
+
+def test_markup_and_terminal_signs_are_no_text() -> None:
+    tags = "<script src=//evil.example></script>![x](//evil.example?q=1)"
+    title = f"Costs {tags} [of](javascript:alert) it\x1b[31m\n# More"
+    plan, _ = read_answer(PlanAnswer, json.dumps({"title": title, "sections": [title]}))
+    assert plan is not None
+    assert plan.sections == ["Costs of it # More"]
+    assert "\x1b" not in plan.title
+    assert "<" not in plan.title
+
+
+def test_endless_fields_are_cut() -> None:
+    plan, _ = read_answer(PlanAnswer, json.dumps({"goal": "x" * 1_000_000, "sections": ["y" * 5_000] * 500}))
+    assert plan is not None
+    assert len(plan.goal) < 10_000
+    assert max(map(len, plan.sections)) < 500
+
+
+def test_lists_that_go_together_keep_their_places() -> None:
+    chosen, _ = read_answer(ExtractAnswer, '{"passages": ["none", 2, 3], "sections": [1, "?", 2]}')
+    assert chosen is not None
+    assert (chosen.passages, chosen.sections) == ([0, 2, 3], [1, 0, 2])
 
 
 def test_a_boolean_is_no_share() -> None:

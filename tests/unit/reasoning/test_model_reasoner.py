@@ -195,6 +195,51 @@ async def test_a_plan_leaves_out_what_the_program_adds_itself() -> None:
     assert [section.title for section in plan.sections] == ["Costs", "Results"]
 
 
+async def test_a_plan_of_nothing_but_fixed_parts_is_repaired_then_given_up() -> None:
+    empty = json.dumps({"title": "T", "sections": ["Introduction", "", "Conclusion"]})
+    model = Scripted([empty, empty])
+    with pytest.raises(UnusableAnswer, match="section"):
+        await _reasoner(model).plan(_brief())
+    assert len(model.requests) == 2
+
+
+async def test_a_plan_in_the_wrong_language_is_not_taken() -> None:
+    sections = ["港口改造的全部费用", "改造工程的成效与影响", "居民意见与批评"]
+    chinese = json.dumps({"title": "港口改造的费用与成效研究报告", "sections": sections, "descriptions": sections})
+    with pytest.raises(UnusableAnswer, match="language"):
+        await _reasoner(Scripted([chinese, chinese])).plan(_brief())
+
+
+async def test_valid_choices_after_invalid_ones_are_not_lost() -> None:
+    text = "The retrofit cost €3.4 million in 2024.\n"
+    document = Document(id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1")
+    chosen = {"passages": [*range(50, 60), 1], "sections": [1] * 11}
+    reading = Reading(
+        brief=_brief(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
+    )
+    assert len(await _reasoner(Scripted([json.dumps(chosen)])).extract(reading)) == 1
+
+
+async def test_a_conclusion_in_the_wrong_language_is_repaired() -> None:
+    abstract = "The retrofit of harbour 1 cost €3.4 million in total [E1]."
+    chinese = "港口改造的费用很高，而且居民们对此都感到十分不满意，市政府也承认了这一点，今后费用还会继续增加。[E1]"
+    mixed = {"abstract": abstract, "conclusion": chinese}
+    good = {"abstract": abstract, "conclusion": "It was dear [E1]."}
+    model = Scripted([json.dumps(mixed), json.dumps(good)])
+    body = Paragraph(section="Costs", sentences=(Sentence(text="It cost much.", evidence=("id0001",)),))
+    caption = Paragraph(section="Costs", kind="caption", sentences=(Sentence(text="Further figures"),))
+    draft = Draft(brief=_brief(), plan=Plan(research_title="T", sections=()), paragraphs=(body, caption))
+    ends = await _reasoner(model).conclude(draft)
+    assert ends.conclusion[0].sentences[0].text == "It was dear."
+    assert "Further figures" not in model.requests[0].text
+
+
+async def test_another_question_than_the_askers_is_stated() -> None:
+    answer = {"confidence": 0.9, "goal": "g", "focuses": ["a", "b", "c"], "refined_question": "What do cats eat?"}
+    assessment = await _reasoner(Scripted([json.dumps(answer)])).assess(Inquiry(question="What do dogs eat at night?"))
+    assert any("What do cats eat?" in line for line in assessment.assumptions)
+
+
 async def test_the_askers_own_focuses_are_the_sections() -> None:
     brief = _brief().model_copy(update={"focus": ("Noise", "Price"), "has_own_focus": True})
     answer = {
@@ -320,6 +365,21 @@ async def test_each_habit_can_be_switched_off() -> None:
     loose = await prompt(Habits(stable_prefix=False))
     assert loose.context == ()
     assert loose.prompt.index("# Step") < loose.prompt.index("<source")
+
+
+async def test_no_question_however_long_overflows_the_window() -> None:
+    question = "这个港口的改造工程究竟花费了多少钱，又取得了怎样的成效？" * 650
+    brief = _brief("zh-Hans", question)
+    work = _work(30, "zh-Hans").model_copy(
+        update={"brief": brief, "asked": (question,) * 40, "synthesis": question, "failures": ("x" * 500,) * 50}
+    )
+    model = Scripted(['{"text": "x", "coverage": 1}', *["资料显示如此。[E1]"] * 2])
+    reasoner = _reasoner(model)
+    await reasoner.synthesize(work)
+    await reasoner.draft(work)
+    await reasoner.queries(QueryWish(brief=brief, section=work.section, count=3, asked=work.asked))
+    for request in model.requests:
+        assert tokens_at_most(request.text) + request.max_tokens <= 16_000, request.act
 
 
 # Untrusted text

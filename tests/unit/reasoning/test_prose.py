@@ -35,6 +35,26 @@ def test_chinese_marks_and_sentences() -> None:
     ]
 
 
+def test_ranges_leading_zeros_and_words_are_marks_too() -> None:
+    sentences = [("Costs rose.", ("one", "two", "three")), ("Noise fell.", ("one",)), ("It ended.", ("two",))]
+    assert _read("Costs rose [E1-E3]. Noise fell [E01]. It ended [Source E2].") == [sentences]
+
+
+def test_round_brackets_are_marks_only_where_they_name_what_was_given() -> None:
+    assert _read("Cars run on petrol with ethanol (E10) today [E1].") == [
+        [("Cars run on petrol with ethanol (E10) today.", ("one",))]
+    ]
+
+
+def test_markup_is_no_prose() -> None:
+    text = (
+        "Costs <b>rose</b> <script src=//evil.example></script>[E1]. See [the report](https://evil.example) [E2]. "
+        "![x](//evil.example) Noise fell [E3](https://evil.example).<!-- hidden"
+    )
+    assert _read(text) == [[("Costs rose.", ("one",)), ("See the report.", ("two",)), ("Noise fell.", ("three",))]]
+    assert _read("A p-value < 0.05 was found [E1].") == [[("A p-value < 0.05 was found.", ("one",))]]
+
+
 def test_a_mark_for_nothing_is_kept_for_the_record() -> None:
     assert _read("Costs rose [E9]. Noise fell [E1].") == [[("Costs rose.", ("E9",)), ("Noise fell.", ("one",))]]
 

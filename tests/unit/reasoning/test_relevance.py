@@ -51,6 +51,25 @@ async def test_words_about_the_documents_are_not_the_topic():
     assert set((await weigh("Summarise the key points that my documents say on tariffs", None)).of) == {"tariff"}
 
 
+async def test_options_and_commands_are_not_the_topic():
+    for question in (
+        "Summarize my documents",
+        "总结我的资料",
+        "我的資料之間的差異",
+        "The latest developments in my documents",
+    ):
+        assert not (await weigh(question, None)).of
+    for question in ("热泵：现状与最新进展", "熱泵：現狀與最新進展"):
+        assert set((await weigh(question, None)).of) == {"热泵"}
+    assert "histori" in (await weigh("History", None)).of, "a question of one word is about it"
+
+
+async def test_a_single_chinese_character_is_found_within_words():
+    weights = await weigh("熱", FixedCorpus(total=50, 热泵=10))
+    assert not weights.unknown
+    assert (weights.share(terms_of("供热网络")), weights.share(terms_of("合唱团"))) == (1.0, 0.0)
+
+
 def test_the_share_is_by_worth_and_a_question_about_nothing_is_covered():
     weights = Weights({"retrofit": 3.0, "heat": 1.0})
     assert weights.share(["retrofit"]) == 0.75
@@ -70,3 +89,9 @@ def test_a_document_counts_by_title_text_and_best_paragraph():
 def test_missing_terms_are_named_as_the_asker_spelled_them():
     assert surface_words("Which injuries were reported?", ["injuri"]) == ["injuries"]
     assert surface_words("居民健康 injuries", ["健康", "injuri"]) == ["injuries", "健康"]
+
+
+def test_missing_chinese_words_are_whole_and_in_the_script_of_the_asker():
+    assert surface_words("熱泵噪音投訴", ["噪音", "音投"], known=["热泵", "投诉"]) == ["噪音"]
+    assert surface_words("海綿城市", ["海绵", "绵城", "城市"]) == ["海綿城市"]
+    assert surface_words("熱", ["热"]) == []

@@ -8,6 +8,7 @@ from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
+from deep_research.verify.shipped import read_report
 
 COLUMNS = ("Part", "Note", "Cost")
 PARTS = [("Tank", "wide|long", "11.7"), ("Pumps", "two\nlines\r\nof it", "61.4"), ("Pipes", "", "73")]
@@ -186,3 +187,12 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
     doubtful = Sentence(text=text, evidence=("e1",), verdict=Verdict(kind="partly"))
     done = Sentence(text="Done.", evidence=("e1",), verdict=Verdict(kind="not_checked"))
     assert shown(Paragraph(section="C", sentences=(doubtful, done)), language) == expected
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_how_a_report_was_written_stands_in_a_chapter_of_its_own_that_needs_no_citation(language):
+    say = words(language)
+    report = Report(title="T", limits=("Two pages.",), writing=("By a pen.",), run_line="x")
+    text = render(report, Citations(), number_of=int, words=say)
+    assert f"- Two pages.\n\n## {say('report.writing')}\n\n- By a pen.\n\n## {say('report.references')}" in text
+    assert [block.is_exempt for block in read_report(text).blocks if "pen" in block.text] == [True]

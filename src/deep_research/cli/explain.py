@@ -1,0 +1,45 @@
+"""How the command line says what went wrong: in the asker's language, and with the command that goes on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from deep_research.errors import CallFailed, CannotWrite, DeepResearchError, StageFailed, StoreCorrupt, StoreLocked
+from deep_research.messages.words import Words, words
+
+# What stopped the process and not the run, which is taken up where it stood.
+_OUTSIDE = (CannotWrite, StoreCorrupt, StoreLocked)
+
+
+@contextmanager
+def in_words_of(said: Words) -> Iterator[None]:
+    """Let what goes wrong inside be explained in these words' language; the innermost one stands."""
+    try:
+        yield
+    except DeepResearchError as exc:
+        exc.language = exc.language or said.language
+        raise
+
+
+@contextmanager
+def keeping(run: str, said: Words) -> Iterator[None]:
+    """Add to an error that ends a run with something worth keeping how to go on with it."""
+    try:
+        with in_words_of(said):
+            yield
+    except Exception as exc:
+        verb = "resume" if isinstance(exc, _OUTSIDE) else "retry"
+        way_on = said("shell.keeps", run=run[:8], command=f"deep-research runs {verb} {run[:8]}")
+        if not isinstance(exc, DeepResearchError):
+            exc.add_note(way_on)
+        elif isinstance(exc, (*_OUTSIDE, CallFailed, StageFailed)):
+            exc.way_on = way_on
+        raise
+
+
+def explain(exc: DeepResearchError) -> int:
+    """Say what went wrong, and return the exit code."""
+    lines = (exc.in_words(words(exc.language or "en")), exc.way_on)
+    typer.echo("deep-research: " + "\n".join(filter(None, lines)), err=True)
+    return exc.exit_code

@@ -1,0 +1,49 @@
+"""Whether a model could be asked at all: its name, key, address and library. Loads no vendor's library."""
+
+import socket
+from importlib.util import find_spec
+from typing import Final
+from urllib.parse import urlsplit
+
+from deep_research.errors import ConfigurationError
+from deep_research.llm.address import endpoint_of
+from deep_research.llm.registry import ModelName, Provider
+
+# A server on this machine picks up at once.
+_KNOCK_TIMEOUT_S: Final = 1.0
+
+
+def require_ready(name: ModelName, *, address: str, key: str) -> None:
+    """Raise `ConfigurationError` where something is missing that a call would need."""
+    provider = name.provider
+    if not name.model:
+        raise ConfigurationError().said("fault.no_model", provider=provider.name)
+    if provider.needs_key and not key:
+        raise ConfigurationError().said("fault.no_key", provider=provider.name, variable=provider.key_variable)
+    if not _is_address(address):
+        raise ConfigurationError().said("fault.bad_address", setting=f"{provider.setting}_address")
+    if find_spec(provider.package) is None:
+        command = _install_command(provider)
+        raise ConfigurationError().said("fault.no_library", provider=provider.name, command=command)
+
+
+def is_answered(address: str) -> bool:
+    """Say whether somebody picks up at an address; only asked of this machine, so that nothing leaves it."""
+    try:
+        with socket.create_connection(endpoint_of(address), timeout=_KNOCK_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _install_command(provider: Provider) -> str:
+    extra = f"[{provider.extra}]" if provider.extra else ""
+    return f"pip install 'deep-research{extra}'"

@@ -1,0 +1,222 @@
+"""The guarded HTTP client: the only way to open an address that came from a page, a search result or a model.
+
+Judges addresses, sizes and times, never what a page says; retries, robots.txt and caches are the fetcher's.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urljoin
+from weakref import WeakValueDictionary
+
+import certifi
+import httpcore2
+
+from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
+from deep_research.net.body import ACCEPTED_ENCODINGS, Body, too_large
+from deep_research.net.dialer import Dialer
+from deep_research.net.faults import errors_in_mid_body, our_errors
+from deep_research.net.guard import Guard, WebAddress
+from deep_research.net.resolver import Resolver, SystemResolver
+from deep_research.net.retry_after import retry_after_s
+from deep_research.net.service import USER_AGENT
+from deep_research.value import Value
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_BUSY: Final = frozenset({429, 503})
+_KEEP_IDLE_S: Final = 15.0
+# These were meant for the host that was asked first.
+_PERSONAL_HEADERS: Final = frozenset({"authorization", "cookie"})
+
+
+class Limits(Value):
+    """What one page may cost, and how many connections may be open; `total_s` counts from when its turn has come."""
+
+    connect_s: float = 10.0
+    read_s: float = 15.0
+    total_s: float = 45.0
+    redirects: int = 5
+    max_bytes: int = 20 * 1024 * 1024
+    max_decoded_bytes: int = 40 * 1024 * 1024
+    max_header_bytes: int = 64 * 1024
+    connections: int = 50
+    connections_per_host: int = 6
+
+
+class Response(Value):
+    """What stood at the last of the addresses; header names are in lower case, `history` holds the addresses before."""
+
+    address: str
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    history: tuple[str, ...] = ()
+
+
+class GuardedClient:
+    """Fetches pages for many tasks of one event loop; close it when done, or use it as a context."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        limits: Limits | None = None,
+        resolver: Resolver | None = None,
+        tls: ssl.SSLContext | None = None,
+        network: httpcore2.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._guard = guard
+        self._limits = limits or Limits()
+        self._slots = asyncio.Semaphore(self._limits.connections)
+        # A host's entry lives as long as somebody waits for it or holds it.
+        self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=tls or _trusted_authorities(),
+            max_connections=self._limits.connections,
+            keepalive_expiry=_KEEP_IDLE_S,
+            http2=True,
+            network_backend=Dialer(guard, resolver or SystemResolver(), network or httpcore2.AnyIOBackend()),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+    async def fetch(self, address: str, *, headers: Mapping[str, str] | None = None) -> Response:
+        """Return what stands at the address, whatever its status.
+
+        Raise `AddressRefused` for an address that is not public, there or after a redirect; `SourceBusy` for the
+        statuses 429 and 503; `NetworkError` where trying again may help; `SourceError` where it will not.
+        """
+        hops = [self._guard.check(address)]
+        left_s = self._limits.total_s
+        while True:
+            here = hops[-1]
+            async with self._slot(here.host):
+                started = time.monotonic()
+                response = await self._ask_in_time(here, _headers_for(here, hops[0], headers or {}), left_s)
+                left_s -= time.monotonic() - started
+            if not _leads_on(response.status, response.headers):
+                return response.model_copy(update={"history": tuple(hop.text for hop in hops[:-1])})
+            hops.append(self._next_hop(hops, response.headers["location"]))
+
+    def _next_hop(self, hops: list[WebAddress], location: str) -> WebAddress:
+        try:
+            hop = self._guard.check(urljoin(hops[-1].text, location))
+        except ValueError as exc:
+            raise AddressRefused(f"{hops[-1].host} redirects to an address that cannot be read.") from exc
+        if hop in hops:
+            raise SourceError(f"{hop.host} redirects in a circle.")
+        if len(hops) > self._limits.redirects:
+            raise SourceError(f"{hops[0].host} redirects more than {self._limits.redirects} times.")
+        return hop
+
+    @asynccontextmanager
+    async def _slot(self, host: str) -> AsyncIterator[None]:
+        host_slots = self._host_slots.get(host) or asyncio.Semaphore(self._limits.connections_per_host)
+        self._host_slots[host] = host_slots
+        # The host's own slot first: who waits for a slow host holds up nobody else.
+        async with host_slots, self._slots:
+            yield
+
+    async def _ask_in_time(self, here: WebAddress, headers: list[tuple[str, str]], left_s: float) -> Response:
+        try:
+            async with asyncio.timeout(left_s):
+                with our_errors(here.host):
+                    return await self._ask(here, headers)
+        except TimeoutError as exc:
+            raise NetworkError(f"{here.host} took longer than {self._limits.total_s:g} s.") from exc
+
+    async def _ask(self, here: WebAddress, headers: list[tuple[str, str]]) -> Response:
+        answer = await self._open(here, headers)
+        try:
+            return await self._read(here, answer)
+        except BaseException:
+            # A page that is given up takes its connection along: over HTTP/2 the server would go on sending it.
+            await answer.extensions["network_stream"].aclose()
+            raise
+        finally:
+            await answer.aclose()
+
+    async def _open(self, here: WebAddress, headers: list[tuple[str, str]]) -> httpcore2.Response:
+        """Send the request and wait for the headers; once more where a kept connection turns out to be dead."""
+        is_new = False
+
+        async def note(event: str, _: dict[str, object]) -> None:
+            nonlocal is_new
+            is_new = is_new or event == "connection.connect_tcp.started"
+
+        limits = self._limits
+        times = {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s, "pool": limits.total_s}
+        url = httpcore2.URL(scheme=here.scheme, host=here.host, port=here.port, target=here.target)
+        request = httpcore2.Request("GET", url, headers=headers, extensions={"timeout": times, "trace": note})
+        try:
+            return await self._pool.handle_async_request(request)
+        except (httpcore2.ProtocolError, httpcore2.NetworkError):
+            if is_new:
+                raise
+        return await self._pool.handle_async_request(request)
+
+    async def _read(self, here: WebAddress, answer: httpcore2.Response) -> Response:
+        headers = self._headers_of(here, answer)
+        status = answer.status
+        if status in _BUSY:
+            raise SourceBusy(f"{here.host} answered with status {status}.", retry_after_s=retry_after_s(headers))
+        if status < 200:
+            raise SourceError(f"{here.host} answered with status {status}.")
+        # A redirect's own page is for people, and left unread.
+        body = b"" if _leads_on(status, headers) else await self._body(here, headers, answer)
+        return Response(address=here.text, status=status, headers=headers, body=body)
+
+    def _headers_of(self, here: WebAddress, answer: httpcore2.Response) -> dict[str, str]:
+        if sum(len(name) + len(value) for name, value in answer.headers) > self._limits.max_header_bytes:
+            raise SourceError(f"{here.host} sent headers that are too large.")
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in answer.headers:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        return headers
+
+    async def _body(self, here: WebAddress, headers: Mapping[str, str], answer: httpcore2.Response) -> bytes:
+        limits = self._limits
+        if int(headers.get("content-length") or 0) > limits.max_bytes:
+            raise too_large(limits.max_bytes)
+        body = Body(
+            headers.get("content-encoding", ""),
+            max_bytes=limits.max_bytes,
+            max_decoded_bytes=limits.max_decoded_bytes,
+        )
+        with errors_in_mid_body(here.host):
+            async for piece in answer.aiter_stream():
+                body.feed(piece)
+        return body.finish()
+
+
+def _leads_on(status: int, headers: Mapping[str, str]) -> bool:
+    return status in _REDIRECTS and "location" in headers
+
+
+def _headers_for(here: WebAddress, first: WebAddress, given: Mapping[str, str]) -> list[tuple[str, str]]:
+    headers = {"user-agent": USER_AGENT, "accept": "*/*"} | {name.lower(): value for name, value in given.items()}
+    headers |= {"host": here.authority, "accept-encoding": ACCEPTED_ENCODINGS}
+    dropped = frozenset() if here.origin == first.origin else _PERSONAL_HEADERS
+    return [(name, value) for name, value in headers.items() if name not in dropped]
+
+
+def _trusted_authorities() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    # Beside the system's own, because some systems give Python none.
+    context.load_verify_locations(cafile=certifi.where())
+    return context

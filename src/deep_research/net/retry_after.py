@@ -1,0 +1,24 @@
+"""How long a server asks to wait before the next call."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Return how many seconds a server asks to wait, given in milliseconds, seconds or as a date."""
+    given = {name.lower(): value.strip() for name, value in headers.items()}
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            wait_s = float(given[name]) * unit_s
+        except (KeyError, ValueError):
+            continue
+        # Also where it is not a number or has no end.
+        return wait_s if 0 <= wait_s < float("inf") else None
+    try:
+        until = parsedate_to_datetime(given["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    # A date without a zone is meant as UTC (RFC 9110).
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())

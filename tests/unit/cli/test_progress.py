@@ -1,0 +1,48 @@
+"""What a run's events say to a person: each thing once, and thin sections only when nothing more is searched for."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from deep_research.cli.progress import News
+from deep_research.events import EventKind, RunEvent
+from deep_research.messages.words import words
+from deep_research.value import JsonObject
+
+
+def event(kind: EventKind, **data: object) -> RunEvent:
+    content: JsonObject = data  # type: ignore[assignment]  # plain values
+    return RunEvent(seq=1, run="r", at=datetime(2026, 1, 1, tzinfo=UTC), kind=kind, key="k", data=content)
+
+
+def coverage(section: str, round_: int, share: float, *, is_sufficient: bool) -> RunEvent:
+    return event("section-coverage", section=section, round=round_, coverage=share, is_sufficient=is_sufficient)
+
+
+def test_the_same_failure_is_said_once():
+    news, failed = News(words("en")), event("error", message="extract: the model is overloaded", step="extract")
+    assert news.of(failed) == "  ! extract: the model is overloaded"
+    assert news.of(failed) == ""
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
+    news = News(words(language))
+    first = news.of(event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
+    second = news.of(event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
+    assert first != second
+    assert "No connection" not in first + second
+
+
+def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
+    news = News(words("en"))
+    rounds = [
+        coverage("Costs", 1, 0.2, is_sufficient=False),
+        coverage("People", 1, 0.3, is_sufficient=False),
+        coverage("Costs", 2, 0.9, is_sufficient=True),
+        coverage("People", 2, 0.35, is_sufficient=False),
+    ]
+    assert [news.of(each) for each in rounds] == [""] * 4
+    done = event("progress", step="analyze", status="started")
+    assert news.of(done) == "  Few sources were found for: People (35% covered)"
+    assert news.of(done) == ""
