@@ -4,6 +4,7 @@ Options and sides are ways to look at a subject, and "summarize my documents" ha
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -14,15 +15,15 @@ from deep_research.reasoning.topic_words import (
     COMMAND_ZH,
     CONTENTS,
     DIRECTIVES,
-    FILE_ENDING,
     HAN_RUN,
     MATERIAL,
     MATERIAL_WORDS,
     NO_SUBJECT_WORDS,
+    SUMMARY,
     WHAT_OF_IT,
     WORD,
 )
-from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
 
 _OPTIONS = {
@@ -73,12 +74,20 @@ def without_commands(question: str) -> str:
 def names_document(question: str, title: str, address: str) -> bool:
     """Say whether a question asks what is in a document that it calls by its title or file name."""
     simple = to_simplified(question)
-    if not CONTENTS.search(simple):
+    is_told = CONTENTS.search(simple) is not None
+    if not is_told and not SUMMARY.search(simple):
         return False
-    asked = FILE_ENDING.sub(" ", CONTENTS.sub(" ", WHAT_OF_IT.split(simple, maxsplit=1)[0]))
-    named = [term for word in asked.split() if not _is_command(word) for term in content_terms(word)]
-    stem = PurePosixPath(address).stem
-    return len(named) >= _NAMING_TERMS and any(_holds_run(analyze(name), named) for name in (title, stem))
+    asked = SUMMARY.sub(" ", CONTENTS.sub(" ", WHAT_OF_IT.split(simple, maxsplit=1)[0]))
+    named = _named_by(word for word in asked.split() if not _is_command(word))
+    names = [_named_by([name]) for name in (title, PurePosixPath(address).stem)]
+    return len(named) >= _NAMING_TERMS and (
+        any(_holds_run(name, named) for name in names) if is_told else named in names
+    )
+
+
+def _named_by(stretches: Iterable[str]) -> list[str]:
+    terms = (term for stretch in stretches for term in content_terms(stretch))
+    return [term for term in terms if not any(sign.isdigit() for sign in term)]
 
 
 def wanted_of_document(question: str) -> str:

@@ -92,16 +92,21 @@ COMMAND_ZH = re.compile(
     r"|[的了吗呢吧是啊]"
 )
 # What asks for the contents of a document that is named beside it.
+_TELLING = r"(?:say|tell|state|contain|cover|report|show|mention|conclude)"
 CONTENTS = re.compile(
-    r"\bwhat(?:'s| is| stands)?(?: written)? in\b|\bwhat (?:does|do|did)\b"
-    r"|\b(?:says?|said|tells?(?: us| me)?|states?|contains?|covers?)\W*$|\b(?:contents?|summary|points|gist) of\b"
-    r"|\bsummari[sz]e\b|\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b"
-    r"|(?:里|中|上)?(?:都|主要)?[说讲写提](?:了|到|的是)*(?:些|哪些|什么|啥)+(?:内容)?|的?(?:主要)?内容(?:是什么|有哪些)?|总结(?:一下)?|概括(?:一下)?|的?要点",
+    rf"\bwhat(?:'s| is| stands)?(?: written)? in\b|\bwhat (?:does|do|did)\b(?=.*\b{_TELLING}\b)"
+    rf"|\b{_TELLING}(?: us| me)?\W*$"
+    r"|\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b"
+    r"|(?:里|中|上)?(?:都|主要)?[说讲写提](?:了|到|的是)*(?:些|哪些|什么|啥)+(?:内容)?|的?(?:主要)?内容(?:是什么|有哪些)",
+    re.IGNORECASE,
+)
+# A summary may be one of a subject too: it is a document's only where its whole name is given.
+SUMMARY = re.compile(
+    r"\bsummari[sz]e\b|\b(?:contents?|summary|points|gist) of\b|总结(?:一下)?|概括(?:一下)?|的?(?:要点|主要内容)",
     re.IGNORECASE,
 )
 # What of such a document is wanted: "what does the tariff sheet say about pensioners".
 WHAT_OF_IT = re.compile(r"\b(?:about|on|regarding|concerning)\b|(?:[里中]|[里中]?对)?(?:关于|有关)", re.IGNORECASE)
-FILE_ENDING = re.compile(r"\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b", re.IGNORECASE)
 
 # Research fields that name no subject by themselves; only needed where Capital Letters make them look like names.
 BROAD_FIELDS = frozenset(
