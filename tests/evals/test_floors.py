@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals import cmrc, drbench, hotpotqa, scifact_claims, shared, wice
+from evals import article_extraction, cmrc, drbench, hotpotqa, scifact_claims, shared, wice
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -37,6 +37,11 @@ def test_scifact_claims() -> None:
 @needs("wice_dev")
 def test_wice() -> None:
     assert wice.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("article_extraction")
+def test_article_extraction() -> None:
+    assert article_extraction.main(["--data", str(shared.DEFAULT_DATA)]) == 0
 
 
 def test_a_missed_floor_is_noticed() -> None:

@@ -3,6 +3,7 @@
 import logging
 import re
 from pathlib import PurePath
+from typing import NamedTuple
 
 import trafilatura
 from lxml import etree, html
@@ -10,9 +11,12 @@ from lxml import etree, html
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
+from deep_research.readers.hidden import drop_hidden
+from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import Reading
+from deep_research.text.script import detect_language
 
-EXTRACTOR = f"html/1+trafilatura/{trafilatura.__version__}"
+EXTRACTOR = f"html/2+trafilatura/{trafilatura.__version__}"
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):
@@ -20,16 +24,11 @@ for _logger in ("trafilatura", "htmldate", "courlan"):
 
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
-_HIDDEN_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])"
-    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}",
-    re.IGNORECASE,
-)
-_NEVER_SHOWN = frozenset({"script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "datalist"})
 _BLOCKS = frozenset(
     """p div section article main header footer aside nav blockquote figcaption dd dt address form fieldset center
     details summary body table""".split()
 )
+_MARK = re.compile(r"^(?:#{1,6} | *- )")
 _WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
 _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
@@ -39,14 +38,20 @@ _SHORT_PAGE_CHARS = 3_000
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the main text of a page with its headings, title, author and date."""
-    declared = _DECLARED.search(raw[:4096])
-    source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
-    tree = _parse(source, name)
-    _drop_hidden(tree)
+    tree = parse_page(raw, name)
+    facts = page_facts(tree)
+    drop_hidden(tree)
     whole = BlockText()
     _add_visible(tree, whole)
     found = trafilatura.bare_extraction(
-        tree, favor_precision=True, include_comments=False, include_tables=True, with_metadata=True
+        tree,
+        favor_precision=True,
+        include_comments=False,
+        include_tables=True,
+        # Guessing from the page is needed only where its head leaves something out; a date is looked for in its marked
+        # places alone: the first day named somewhere in the text is seldom that of the text, and slow to find.
+        with_metadata=not (facts.title and facts.author and facts.published),
+        date_extraction_params={"original_date": True, "extensive_search": False},
     )
     blocks = whole
     if found is not None and not isinstance(found, dict) and found.body is not None:
@@ -58,11 +63,15 @@ def read(raw: bytes, name: str) -> Reading:
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
     metadata = {} if found is None else found if isinstance(found, dict) else found.as_dict()
+    language = detect_language(text)
     return Reading(
         text=text,
-        title=one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem,
-        author=metadata.get("author") or "",
-        published=(metadata.get("date") or "")[:10],
+        title=facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem,
+        author=facts.author or metadata.get("author") or "",
+        published=facts.published or (metadata.get("date") or "")[:10],
+        canonical=facts.canonical,
+        # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
+        language=language if language != "other" else facts.language or language,
         places=blocks.places(),
         extractor=EXTRACTOR,
         warnings=("no main text was found; the whole page was taken",)
@@ -71,11 +80,44 @@ def read(raw: bytes, name: str) -> Reading:
     )
 
 
+class Shown(NamedTuple):
+    """What a page shows, block by block, and a few things about it, for who must judge what kind of page it is."""
+
+    title: str
+    headings: tuple[str, ...]
+    blocks: tuple[str, ...]
+    unscripted: str
+    has_password: bool
+
+
+def shown_page(raw: bytes, name: str) -> Shown:
+    """Return what a page shows beside its menus and margins; `unscripted` is what browsers without scripts see."""
+    tree = parse_page(raw, name)
+    title = one_line(tree.findtext(".//title") or "")
+    unscripted = one_line(" ".join(_content(element) for element in tree.iter("noscript")))
+    has_password = bool(tree.xpath("//input[@type='password']"))
+    drop_hidden(tree)
+    for margin in tree.xpath("//nav | //footer | //aside | //select"):
+        margin.drop_tree()
+    headings = tuple(_content(heading) for heading in tree.xpath("(//h1 | //h2)[position() <= 4]"))
+    blocks = BlockText()
+    _add_visible(tree, blocks)
+    lines = tuple(_MARK.sub("", line) for line in blocks.text().splitlines() if line)
+    return Shown(title, headings, lines, unscripted, has_password)
+
+
 def add_visible(source: str, blocks: BlockText, name: str) -> None:
     """Add all that a piece of HTML shows, such as the body of a message or the chapter of a book."""
     tree = _parse(source, name)
-    _drop_hidden(tree)
+    drop_hidden(tree)
     _add_visible(tree, blocks)
+
+
+def parse_page(raw: bytes, name: str) -> html.HtmlElement:
+    """Return the tree of a page in whatever encoding it is."""
+    declared = _DECLARED.search(raw[:4096])
+    source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
+    return _parse(source, name)
 
 
 def _parse(source: str, name: str) -> html.HtmlElement:
@@ -84,24 +126,6 @@ def _parse(source: str, name: str) -> html.HtmlElement:
     except (etree.LxmlError, ValueError) as exc:
         raise SourceError(f"{name!r} cannot be parsed as a web page; open it in a browser and save it again.") from exc
     return tree
-
-
-def _drop_hidden(tree: html.HtmlElement) -> None:
-    """Remove what a reader of the page would not see, so that nothing hidden is quoted or obeyed."""
-    hidden = [
-        element
-        for element in tree.iter(etree.Element)
-        if element.tag in _NEVER_SHOWN
-        or "hidden" in element.attrib
-        or _HIDDEN_STYLE.search(element.get("style", ""))
-        or (element.tag == "input" and element.get("type") == "hidden")
-    ]
-    for element in hidden:
-        if element.getparent() is not None:
-            element.drop_tree()
-    for comment in list(tree.iter(etree.Comment)):
-        if comment.getparent() is not None:
-            comment.drop_tree()
 
 
 def _is_too_little(main_chars: int, whole_chars: int) -> bool:

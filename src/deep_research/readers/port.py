@@ -25,6 +25,8 @@ class Reading(Value):
     author: str = ""
     published: str = ""
     language: str = ""
+    # The address a page calls its own.
+    canonical: str = ""
     places: tuple[Place, ...] = ()
     extractor: str = ""
     warnings: tuple[str, ...] = ()

@@ -1,0 +1,67 @@
+"""The DevTools protocol over a pipe, as far as rendering a page needs it: calls with answers, and events."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Final
+
+from deep_research.errors import SourceError
+from deep_research.value import Json, JsonObject
+
+# One message may hold a whole page.
+MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
+_END: Final = b"\0"
+
+
+class Devtools:
+    """A conversation with one browser; `on_event` is told of everything that is no answer."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        on_event: Callable[[str, JsonObject], None],
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._on_event = on_event
+        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
+        self._last_id = 0
+
+    async def call(self, method: str, session: str = "", **params: Json) -> JsonObject:
+        """Return the result of a call; raise `SourceError` where the browser refuses it or is gone."""
+        self._last_id += 1
+        message: JsonObject = {"id": self._last_id, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._waiting[self._last_id] = answer
+        try:
+            self._writer.write(json.dumps(message).encode() + _END)
+            await self._writer.drain()
+            return await answer
+        except ConnectionError as exc:
+            raise SourceError("The browser ended in the middle of a page.") from exc
+
+    async def listen(self) -> None:
+        """Hand out answers and events until the browser goes."""
+        try:
+            while True:
+                self._hear(json.loads((await self._reader.readuntil(_END))[:-1]))
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(SourceError("The browser ended in the middle of a page."))
+
+    def _hear(self, message: JsonObject) -> None:
+        number, params, result = message.get("id"), message.get("params"), message.get("result")
+        if isinstance(number, int):
+            answer = self._waiting.pop(number, None)
+            if answer is None or answer.done():
+                return
+            if isinstance(result, dict):
+                answer.set_result(result)
+            else:
+                answer.set_exception(SourceError("The browser could not do what was asked of it."))
+        else:
+            self._on_event(str(message.get("method")), params if isinstance(params, dict) else {})

@@ -1,0 +1,65 @@
+"""How hard one host may be asked: a few requests at once, and a gap between their starts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+IN_FLIGHT_PER_HOST: Final = 2
+GAP_S: Final = 0.1
+_MAX_IDLE_HOSTS: Final = 1_000
+
+
+@dataclass
+class _Host:
+    slots: asyncio.Semaphore
+    next_start_s: float = 0.0
+    users: int = 0
+    pacing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Politeness:
+    """Deals out turns, host by host; one for all tasks of an event loop."""
+
+    def __init__(
+        self,
+        *,
+        per_host: int = IN_FLIGHT_PER_HOST,
+        gap_s: float = GAP_S,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._per_host = per_host
+        self._gap_s = gap_s
+        self._clock = clock
+        self._sleep = sleep
+        self._hosts: dict[str, _Host] = {}
+
+    @asynccontextmanager
+    async def turn(self, host: str, *, delay_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for a turn at the host and hold it; `delay_s` is a longer gap that the host itself asks for."""
+        entry = self._hosts.setdefault(host, _Host(asyncio.Semaphore(self._per_host)))
+        entry.users += 1
+        try:
+            async with entry.slots:
+                await self._wait(entry, max(self._gap_s, delay_s))
+                yield
+        finally:
+            entry.users -= 1
+            self._forget_idle()
+
+    async def _wait(self, entry: _Host, gap_s: float) -> None:
+        async with entry.pacing:
+            wait_s = entry.next_start_s - self._clock()
+            if wait_s > 0:
+                await self._sleep(wait_s)
+            entry.next_start_s = self._clock() + gap_s
+
+    def _forget_idle(self) -> None:
+        if len(self._hosts) > _MAX_IDLE_HOSTS:
+            now_s = self._clock()
+            self._hosts = {
+                host: entry for host, entry in self._hosts.items() if entry.users or entry.next_start_s > now_s
+            }

@@ -1,0 +1,168 @@
+"""What a reader of a page would not see is taken out of it, so that nothing hidden is quoted or obeyed.
+
+Judged by the page's own markup and rules; what scripts or external sheets would hide or show is not known here.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from lxml import etree, html
+
+from deep_research.readers.colours import Colour, colour_of, looks_like
+from deep_research.readers.invisible import strip_invisible
+from deep_research.readers.styles import Declarations, declarations, has_other_sheets, page_sheet
+
+_NEVER_SHOWN: Final = frozenset(
+    """script style template noscript noframes noembed iframe object svg canvas audio video datalist rp""".split()
+)
+# `aria-hidden` on a mark or a formula keeps a screen reader from spelling it; on a block it marks what waits unseen.
+_BLOCKS: Final = frozenset(
+    "div section article aside p ul ol li dl table form nav header footer dialog blockquote pre h1 h2 h3".split()
+)
+_ROOTS: Final = frozenset({"html", "body"})
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
+_UNIT_PX: Final = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
+_PLAIN_PX: Final = 16.0
+_READABLE_PX: Final = 2.0
+# Far enough to be outside any screen; layouts shift things by less.
+_FAR_PX: Final = 900.0
+_ZERO_BOX = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?\s*\)")
+_CLIPPED = re.compile(r"inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|polygon\(\s*0\s+0\s*,\s*0\s+0\s*,\s*0\s+0")
+_SHIFTED = re.compile(r"translate(?:x|y|3d)?\(([^)]*)\)")
+_FONT_SIZE = re.compile(r"(?:^|\s)(-?[\d.]+(?:px|pt|r?em|%)?)\s*(?:/\s*\S+)?\s+\S")
+
+
+class _Look(NamedTuple):
+    """What an element's own text looks like; most of it is handed down to the elements inside."""
+
+    is_visible: bool
+    font_px: float
+    colour: Colour | None
+    background: Colour | None
+
+    def hides_text(self) -> bool:
+        """Say whether text that looks so cannot be read."""
+        unreadable = not self.is_visible or self.font_px < _READABLE_PX
+        return unreadable or (self.colour is not None and looks_like(self.colour, self.background))
+
+
+def drop_hidden(tree: html.HtmlElement) -> None:
+    """Take out what is not shown: elements, stretches of text, comments and characters without a glyph."""
+    sheet, is_styled_elsewhere = page_sheet(tree), has_other_sheets(tree)
+    paper = None if is_styled_elsewhere else Colour(255, 255, 255)
+    for remark in list(tree.iter(etree.Comment, etree.ProcessingInstruction)):
+        if remark.getparent() is not None:
+            remark.drop_tree()
+    waiting = [(tree, _Look(True, _PLAIN_PX, None, paper))]
+    while waiting:
+        element, above = waiting.pop()
+        inline = declarations(element.get("style", ""))
+        # Where other sheets are at work, only what is spelled out on the element tells its colours for sure.
+        is_open = not is_styled_elsewhere or above.hides_text() or sheet.may_hide(element)
+        declared = sheet.of(element) if is_open else inline
+        if element.getparent() is not None and _is_out_of_sight(element, declared):
+            element.drop_tree()
+            continue
+        look = _look(declared, inline if is_styled_elsewhere else declared, above)
+        if element.tag in _ROOTS:
+            # A page that hides all of itself is shown by a script once it has loaded.
+            look = look._replace(is_visible=True, font_px=max(look.font_px, _READABLE_PX))
+        _clean_text(element, is_hidden=look.hides_text())
+        waiting.extend((child, look) for child in element.iterchildren(etree.Element))
+
+
+def _clean_text(element: html.HtmlElement, *, is_hidden: bool) -> None:
+    """Clear or clean the text that belongs to an element itself: before and between its children."""
+    element.text = None if is_hidden or not element.text else strip_invisible(element.text)
+    for child in element:
+        child.tail = " " if is_hidden and child.tail else strip_invisible(child.tail) if child.tail else child.tail
+
+
+def _is_out_of_sight(element: html.HtmlElement, declared: Declarations) -> bool:
+    tag = element.tag
+    if tag in _NEVER_SHOWN or (tag == "title" and element.getparent().tag != "head"):
+        return True
+    if tag in _ROOTS or tag == "head":
+        return False
+    if "hidden" in element.attrib and declared.get("display", "none") in ("none", "hidden"):
+        return True
+    if (tag == "dialog" and "open" not in element.attrib) or (tag in _BLOCKS and element.get("aria-hidden") == "true"):
+        return True
+    return bool(declared) and (
+        declared.get("display") == "none"
+        or declared.get("content-visibility") == "hidden"
+        or _is_zero(declared.get("opacity"))
+        or "opacity(0" in declared.get("filter", "")
+        or _is_clipped(declared)
+        or _is_far_away(declared)
+    )
+
+
+def _is_zero(value: str | None) -> bool:
+    length = _LENGTH.match(value) if value else None
+    return length is not None and float(length[1]) < 0.05
+
+
+def _is_clipped(declared: Declarations) -> bool:
+    """Say whether an element is cut to nothing, as for text that only screen readers tell."""
+    if _ZERO_BOX.search(declared.get("clip", "")) or _CLIPPED.search(declared.get("clip-path", "")):
+        return True
+    if not any("hidden" in declared.get(name, "") or "clip" in declared.get(name, "") for name in _OVERFLOW):
+        return False
+    sizes = [_length_px(declared.get(name, ""), _PLAIN_PX) for name in ("height", "width", "max-height", "max-width")]
+    return any(size == 0 for size in sizes) or (sizes[0] == 1 and sizes[1] == 1)
+
+
+_OVERFLOW: Final = ("overflow", "overflow-x", "overflow-y")
+
+
+def _is_far_away(declared: Declarations) -> bool:
+    """Say whether an element is moved or shrunk out of every screen."""
+    for name in ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"):
+        px = _length_px(declared.get(name, ""), _PLAIN_PX)
+        if px is not None and (px <= -_FAR_PX or (px >= 5 * _FAR_PX and not name.startswith("margin"))):
+            return True
+    margin = [_length_px(part, _PLAIN_PX) or 0.0 for part in declared.get("margin", "").split()]
+    if any(px <= -_FAR_PX for px in margin):
+        return True
+    transform = declared.get("transform", "")
+    moves = [
+        _length_px(part.strip(), _PLAIN_PX) or 0.0 for move in _SHIFTED.findall(transform) for part in move.split(",")
+    ]
+    return any(abs(px) >= _FAR_PX for px in moves) or bool(
+        re.search(r"scale(?:x|y|3d)?\(\s*0(?:\.0+)?\s*[,)]", transform)
+    )
+
+
+def _length_px(value: str, font_px: float) -> float | None:
+    """Return a length in pixels; a percentage as a part of what it is of, here taken to be the type size."""
+    length = _LENGTH.fullmatch(value.strip())
+    if length is None:
+        return None
+    number, unit = float(length[1]), length[2] or "px"
+    if unit in ("em", "rem", "%"):
+        return number * (font_px if unit == "em" else _PLAIN_PX if unit == "rem" else font_px / 100)
+    return number * _UNIT_PX.get(unit, 1.0)
+
+
+def _look(declared: Declarations, coloured: Declarations, above: _Look) -> _Look:
+    if not declared:
+        return above
+    visibility = declared.get("visibility", "")
+    size = declared.get("font-size") or next(iter(_FONT_SIZE.findall(declared.get("font", ""))), "")
+    font_px = _length_px(size, above.font_px) if size else above.font_px
+    background = above.background
+    painted = coloured.get("background-color") or coloured.get("background") or ""
+    if painted or "background-image" in declared:
+        background = None if "background-image" in declared else colour_of(painted)
+        if background is not None and background.is_clear:
+            background = above.background
+    colour = above.colour if "color" not in coloured else colour_of(coloured["color"])
+    if "text" in declared.get("background-clip", "") + declared.get("-webkit-background-clip", ""):
+        colour = None
+    return _Look(
+        is_visible=above.is_visible if visibility not in ("hidden", "collapse", "visible") else visibility == "visible",
+        font_px=_PLAIN_PX if font_px is None else font_px,
+        colour=colour,
+        background=background,
+    )

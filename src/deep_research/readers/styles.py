@@ -1,0 +1,240 @@
+"""What a page's own style rules and `style` attributes say about an element, as far as sight is concerned.
+
+Simple selectors only: tags, classes, ids, attributes, and these under or inside one another. External sheets are never
+fetched, so that a rule in them is not known here.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from lxml import html
+
+Declarations = dict[str, str]
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
+_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
+_DECLARATION = re.compile(r"([a-z-]+)\s*:\s*((?:\([^)]*\)|\"[^\"]*\"|'[^']*'|[^;\"'(])+)", re.IGNORECASE)
+_SIGHT = re.compile(
+    r"display|visibility|opacity|font|color|background|position|left|right|top|bottom|text-indent|margin|transform"
+    r"|clip|height|width|overflow|filter",
+    re.IGNORECASE,
+)
+# What a rule that takes something out of sight must hold; an escape may spell anything.
+_MAY_HIDE = re.compile(
+    r"\\|none|hidden|collapse|clip|opacity\s*[:(]\s*0?\.?0|scale|translate|font(?:-size)?\s*:\s*[01.]|-\s*\d{2}|\d{4}"
+    r"|(?:height|width)\s*:\s*[01](?:\.0*)?(?:px|em|%|r)?\s*(?:[;!]|$)",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"#(?P<id>[\w-]+)|\.(?P<class>[\w-]+)|\[(?P<attribute>[^\]]+)\]|(?P<tag>[a-zA-Z][\w-]*)|\*")
+_ATTRIBUTE = re.compile(r"\s*([\w-]+)\s*(?:=\s*[\"']?([^\"']*?)[\"']?\s*)?")
+_COMBINATOR = re.compile(r"\s*(>)\s*|\s+")
+_WIDTH = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|r?em)")
+# The page is judged as on a common screen, not as printed and not as on a telephone.
+_SCREEN_PX: Final = 1280.0
+# Bounds for pages that are made to take long; real ones stay far below.
+_MAX_RULES: Final = 20_000
+_MAX_RULES_ALIKE: Final = 300
+_MAX_NESTED_BLOCKS: Final = 8
+
+
+class Compound(NamedTuple):
+    """One step of a selector, such as `div.note#first`; `is_child` binds it to the step before it."""
+
+    tag: str
+    id: str
+    classes: frozenset[str]
+    attributes: tuple[tuple[str, str | None], ...]
+    is_child: bool
+
+    def matches(self, element: html.HtmlElement) -> bool:
+        """Say whether an element is of this kind."""
+        return (
+            (not self.tag or self.tag == element.tag)
+            and (not self.id or self.id == element.get("id"))
+            and (not self.classes or self.classes <= set((element.get("class") or "").split()))
+            and all(
+                element.get(name) is not None if value is None else element.get(name) == value
+                for name, value in self.attributes
+            )
+        )
+
+
+class Rule(NamedTuple):
+    """A selector with what it declares; a higher rank wins."""
+
+    steps: tuple[Compound, ...]
+    declared: Declarations
+    rank: tuple[int, int, int, int]
+
+
+class StyleSheet:
+    """The rules of a page's own `<style>` elements; those that need a class or id the page never uses are left out."""
+
+    def __init__(self, css: str, *, used: frozenset[str]) -> None:
+        self._used = used
+        self._by_key: dict[str, list[Rule]] = {}
+        self._hiding: dict[str, list[Rule]] = {}
+        for order, (selector, body) in enumerate(_rules(_COMMENT.sub("", css))):
+            if order >= _MAX_RULES:
+                break
+            if _SIGHT.search(body) and (declared := declarations(body)):
+                for single in selector.split(","):
+                    self._add(single.strip(), declared, order, may_hide=bool(_MAY_HIDE.search(body)))
+
+    def may_hide(self, element: html.HtmlElement) -> bool:
+        """Say whether some rule might take an element out of sight; cheaper than asking for all that holds."""
+        return bool(self._hiding) and any(
+            _applies(rule.steps, element) for key in _keys(element) for rule in self._hiding.get(key, ())
+        )
+
+    def of(self, element: html.HtmlElement) -> Declarations:
+        """Return what holds for an element, its `style` attribute included."""
+        rules = [rule for key in _keys(element) for rule in self._by_key.get(key, ()) if _applies(rule.steps, element)]
+        merged: Declarations = {}
+        important: set[str] = set()
+        inline = element.get("style")
+        sheets = [rule.declared for rule in sorted(rules, key=lambda rule: rule.rank)]
+        for declared in (*sheets, declarations(inline) if inline else {}):
+            for name, value in declared.items():
+                is_important = value.endswith("!important")
+                if is_important or name not in important:
+                    merged[name] = value.removesuffix("!important").rstrip()
+                    important |= {name} if is_important else set()
+        return merged
+
+    def _add(self, selector: str, declared: Declarations, order: int, *, may_hide: bool) -> None:
+        steps = _steps(selector)
+        if not steps or not all(
+            step.classes <= self._used and (not step.id or step.id in self._used) for step in steps
+        ):
+            return
+        ids = sum(bool(step.id) for step in steps)
+        classes = sum(len(step.classes) + len(step.attributes) for step in steps)
+        last = steps[-1]
+        key = f"#{last.id}" if last.id else f".{min(last.classes)}" if last.classes else last.tag
+        rule = Rule(steps, declared, (ids, classes, sum(bool(step.tag) for step in steps), order))
+        for filed in (self._by_key, self._hiding) if may_hide else (self._by_key,):
+            if len(alike := filed.setdefault(key, [])) < _MAX_RULES_ALIKE:
+                alike.append(rule)
+
+
+def _keys(element: html.HtmlElement) -> list[str]:
+    """Return what the last step of a rule for this element can be filed under."""
+    keys = ["", str(element.tag), *(f".{name}" for name in (element.get("class") or "").split())]
+    return [*keys, f"#{element.get('id')}"] if element.get("id") else keys
+
+
+def declarations(style: str) -> Declarations:
+    """Return what a `style` attribute or the body of a rule declares, in lower case; the last of a name counts."""
+    plain = _ESCAPE.sub(_unescaped, _COMMENT.sub("", style)) if "\\" in style or "/*" in style else style
+    found: Declarations = {}
+    for name, value in _DECLARATION.findall(plain):
+        found[name.lower()] = re.sub(r"\s*!\s*important", "!important", " ".join(value.lower().split()))
+    return found
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1], 16) if match[1] else 0
+    return chr(code) if 0 < code < 0x110000 else match[2] or ""
+
+
+def _rules(css: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield selector and body of each rule that holds on a screen."""
+    at = 0
+    while (opening := css.find("{", at)) >= 0:
+        prelude = css[at:opening].rpartition(";")[2].rpartition("}")[2].strip()
+        if prelude.startswith("@"):
+            end = _closing(css, opening)
+            if depth < _MAX_NESTED_BLOCKS and _holds_on_screen(prelude.lower()):
+                yield from _rules(css[opening + 1 : end], depth + 1)
+        else:
+            end = css.find("}", opening)
+            end = len(css) if end < 0 else end
+            yield prelude, css[opening + 1 : end]
+        at = end + 1
+
+
+def _closing(css: str, opening: int) -> int:
+    """Return where the block that opens here ends."""
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(css, opening):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.start()
+    return len(css)
+
+
+def _holds_on_screen(prelude: str) -> bool:
+    if prelude.startswith(("@supports", "@layer")):
+        return True
+    return prelude.startswith("@media") and any(_query_holds(query) for query in prelude[6:].split(","))
+
+
+def _query_holds(query: str) -> bool:
+    """Judge one media query by its type and widths; one that asks for anything else is taken not to hold."""
+    rest = _WIDTH.sub("", query)
+    if re.sub(r"[\s()]|\band\b|\bonly\b|\bscreen\b|\ball\b", "", rest):
+        return False
+    for bound, number, unit in _WIDTH.findall(query):
+        width_px = float(number) * (1 if unit == "px" else 16)
+        if width_px > _SCREEN_PX if bound == "min" else width_px < _SCREEN_PX:
+            return False
+    return True
+
+
+def _steps(selector: str) -> tuple[Compound, ...]:
+    """Return the steps of a selector, or none where it is more than simple."""
+    steps: list[Compound] = []
+    at, is_child = 0, False
+    while at < len(selector):
+        ids, classes, attributes, tag, start = "", set[str](), list[tuple[str, str | None]](), "", at
+        while part := _PARTS.match(selector, at):
+            ids = part["id"] or ids
+            tag = (part["tag"] or tag).lower()
+            if part["class"]:
+                classes.add(part["class"])
+            if part["attribute"]:
+                attribute = _ATTRIBUTE.fullmatch(part["attribute"])
+                if attribute is None:
+                    return ()
+                attributes.append((attribute[1].lower(), attribute[2]))
+            at = part.end()
+        steps.append(Compound(tag, ids, frozenset(classes), tuple(attributes), is_child))
+        gap = _COMBINATOR.match(selector, at)
+        if at == start or (at < len(selector) and gap is None):
+            return ()
+        if gap is not None:
+            at, is_child = gap.end(), bool(gap[1])
+    return tuple(steps)
+
+
+def _applies(steps: tuple[Compound, ...], element: html.HtmlElement) -> bool:
+    """Say whether a selector meets an element: the last step here, the others above it."""
+    if not steps[-1].matches(element):
+        return False
+    is_child = steps[-1].is_child
+    ancestor = element.getparent()
+    for step in reversed(steps[:-1]):
+        while ancestor is not None and not step.matches(ancestor):
+            if is_child:
+                return False
+            ancestor = ancestor.getparent()
+        if ancestor is None:
+            return False
+        is_child, ancestor = step.is_child, ancestor.getparent()
+    return True
+
+
+def page_sheet(tree: html.HtmlElement) -> StyleSheet:
+    """Return the sheet of a page's own rules."""
+    own = (style for style in tree.iter("style") if _holds_on_screen(f"@media {style.get('media', 'all').lower()}"))
+    used = {name for value in tree.xpath("//@class | //@id") for name in str(value).split()}
+    return StyleSheet("\n".join("".join(map(str, style.itertext())) for style in own), used=frozenset(used))
+
+
+def has_other_sheets(tree: html.HtmlElement) -> bool:
+    """Say whether rules that are not known here shape the page too."""
+    return any("stylesheet" in (link.get("rel") or "").lower() for link in tree.iter("link")) or any(
+        "@import" in (style.text or "") for style in tree.iter("style")
+    )

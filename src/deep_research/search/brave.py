@@ -1,0 +1,48 @@
+"""Brave's web and news search, after api-dashboard.search.brave.com/app/documentation/web-search."""
+
+from typing import Final
+
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
+from deep_research.sources.hit import SearchQuery
+
+
+class BraveSearch(ServiceSearch):
+    """Brave: up to 20 results a page, pages counted by `offset`."""
+
+    page_size = 20
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the header that carries the key."""
+        return {"X-Subscription-Token": key, "Accept": "application/json"}
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of results."""
+        is_news = query.kind == "news"
+        days = self.days(query)
+        answer = await self.service.get_json(
+            "/res/v1/news/search" if is_news else "/res/v1/web/search",
+            params={
+                "q": words_with_sites(query),
+                "count": size,
+                "offset": number,
+                # Brave names languages by their codes, the Chinese scripts as zh-hans and zh-hant.
+                "search_lang": query.language.lower() or None,
+                "freshness": f"{days[0]}to{days[1]}" if days else None,
+                "result_filter": None if is_news else "web",
+            },
+        )
+        if value_at(answer, "type") != ("news" if is_news else "search"):
+            raise self.wrong_form()
+        # A search without results has no part `web`.
+        where = ("results",) if is_news else ("web", "results")
+        results = self.items_at(answer, *where) if value_at(answer, where[0]) is not None else []
+        return Page(
+            [
+                Found(item.get("url"), item.get("title"), item.get("description"), item.get("page_age"))
+                for item in results
+            ],
+            is_last=value_at(answer, "query", "more_results_available") is False or len(results) < size,
+        )
+
+
+ENGINE: Final = BraveSearch

@@ -1,0 +1,92 @@
+"""DuckDuckGo without a key, through the pages it offers to browsers without scripts: html.duckduckgo.com/html/.
+
+Nobody documents them; the forms and class names are those that the pages carry.
+"""
+
+from collections.abc import AsyncGenerator
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from lxml import etree, html
+
+from deep_research.errors import SourceBusy
+from deep_research.search.engine import Found, Page, PagedSearch, words_with_sites
+from deep_research.sources.hit import SearchQuery
+
+_PATH: Final = "/html/"
+_REGIONS: Final = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
+_EVERYWHERE: Final = "wt-wt"
+_HAS_CLASS: Final = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
+_RESULTS: Final = f"//div[{_HAS_CLASS.format('result')} and not({_HAS_CLASS.format('result--ad')})]"
+_NOTHING: Final = f"//*[{_HAS_CLASS.format('no-results')} or {_HAS_CLASS.format('result--no-result')}]"
+_CHALLENGE: Final = "//*[contains(@class, 'anomaly-modal') or @id='challenge-form']"
+
+
+class DuckDuckGoSearch(PagedSearch):
+    """DuckDuckGo: each page holds the form that asks for the next."""
+
+    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - there is no key
+        """Return what a browser would say about the page that holds the form."""
+        return {"Referer": f"{self.endpoint.address.rstrip('/')}/", "Accept": "text/html"}
+
+    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:  # noqa: ARG002 - it cannot be set
+        """Yield page after page, each asked for with the form of the one before."""
+        days = self.days(query)
+        form = {
+            "q": words_with_sites(query),
+            "b": "",
+            "kl": _REGIONS.get(query.language, _EVERYWHERE),
+            "df": f"{days[0]}..{days[1]}" if days else "",
+        }
+        for _ in range(self.max_pages):
+            page = self._parsed(await self.service.post_form(_PATH, form=form))
+            found = [result for element in page.xpath(_RESULTS) if (result := _result(element))]
+            if not found and not page.xpath(_NOTHING):
+                raise self.wrong_form()
+            form = _next_form(page, after=int(form.get("s", "0")))
+            yield Page(found, is_last=not form)
+
+    def _parsed(self, text: str) -> Any:  # lxml ships no types
+        try:
+            page = html.document_fromstring(text.encode(), parser=html.HTMLParser(encoding="utf-8"))
+        except etree.ParserError as exc:
+            raise self.wrong_form() from exc
+        if page.xpath(_CHALLENGE):
+            raise SourceBusy(f"{self.endpoint.title} asks for a proof that a person is searching; try again later.")
+        return page
+
+
+def _result(element: Any) -> Found | None:
+    links = element.xpath(f".//a[{_HAS_CLASS.format('result__a')}]")
+    if not links:
+        return None
+    snippets = element.xpath(f".//*[{_HAS_CLASS.format('result__snippet')}]")
+    dates = element.xpath(f".//*[{_HAS_CLASS.format('result__extras__url')}]/span")
+    return Found(
+        _target(links[0].get("href", "")),
+        links[0].text_content(),
+        snippets[0].text_content() if snippets else "",
+        " ".join(span.text_content() for span in dates),
+    )
+
+
+def _target(link: str) -> str:
+    """Return the address behind a link of DuckDuckGo's own."""
+    try:
+        wrapped = parse_qs(urlsplit(link).query).get("uddg")
+    except ValueError:
+        return ""
+    return wrapped[0] if wrapped else link
+
+
+def _next_form(page: Any, *, after: int) -> dict[str, str]:
+    """Return the hidden fields of the form that leads on, nothing on the last page; the other form leads back."""
+    for form in page.xpath("//form[.//input[@name='s']]"):
+        fields = {field.get("name", ""): field.get("value", "") for field in form.xpath(".//input[@type='hidden']")}
+        start = fields.get("s", "")
+        if start.isdecimal() and int(start) > after:
+            return fields
+    return {}
+
+
+ENGINE: Final = DuckDuckGoSearch

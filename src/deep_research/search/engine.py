@@ -1,0 +1,177 @@
+"""What all engines behind a service share: pages until there is enough, a time limit over them, results cleaned.
+
+An engine says only how one page is asked for and where its results stand.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import ClassVar, Final, NamedTuple
+
+from deep_research.errors import CallFailed, NetworkError, SourceError
+from deep_research.net.service import Service
+from deep_research.search.cleaning import iso_date, plain_text, web_address
+from deep_research.sources.address import canonical_address
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.value import Json, JsonObject
+
+# Tavily and Brave take no longer queries, and no engine finds more with more words.
+_MAX_QUERY_CHARS: Final = 400
+# Before the first page of the web, for a time that has only an end.
+_FIRST_DAY: Final = date(1990, 1, 1)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search."""
+
+    name: str
+    title: str
+    address: str
+    timeout_s: float
+    key: str = field(default="", repr=False)
+    model: str = ""
+    today: Callable[[], date] = _today
+
+
+class Found(NamedTuple):
+    """One result as the service spells it, cleaned later."""
+
+    address: Json
+    title: Json
+    snippet: Json = ""
+    published: Json = ""
+
+
+class Page(NamedTuple):
+    """One page of results; `is_last` says that asking for another is of no use."""
+
+    found: Sequence[Found]
+    is_last: bool
+
+
+class PagedSearch(ABC):
+    """A search engine behind a service, which gives its results page by page."""
+
+    # The most results that are asked for at once, and the most pages; 1 where the service has no pages.
+    page_size: ClassVar[int] = 10
+    max_pages: ClassVar[int] = 3
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.service = Service(
+            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the name under which the engine is registered."""
+        return self.endpoint.name
+
+    @property
+    def timeout_s(self) -> float:
+        """Return the time after which a search, with all its pages, gives up."""
+        return self.endpoint.timeout_s
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    @abstractmethod
+    def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+        """Yield page after page, as long as more are asked for."""
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        """Return the best hits first; a page that fails ends the list, and raises where it was the first."""
+        hits: dict[str, Hit] = {}
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                await self._collect(query, limit, hits)
+        except TimeoutError as exc:
+            if not hits:
+                raise NetworkError(f"{self.endpoint.title} did not answer within {self.timeout_s:g} s.") from exc
+        except CallFailed:
+            if not hits:
+                raise
+        return list(hits.values())[:limit]
+
+    async def _collect(self, query: SearchQuery, limit: int, hits: dict[str, Hit]) -> None:
+        async with aclosing(self.pages(query, size=min(limit, self.page_size))) as pages:
+            async for page in pages:
+                known = len(hits)
+                for hit in self._cleaned(page.found):
+                    hits.setdefault(canonical_address(hit.address), hit)
+                if page.is_last or len(hits) == known or len(hits) >= limit:
+                    return
+
+    def _cleaned(self, found: Sequence[Found]) -> Iterator[Hit]:
+        if found and not any(isinstance(result.address, str) for result in found):
+            raise self.wrong_form()
+        for result in found:
+            address = web_address(result.address)
+            if address:
+                yield Hit(
+                    address=address,
+                    title=plain_text(result.title) or address,
+                    snippet=plain_text(result.snippet),
+                    engine=self.name,
+                    published=iso_date(result.published),
+                )
+
+    def days(self, query: SearchQuery) -> tuple[date, date] | None:
+        """Return first and last day of a query's time, for services that want both; None where it has no limits."""
+        if query.since is None and query.until is None:
+            return None
+        return query.since or _FIRST_DAY, query.until or self.endpoint.today()
+
+    def wrong_form(self) -> SourceError:
+        """Return the error for an answer that is not what this service gives."""
+        return SourceError(f"{self.endpoint.title} answered in a form that is not its own.")
+
+    def items_at(self, data: Json, *path: str) -> list[JsonObject]:
+        """Return the objects listed at a path of an answer; raise `SourceError` where there is no such list."""
+        listed = value_at(data, *path)
+        if not isinstance(listed, list):
+            raise self.wrong_form()
+        items = [item for item in listed if isinstance(item, dict)]
+        if len(items) != len(listed):
+            raise self.wrong_form()
+        return items
+
+
+class ServiceSearch(PagedSearch):
+    """A search engine whose pages have numbers, as most have."""
+
+    @abstractmethod
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of results; the first has the number 0, and all pages of a search have one size."""
+
+    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+        """Yield page after page by its number."""
+        for number in range(self.max_pages):
+            yield await self.page(query, number=number, size=size)
+
+
+def value_at(data: Json, *path: str) -> Json:
+    """Return what stands at a path of an answer, None where there is nothing."""
+    for name in path:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def words_of(query: SearchQuery) -> str:
+    """Return the words of a query on one line, as long as services take them."""
+    return " ".join(query.query.split())[:_MAX_QUERY_CHARS].rstrip()
+
+
+def words_with_sites(query: SearchQuery) -> str:
+    """Return the words of a query with its sites as operators, for services that have no field for them."""
+    sites = " OR ".join(f"site:{site}" for site in query.sites)
+    return f"{words_of(query)} ({sites})" if len(query.sites) > 1 else f"{words_of(query)} {sites}".rstrip()

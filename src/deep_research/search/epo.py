@@ -1,0 +1,115 @@
+"""Patents of all offices through Open Patent Services, after its reference guide (developers.epo.org, version 3.2).
+
+A key is `client_id:secret`. A hit points at Google Patents, whose pages hold the full text.
+"""
+
+import base64
+from collections.abc import AsyncGenerator
+from datetime import date
+from typing import Final
+
+import httpx2
+
+from deep_research.errors import ConfigurationError
+from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, value_at
+from deep_research.search.limited_service import LimitedService
+from deep_research.search.terms import subject_words
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Json, json_of
+
+# What stands in the answer, with status 404, where no patent fits.
+_NOTHING: Final = "SERVER.EntityNotFound"
+_MAX_WORDS: Final = 10
+
+
+class _PatentService(LimitedService):
+    def _check(self, response: httpx2.Response) -> None:
+        # Only the body tells an empty result from a wrong address.
+        if response.status_code != 404:
+            super()._check(response)
+
+
+class EpoSearch(PagedSearch):
+    """The European Patent Office: patents whose title or abstract holds all words."""
+
+    page_size = 100
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        if not all(endpoint.key.partition(":")[::2]):
+            raise ConfigurationError(f"The key of {endpoint.title} has the form client_id:secret.")
+        super().__init__(endpoint)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that ask for a token."""
+        return {"Authorization": f"Basic {base64.b64encode(key.encode()).decode()}"}
+
+    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+        """Yield page after page of patents, all with one token, which lives for twenty minutes."""
+        headers = {"Authorization": f"Bearer {await self._token()}", "Accept": "application/json"}
+        service = _PatentService(self.endpoint.title, self.endpoint.address, timeout_s=self.timeout_s, headers=headers)
+        for first in range(1, 1 + size * self.max_pages, size):
+            text = await service.get_text(
+                "/rest-services/published-data/search/biblio",
+                params={"q": _asked(query), "Range": f"{first}-{first + size - 1}"},
+            )
+            found = [] if f"<code>{_NOTHING}</code>" in text else [_found(patent) for patent in self._patents(text)]
+            yield Page(found, is_last=len(found) < size)
+
+    async def _token(self) -> str:
+        token = value_at(self._data(await self.service.post_form("/auth/accesstoken", form=_GRANT)), "access_token")
+        if not isinstance(token, str):
+            raise self.wrong_form()
+        return token
+
+    def _patents(self, text: str) -> list[Json]:
+        result = value_at(self._data(text), "ops:world-patent-data", "ops:biblio-search", "ops:search-result")
+        groups = _listed(value_at(result, "exchange-documents"))
+        patents = [patent for group in groups for patent in _listed(value_at(group, "exchange-document"))]
+        if not patents:
+            raise self.wrong_form()
+        return patents
+
+    def _data(self, text: str) -> Json:
+        try:
+            return json_of(text)
+        except ValueError as exc:
+            raise self.wrong_form() from exc
+
+
+_GRANT: Final = {"grant_type": "client_credentials"}
+
+
+def _asked(query: SearchQuery) -> str:
+    asked = f'ta all "{" ".join(subject_words(query)[:_MAX_WORDS])}"'
+    if not (query.since or query.until):
+        return asked
+    first, last = query.since or date(1782, 1, 1), query.until or date(2999, 12, 31)
+    return f'{asked} and pd within "{first:%Y%m%d} {last:%Y%m%d}"'
+
+
+def _found(patent: Json) -> Found:
+    country, number, kind = (value_at(patent, f"@{name}") for name in ("country", "doc-number", "kind"))
+    # American applications are told without the zero that follows the year.
+    if country == "US" and isinstance(number, str) and len(number) == 10:
+        number = f"{number[:4]}0{number[4:]}"
+    address = f"https://patents.google.com/patent/{country}{number}{kind}/en" if country and number and kind else ""
+    ids = _listed(value_at(patent, "bibliographic-data", "publication-reference", "document-id"))
+    day = next((told for one in ids if isinstance(told := value_at(one, "date", "$"), str)), "")
+    title = _english(value_at(patent, "bibliographic-data", "invention-title"))
+    texts = _listed(value_at(_english(value_at(patent, "abstract")), "p"))
+    abstract = " ".join(told for text in texts if isinstance(told := value_at(text, "$"), str))
+    return Found(address, value_at(title, "$"), abstract, f"{day[:4]}-{day[4:6]}-{day[6:]}" if day else "")
+
+
+def _english(given: Json) -> Json:
+    """Return what is told in English, else in whatever language comes first."""
+    told = _listed(given)
+    return next((one for one in told if value_at(one, "@lang") == "en"), told[0] if told else None)
+
+
+def _listed(given: Json) -> list[Json]:
+    """Return a list, for the service tells a single thing without one."""
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+ENGINE: Final = EpoSearch

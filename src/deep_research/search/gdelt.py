@@ -1,0 +1,79 @@
+"""GDELT's list of the world's news, after blog.gdeltproject.org/gdelt-doc-2-0-api-debuts."""
+
+import json
+from datetime import date, time
+from typing import Final
+
+from deep_research.errors import SourceBusy, SourceError
+from deep_research.search.engine import Found, Page, ServiceSearch
+from deep_research.search.terms import subject_words
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Json
+
+_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
+# Errors come as a sentence with status 200; this is how the one begins that time heals.
+_TOO_OFTEN: Final = "Please limit requests"
+# Every word must stand in an article.
+_MAX_WORDS: Final = 6
+_MIN_CHARS: Final = 3
+
+
+class GdeltSearch(ServiceSearch):
+    """GDELT: news of the last years by headline; no pages, and no more than one question in five seconds."""
+
+    page_size = 100
+    max_pages = 1
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
+        """Return the articles on a query."""
+        text = await self.service.get_text(
+            "/api/v2/doc/doc",
+            params={
+                "query": _asked(query),
+                "mode": "artlist",
+                "format": "json",
+                "maxrecords": size,
+                "sort": "hybridrel",
+                "startdatetime": _moment(query.since, time.min),
+                "enddatetime": _moment(query.until, time.max),
+            },
+        )
+        data = self._json(text)
+        # Where nothing was found the list itself is missing.
+        articles = [] if data == {} else self.items_at(data, "articles")
+        return Page(
+            [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles], True
+        )
+
+    def _json(self, text: str) -> Json:
+        if text.startswith(_TOO_OFTEN):
+            raise SourceBusy(f"{self.endpoint.title} limits its callers.", retry_after_s=5.0)
+        try:
+            # Headlines are passed on with the control characters of their pages.
+            data: Json = json.loads(text, strict=False)
+        except ValueError as exc:
+            raise SourceError(f"{self.endpoint.title} did not answer in JSON.") from exc
+        return data
+
+
+def _asked(query: SearchQuery) -> str:
+    words = subject_words(query)
+    # A word that is too short spoils the whole question; Chinese words are short by nature.
+    fitting = [word for word in words if len(word) >= _MIN_CHARS or not word.isascii()] or words
+    parts = [word if word.isalnum() else f'"{word}"' for word in fitting[:_MAX_WORDS]]
+    language = _LANGUAGES.get(query.language.partition("-")[0])
+    parts += [f"sourcelang:{language}"] if language else []
+    sites = " OR ".join(f"domainis:{site}" for site in query.sites)
+    parts += [f"({sites})" if len(query.sites) > 1 else sites] if sites else []
+    return " ".join(parts)
+
+
+def _moment(day: date | None, moment: time) -> str | None:
+    return f"{day:%Y%m%d}{moment:%H%M%S}" if day else None
+
+
+def _day(seen: Json) -> str:
+    return f"{seen[:4]}-{seen[4:6]}-{seen[6:8]}" if isinstance(seen, str) and seen[:8].isdigit() else ""
+
+
+ENGINE: Final = GdeltSearch

@@ -1,0 +1,73 @@
+"""GitHub's repositories and issues, after docs.github.com/en/rest/search/search."""
+
+from typing import ClassVar, Final
+
+from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, words_of
+from deep_research.search.limited_service import LimitedService
+from deep_research.sources.hit import SearchQuery
+
+# Longer queries are refused; the qualifiers we add count as well.
+_MAX_CHARS: Final = 256
+
+
+class GitHubSearch(ServiceSearch):
+    """Repositories, which a key lets one search more often."""
+
+    page_size = 100
+    path: ClassVar[str] = "/search/repositories"
+    qualifier: ClassVar[str] = ""
+    # A repository lives on after the day of its making, an issue is of its day.
+    date_field: ClassVar[tuple[str, str]] = ("pushed", "pushed_at")
+    title_field: ClassVar[str] = "full_name"
+    text_field: ClassVar[str] = "description"
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.service = LimitedService(
+            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
+        )
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key and the version that is spoken."""
+        spoken = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+        return {**spoken, **super().headers(key)}
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of results."""
+        data = await self.service.get_json(
+            self.path, params={"q": self._words(query), "per_page": size, "page": number + 1}
+        )
+        items = self.items_at(data, "items")
+        found = [
+            Found(
+                item.get("html_url"),
+                item.get(self.title_field),
+                item.get(self.text_field),
+                item.get(self.date_field[1]),
+            )
+            for item in items
+        ]
+        return Page(found, is_last=len(items) < size)
+
+    def _words(self, query: SearchQuery) -> str:
+        dates = f"{query.since or '*'}..{query.until or '*'}" if query.since or query.until else ""
+        added = [self.qualifier, f"{self.date_field[0]}:{dates}" if dates else ""]
+        ending = "".join(f" {part}" for part in added if part)
+        return words_of(query)[: _MAX_CHARS - len(ending)].rstrip() + ending
+
+
+class GitHubIssueSearch(GitHubSearch):
+    """Issues of all repositories."""
+
+    path = "/search/issues"
+    qualifier = "is:issue"
+    date_field = ("created", "created_at")
+    title_field = "title"
+    text_field = "body"
+
+
+def _engine(endpoint: Endpoint) -> GitHubSearch:
+    return GitHubIssueSearch(endpoint) if endpoint.name == "github-issues" else GitHubSearch(endpoint)
+
+
+ENGINE: Final = _engine

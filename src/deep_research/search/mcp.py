@@ -1,0 +1,111 @@
+"""Tools of MCP servers as sources, through the official SDK, after modelcontextprotocol.io (server features, tools).
+
+Every search has a session of its own, so that nothing of one run is left for another. Offers a server nothing but
+the query: no model, no files, no answers to its questions.
+"""
+
+import logging
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import httpx2
+
+from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError
+from deep_research.net.retry_after import retry_after_s
+from deep_research.net.service import USER_AGENT
+from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, words_of
+from deep_research.search.mcp_results import found_in_answer
+from deep_research.search.mcp_servers import McpServer
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Json, JsonObject
+
+if TYPE_CHECKING:
+    from mcp.client import Transport
+    from mcp.types import CallToolResult
+
+
+class McpSearch(PagedSearch):
+    """One tool of one server."""
+
+    page_size = 50
+
+    def __init__(self, server: McpServer, timeout_s: float) -> None:
+        title = f"MCP server {server.name}"
+        super().__init__(Endpoint(server.engine_name, title, server.address, timeout_s, server.key))
+        self._server = server
+        # The SDK logs what servers say, page and all; our errors tell what an operator needs.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+        """Yield the one page that a tool gives."""
+        limit = {self._server.limit_argument: size} if self._server.limit_argument else {}
+        result = await self._call({**self._server.arguments, self._server.argument: words_of(query), **limit})
+        if result.is_error:
+            raise SourceError(f"{self.endpoint.title} could not run its tool {self._server.tool}.")
+        yield Page(self._found(result), is_last=True)
+
+    async def _call(self, arguments: JsonObject) -> "CallToolResult":
+        from mcp import Client, MCPError
+
+        refusals: list[httpx2.Response] = []
+        try:
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(Client(await self._transport(stack, refusals)))
+                return await client.call_tool(self._server.tool, arguments)
+        except (ExceptionGroup, MCPError, OSError, httpx2.HTTPError) as exc:
+            raise self._failure(exc, refusals) from exc
+
+    async def _transport(self, stack: AsyncExitStack, refusals: list[httpx2.Response]) -> "Transport":
+        from mcp import StdioServerParameters
+        from mcp.client.stdio import stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        if self._server.command:
+            program, *rest = self._server.command
+            started = StdioServerParameters(command=program, args=rest, env=self._server.environment)
+            # What a server says beside its answers would garble the terminal.
+            return stdio_client(started, errlog=stack.enter_context(_nowhere()))
+
+        async def note(response: httpx2.Response) -> None:
+            if response.status_code in (401, 403, 429) or response.status_code >= 500:
+                refusals.append(response)
+
+        headers = {"User-Agent": USER_AGENT, **self.headers(self._server.key)}
+        client = httpx2.AsyncClient(headers=headers, timeout=self.timeout_s, event_hooks={"response": [note]})
+        return streamable_http_client(self._server.address, http_client=await stack.enter_async_context(client))
+
+    def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:
+        title = self.endpoint.title
+        if refusals and refusals[-1].status_code in (401, 403):
+            return SourceError(f"{title} refused the call (status {refusals[-1].status_code}): check its key.")
+        if refusals:
+            wait_s = retry_after_s(refusals[-1].headers)
+            return SourceBusy(f"{title} answered with status {refusals[-1].status_code}.", retry_after_s=wait_s)
+        if any(isinstance(leaf, OSError | httpx2.HTTPError) for leaf in _leaves(error)):
+            return NetworkError(f"{title} could not be reached.")
+        return SourceError(f"{title} did not answer as an MCP server does.")
+
+    def _found(self, result: "CallToolResult") -> list[Found]:
+        texts = [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
+        linked = [block.model_dump(mode="json") for block in result.content if block.type == "resource_link"]
+        inside = [block.resource.model_dump(mode="json") for block in result.content if block.type == "resource"]
+        structured: Json = result.structured_content
+        found = found_in_answer([structured, *linked, *inside], texts)
+        if found is None:
+            raise SourceError(f"{self.endpoint.title} answered without the address of any source.")
+        return found
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -1,0 +1,112 @@
+"""From what a tool answers to results: objects that hold an address, links in text. Knows no server's own format."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from deep_research.search.cleaning import web_address
+from deep_research.search.engine import Found
+from deep_research.value import Json, JsonObject, json_of
+
+# The names under which tools tell address, title, text and date of a result.
+_ADDRESS: Final = ("url", "link", "href", "uri", "address", "page_url")
+_TITLE: Final = ("title", "name", "headline")
+_TEXT: Final = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
+_DATE: Final = ("published", "published_date", "publishedDate", "published_at", "publishedAt", "date", "page_age")
+_MAX_DEPTH: Final = 8
+
+_LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
+_BARE: Final = re.compile(r"https?://[^\s<>\"'`\[\]{}|（），。；、》」]+")
+_MARKS: Final = re.compile(r"^\s*(?:#+|[-*•]|\d{1,3}[.)、])\s+")
+_LABEL: Final = re.compile(
+    r"^\W*(?:title|name|url|link|address|snippet|description|summary|abstract|text|content|标题|標題|链接|連結|摘要|内容|內容)"
+    r"\W*[:：]\W*(?=\S|$)",
+    re.IGNORECASE,
+)
+
+
+def found_in_answer(data: Json, texts: Sequence[str]) -> list[Found] | None:
+    """Return the results of an answer, its data before its texts; None where it has words but no address.
+
+    Words without an address may be an apology or an error; only an empty list says that nothing was found.
+    """
+    parsed = [_parsed(text) for text in texts]
+    found = list(_objects(data)) or list(_objects(parsed))
+    found = found or [link for text in texts for piece in _pieces(text) if (link := _linked(piece))]
+    has_words = any(text.strip() for text in texts) or _has_words(data)
+    return None if not found and has_words and not _has_empty_list([data, *parsed]) else found
+
+
+def _parsed(text: str) -> Json:
+    try:
+        return json_of(text)
+    except ValueError:
+        return None
+
+
+def _objects(data: Json, depth: int = 0) -> Iterator[Found]:
+    """Yield every object that holds an address, in order."""
+    inner: Iterable[Json] = ()
+    if isinstance(data, dict):
+        address = _first(data, _ADDRESS)
+        if web_address(address):
+            yield Found(address, _first(data, _TITLE), _first(data, _TEXT), _first(data, _DATE))
+            return
+        inner = data.values()
+    elif isinstance(data, list):
+        inner = data
+    for item in inner if depth < _MAX_DEPTH else ():
+        yield from _objects(item, depth + 1)
+
+
+def _has_words(data: Json) -> bool:
+    if isinstance(data, dict | list):
+        return any(_has_words(item) for item in (data.values() if isinstance(data, dict) else data))
+    return isinstance(data, str) and bool(data.strip())
+
+
+def _has_empty_list(data: Json) -> bool:
+    if isinstance(data, dict | list):
+        inner = data.values() if isinstance(data, dict) else data
+        return data == [] or any(_has_empty_list(item) for item in inner)
+    return False
+
+
+def _first(data: JsonObject, names: tuple[str, ...]) -> Json:
+    return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
+
+
+def _pieces(text: str) -> Iterator[list[str]]:
+    """Yield the lines that belong to one link: they end at an empty line, or where the next link begins."""
+    piece: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if piece and (not line.strip() or (_BARE.search(line) and any(_BARE.search(known) for known in piece))):
+            yield piece
+            piece = []
+        if line.strip():
+            piece.append(line)
+
+
+def _linked(lines: list[str]) -> Found | None:
+    whole = "\n".join(lines)
+    link, bare = _LINK.search(whole), _BARE.search(whole)
+    if bare is None:
+        return None
+    address = link.group(2) if link else _without_stop(bare.group())
+    texts = [_plain(line) for line in lines]
+    told = [line for line in texts if line]
+    title = link.group(1) if link else (told.pop(0) if told else "")
+    return Found(address, title, " ".join(told))
+
+
+def _without_stop(address: str) -> str:
+    """Return an address without what ends the sentence or the brackets that it stands in."""
+    address = address.rstrip(".,;:!?*")
+    is_open = address.endswith(")") and address.count(")") > address.count("(")
+    return _without_stop(address[:-1]) if is_open else address
+
+
+def _plain(line: str) -> str:
+    """Return a line without its links, marks and labels."""
+    without = _BARE.sub("", _LINK.sub("", line))
+    return _LABEL.sub("", _MARKS.sub("", without)).strip(" \t:：-–—|()<>*`")

@@ -1,0 +1,79 @@
+"""OpenAlex's catalogue of scholarly works, after developers.openalex.org/api-reference/works.
+
+Pages have numbers, for cursors are only for those who send a key.
+"""
+
+from typing import Final
+
+from deep_research.search.cleaning import web_address
+from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.limited_service import LimitedService
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Json, JsonObject
+
+_FIELDS: Final = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
+# An index of positions could claim a text of any length.
+_MAX_WORDS: Final = 1_000
+
+
+class OpenAlexSearch(ServiceSearch):
+    """OpenAlex: works with their abstracts, at an open place where there is one."""
+
+    page_size = 100
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.service = LimitedService(endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s)
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of works."""
+        data = await self.service.get_json(
+            "/works",
+            params={
+                "search": words_of(query),
+                "filter": _filter(query) or None,
+                "per_page": size,
+                "page": number + 1,
+                "select": _FIELDS,
+                "api_key": self.endpoint.key or None,
+            },
+        )
+        works = self.items_at(data, "results")
+        found = [
+            Found(_address(work), work.get("title"), _abstract(work), work.get("publication_date")) for work in works
+        ]
+        return Page(found, is_last=len(works) < size)
+
+
+def _filter(query: SearchQuery) -> str:
+    parts = {
+        "from_publication_date": query.since.isoformat() if query.since else "",
+        "to_publication_date": query.until.isoformat() if query.until else "",
+        "language": query.language.partition("-")[0],
+    }
+    return ",".join(f"{name}:{value}" for name, value in parts.items() if value)
+
+
+def _address(work: JsonObject) -> Json:
+    places = (
+        value_at(work, "best_oa_location", "pdf_url"),
+        value_at(work, "best_oa_location", "landing_page_url"),
+        work.get("doi"),
+        value_at(work, "primary_location", "landing_page_url"),
+    )
+    return next((place for place in places if web_address(place)), work.get("id"))
+
+
+def _abstract(work: JsonObject) -> str:
+    """Return the text of an abstract, which is told as the places of each of its words."""
+    index = work.get("abstract_inverted_index")
+    if not isinstance(index, dict):
+        return ""
+    placed = [
+        (place, word) for word, places in index.items() if isinstance(places, list) for place in places[:_MAX_WORDS]
+    ]
+    words = sorted((place, word) for place, word in placed if isinstance(place, int))
+    return " ".join(word for _, word in words[:_MAX_WORDS])
+
+
+ENGINE: Final = OpenAlexSearch

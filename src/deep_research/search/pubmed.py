@@ -1,0 +1,87 @@
+"""PubMed's articles through the E-utilities, after www.ncbi.nlm.nih.gov/books/NBK25499."""
+
+from datetime import date
+from typing import Final
+
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import Json, JsonObject
+
+_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
+_MAX_AUTHORS: Final = 3
+
+
+class PubMedSearch(ServiceSearch):
+    """PubMed: one call finds the numbers of articles, a second says what they are."""
+
+    page_size = 50
+
+    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
+        """Return none."""
+        return {}
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of articles."""
+        found = await self.service.get_json(
+            "/entrez/eutils/esearch.fcgi",
+            params={
+                **self._who(),
+                "term": _term(query),
+                "retstart": number * size,
+                "retmax": size,
+                "sort": "relevance",
+                **_dates(query),
+            },
+        )
+        ids = value_at(found, "esearchresult", "idlist")
+        if not isinstance(ids, list):
+            raise self.wrong_form()
+        # The numbers become part of an address.
+        numbers = [one for one in ids if isinstance(one, str) and one.isascii() and one.isdigit()]
+        if len(numbers) != len(ids):
+            raise self.wrong_form()
+        if not numbers:
+            return Page([], is_last=True)
+        told = await self.service.get_json(
+            "/entrez/eutils/esummary.fcgi", params={**self._who(), "id": ",".join(numbers)}
+        )
+        if not isinstance(value_at(told, "result", "uids"), list):
+            raise self.wrong_form()
+        articles = [(one, value_at(told, "result", one)) for one in numbers]
+        # An article that is gone has an error in its place.
+        kept = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
+        return Page(kept, is_last=len(numbers) < size)
+
+    def _who(self) -> dict[str, str | None]:
+        return {"db": "pubmed", "retmode": "json", "tool": "deep-research", "api_key": self.endpoint.key or None}
+
+
+def _term(query: SearchQuery) -> str:
+    language = _LANGUAGES.get(query.language.partition("-")[0])
+    return f"({words_of(query)}) AND {language}[la]" if language else words_of(query)
+
+
+def _dates(query: SearchQuery) -> dict[str, str]:
+    if not (query.since or query.until):
+        return {}
+    # One is only taken with the other.
+    first, last = query.since or date(1800, 1, 1), query.until or date(2999, 12, 31)
+    return {"datetype": "pdat", "mindate": f"{first:%Y/%m/%d}", "maxdate": f"{last:%Y/%m/%d}"}
+
+
+def _found(number: str, article: JsonObject) -> Found:
+    address = f"https://pubmed.ncbi.nlm.nih.gov/{number}/"
+    return Found(address, article.get("title"), _origin(article), article.get("sortpubdate"))
+
+
+def _origin(article: JsonObject) -> str:
+    """Return journal and authors: a summary holds no abstract."""
+    authors: Json = article.get("authors")
+    names = [value_at(author, "name") for author in authors] if isinstance(authors, list) else []
+    known = [name for name in names if isinstance(name, str)]
+    told = ", ".join(known[:_MAX_AUTHORS]) + (" et al." if len(known) > _MAX_AUTHORS else "")
+    journal = article.get("fulljournalname")
+    return ". ".join(part for part in (journal, told) if isinstance(part, str) and part)
+
+
+ENGINE: Final = PubMedSearch

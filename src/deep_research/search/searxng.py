@@ -1,0 +1,49 @@
+"""SearXNG, one's own or a company's, after docs.searxng.org/dev/search_api.html."""
+
+from typing import Final
+
+from deep_research.errors import SourceBusy
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
+from deep_research.sources.hit import SearchQuery
+
+_CATEGORIES: Final = {"news": "news", "academic": "science", "code": "it"}
+_LANGUAGES: Final = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
+_RANGES: Final = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
+
+
+class SearxngSearch(ServiceSearch):
+    """SearXNG: as many results a page as its engines give."""
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - it cannot be set
+        """Return one page of results."""
+        answer = await self.service.get_json(
+            "/search",
+            params={
+                "q": words_with_sites(query),
+                "format": "json",
+                "pageno": number + 1,
+                "categories": _CATEGORIES.get(query.kind, "general"),
+                "language": _LANGUAGES.get(query.language, query.language) or None,
+                "time_range": self._range(query),
+            },
+        )
+        results = self.items_at(answer, "results")
+        if not results and number == 0 and value_at(answer, "unresponsive_engines"):
+            raise SourceBusy(f"{self.endpoint.title} found nothing, and engines behind it did not answer.")
+        return Page(
+            [
+                Found(item.get("url"), item.get("title"), item.get("content"), item.get("publishedDate"))
+                for item in results
+            ],
+            is_last=not results,
+        )
+
+    def _range(self, query: SearchQuery) -> str | None:
+        """Return the shortest time back from today that holds all of the query's."""
+        if query.since is None:
+            return None
+        days = (self.endpoint.today() - query.since).days
+        return next((name for most, name in _RANGES if days <= most), None)
+
+
+ENGINE: Final = SearxngSearch

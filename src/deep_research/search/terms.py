@@ -1,0 +1,22 @@
+"""The words of a query that carry its subject, for services that look for every word they are given."""
+
+import re
+from typing import Final
+
+from deep_research.search.engine import words_of
+from deep_research.sources.hit import SearchQuery
+from deep_research.text.analyzer import content_terms
+
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*")
+
+
+def subject_words(query: SearchQuery) -> list[str]:
+    """Return the words of a query in order and each once, without stop words unless there are no others."""
+    words = list(dict.fromkeys(_WORD.findall(words_of(query))))
+    return [word for word in words if content_terms(word)] or words
+
+
+def shared_terms(query: SearchQuery, text: str) -> float:
+    """Return the share of a query's terms that a text holds, for lists that cannot be searched."""
+    wanted = set(content_terms(query.query))
+    return len(wanted.intersection(content_terms(text))) / len(wanted) if wanted else 0.0

@@ -1,0 +1,72 @@
+"""Wikipedia in the language of the query, after www.mediawiki.org/wiki/API:Search.
+
+The address may hold `{language}`; another wiki's address without it works as well.
+"""
+
+import re
+from typing import Final
+from urllib.parse import quote
+
+from deep_research.errors import SourceBusy
+from deep_research.net.service import Service
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.sources.hit import SearchQuery
+from deep_research.text.script import detect_language
+from deep_research.value import Json, JsonObject
+
+# CirrusSearch, the search behind it, refuses longer queries.
+_MAX_CHARS: Final = 300
+_CODE: Final = re.compile(r"[a-z]{2,3}")
+# One wiki holds Chinese in all its scripts; a variant in the path asks for one of them.
+_VARIANTS: Final = {"zh-Hans": "zh-cn", "zh-Hant": "zh-tw"}
+_BUSY: Final = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too-busy-error", "search-error"})
+
+
+class WikipediaSearch(ServiceSearch):
+    """Wikipedia: articles, in the asker's own script where it is Chinese."""
+
+    page_size = 50
+
+    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        """Return one page of articles."""
+        language = query.language or detect_language(query.query)
+        home = self.endpoint.address.rstrip("/").replace("{language}", _wiki_of(language))
+        variant = _VARIANTS.get(language, "wiki")
+        service = Service(self.endpoint.title, home, timeout_s=self.timeout_s)
+        data = await service.get_json(
+            "/w/api.php",
+            params={
+                "action": "query",
+                "list": "search",
+                "srsearch": words_of(query)[:_MAX_CHARS],
+                "srlimit": size,
+                "sroffset": number * size,
+                "srprop": "snippet",
+                "format": "json",
+                "formatversion": 2,
+                "variant": None if variant == "wiki" else variant,
+            },
+        )
+        if value_at(data, "error", "code") in _BUSY:
+            raise SourceBusy(f"{self.endpoint.title} is busy.")
+        articles = self.items_at(data, "query", "search")
+        found = [
+            Found(_address(f"{home}/{variant}", item), item.get("title"), item.get("snippet")) for item in articles
+        ]
+        return Page(found, is_last=value_at(data, "continue", "sroffset") is None)
+
+
+def _wiki_of(language: str) -> str:
+    code = language.partition("-")[0].lower()
+    # `other` is what a text's language is called where we know none.
+    return code if _CODE.fullmatch(code) else "en"
+
+
+def _address(folder: str, item: JsonObject) -> Json:
+    title = item.get("title")
+    if not isinstance(title, str):
+        return None
+    return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title else ""
+
+
+ENGINE: Final = WikipediaSearch

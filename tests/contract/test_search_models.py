@@ -1,0 +1,201 @@
+"""Models that search by themselves pass the suite of the search port: what they cite becomes hits."""
+
+import pytest
+
+from deep_research.errors import SourceError
+from deep_research.search.connect import connect
+from deep_research.search.registry import ENGINES
+from deep_research.testing.search_server import Answer, SearchServer
+from deep_research.testing.search_suite import KEY, QUERY, SearchConformance, Voice, some_results
+
+# Models answer with as many pages as they like, however few were asked for.
+MOST_CITED = 30
+
+
+class OpenAiVoice(Voice):
+    engine = "openai-search"
+    base = "/v1"
+    tells_snippet = False
+    tells_published = False
+
+    def reply(self, asked, results):
+        cited = [
+            {"type": "url_citation", "start_index": 0, "end_index": 9, "url": result.address, "title": result.title}
+            for result in results[:MOST_CITED]
+        ]
+        text = {"type": "output_text", "text": "The model says so.", "annotations": cited, "logprobs": []}
+        action = {"type": "search", "query": "solar", "sources": [{"type": "api", "name": "oai-weather"}]}
+        return Answer(
+            {
+                "id": "resp_1",
+                "object": "response",
+                "status": "completed",
+                "error": None,
+                "model": asked.json["model"],
+                "output": [
+                    {"id": "rs_1", "type": "reasoning", "summary": []},
+                    {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": action},
+                    {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [text]},
+                ],
+                "usage": {"input_tokens": 10, "output_tokens": 20, "total_tokens": 30},
+            }
+        )
+
+    def check_request(self, asked, query):
+        (call,) = asked
+        assert (call.method, call.path) == ("POST", "/v1/responses")
+        assert call.headers["authorization"] == f"Bearer {KEY}"
+        sent = dict(call.json)
+        assert str(sent.pop("input")).endswith(f"\n{query.query}")
+        assert sent == {
+            "model": ENGINES["openai-search"].model,
+            "tools": [{"type": "web_search"}],
+            "tool_choice": "required",
+            "include": ["web_search_call.action.sources"],
+            "store": False,
+        }
+
+    def check_filters(self, asked):
+        sent = asked[0].json
+        filters = {"allowed_domains": ["example.org", "example.net"]}
+        assert sent["tools"] == [{"type": "web_search", "filters": filters}]
+        assert "2024-01-15" in sent["input"]
+        assert "2024-06-30" in sent["input"]
+        assert "zh-Hans" in sent["input"]
+
+    def wrong_answers(self):
+        failed = {"status": "failed", "error": {"code": "server_error"}, "output": []}
+        return [*super().wrong_answers(), Answer(failed), Answer({"status": "completed", "output": "none"})]
+
+
+class TestOpenAiSearch(SearchConformance):
+    voice = OpenAiVoice()
+
+    async def test_pages_that_were_looked_at_follow_those_that_are_cited(self):
+        def script(asked):
+            answer = self.telling(*some_results(1))(asked)
+            sources = [
+                {"type": "url", "url": "https://example.org/page/0"},
+                {"type": "url", "url": "https://example.net/x"},
+            ]
+            answer.body["output"][1]["action"]["sources"] = sources
+            return answer
+
+        hits, _ = await self.ask(script)
+        assert [(hit.address, hit.title) for hit in hits] == [
+            ("https://example.org/page/0", "Page 0"),
+            ("https://example.net/x", "https://example.net/x"),
+        ]
+        assert {hit.snippet for hit in hits} == {""}
+
+
+class GeminiVoice(Voice):
+    engine = "gemini-search"
+    tells_snippet = False
+    tells_published = False
+
+    def reply(self, asked, results):
+        chunks = [{"web": {"uri": result.address, "title": result.title}} for result in results[:MOST_CITED]]
+        support = {"segment": {"startIndex": 0, "endIndex": 9, "text": "It says"}, "groundingChunkIndices": [0]}
+        grounding = {
+            "webSearchQueries": ["solar"],
+            "searchEntryPoint": {"renderedContent": "<div></div>"},
+            "groundingChunks": chunks,
+            "groundingSupports": [support],
+        }
+        candidate = {
+            "content": {"parts": [{"text": "It says so."}], "role": "model"},
+            "finishReason": "STOP",
+            "index": 0,
+            **({"groundingMetadata": grounding} if chunks else {}),
+        }
+        return Answer({"candidates": [candidate], "usageMetadata": {"totalTokenCount": 30}, "modelVersion": "gemini"})
+
+    def check_request(self, asked, query):
+        (call,) = asked
+        model = ENGINES["gemini-search"].model
+        assert (call.method, call.path) == ("POST", f"/v1beta/models/{model}:generateContent")
+        assert call.params == {}
+        assert call.headers["x-goog-api-key"] == KEY
+        sent = call.json
+        assert sent["tools"] == [{"google_search": {}}]
+        assert sent["contents"][0]["role"] == "user"
+        assert sent["contents"][0]["parts"][0]["text"].endswith(f"\n{query.query}")
+
+    def check_filters(self, asked):
+        sent = asked[0].json
+        times = {"startTime": "2024-01-15T00:00:00Z", "endTime": "2024-06-30T23:59:59Z"}
+        assert sent["tools"] == [{"google_search": {"timeRangeFilter": times}}]
+        assert "(site:example.org OR site:example.net)" in sent["contents"][0]["parts"][0]["text"]
+
+    def wrong_answers(self):
+        blocked = {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}
+        return [*super().wrong_answers(), Answer(blocked), Answer({"promptFeedback": {"blockReason": "SAFETY"}})]
+
+
+class TestGeminiSearch(SearchConformance):
+    voice = GeminiVoice()
+
+    async def test_chunks_that_are_no_pages_are_left_out(self):
+        def script(asked):
+            answer = self.telling(*some_results(1))(asked)
+            chunks = answer.body["candidates"][0]["groundingMetadata"]["groundingChunks"]
+            chunks.insert(0, {"maps": {"uri": "https://maps.example/1", "title": "A place"}})
+            return answer
+
+        hits, _ = await self.ask(script)
+        assert [hit.title for hit in hits] == ["Page 0"]
+
+
+class OpenRouterVoice(Voice):
+    engine = "openrouter-search"
+    base = "/api/v1"
+    tells_published = False
+
+    def reply(self, asked, results):
+        cited = [
+            {
+                "type": "url_citation",
+                "url_citation": {
+                    "url": result.address,
+                    "title": result.title,
+                    "content": result.snippet,
+                    "start_index": 0,
+                    "end_index": 9,
+                },
+            }
+            for result in results[: asked.json["plugins"][0]["max_results"]]
+        ]
+        message = {"role": "assistant", "content": "It says so.", **({"annotations": cited} if cited else {})}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "native_finish_reason": "stop"}
+        return Answer({"id": "gen-1", "model": asked.json["model"], "choices": [choice], "usage": {"total_tokens": 9}})
+
+    def check_request(self, asked, query):
+        (call,) = asked
+        assert (call.method, call.path) == ("POST", "/api/v1/chat/completions")
+        assert call.headers["authorization"] == f"Bearer {KEY}"
+        sent = call.json
+        assert sent["model"] == ENGINES["openrouter-search"].model
+        assert sent["plugins"] == [{"id": "web", "max_results": 3}]
+        assert sent["messages"][0]["content"].endswith(f"\n{query.query}")
+
+    def check_filters(self, asked):
+        assert asked[0].json["plugins"][0]["include_domains"] == ["example.org", "example.net"]
+        assert "2024-01-15" in asked[0].json["messages"][0]["content"]
+
+    def wrong_answers(self):
+        failed = {"index": 0, "finish_reason": "error", "error": {"code": 502}, "message": {"content": ""}}
+        return [*super().wrong_answers(), Answer({"choices": [failed]}), Answer({"choices": []})]
+
+
+class TestOpenRouterSearch(SearchConformance):
+    voice = OpenRouterVoice()
+
+
+@pytest.mark.parametrize("name", [name for name, spec in ENGINES.items() if spec.is_model_search])
+async def test_another_model_can_be_asked(name):
+    with SearchServer(Answer({})) as server:
+        engine = connect(ENGINES[name], address=server.address, key=KEY, model="some-model")
+        with pytest.raises(SourceError):
+            await engine.search(QUERY, limit=3)
+    assert b"some-model" in server.requests[0].body or "some-model" in server.requests[0].path

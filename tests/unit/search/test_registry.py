@@ -1,0 +1,70 @@
+"""The registry of engines: what it says is true of every engine, and what is missing is named."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from deep_research.errors import ConfigurationError
+from deep_research.search.connect import connect
+from deep_research.search.engine import PagedSearch
+from deep_research.search.registry import ENGINES, engine_named
+
+# In the form of two, for a service that wants two.
+KEY = "client-id:very-secret"
+# SPEC H3: the chain begins with these.
+CHAIN = ["tavily", "serper", "duckduckgo", "exa"]
+WITH_ADDRESS = [name for name, spec in ENGINES.items() if spec.default_address]
+
+
+@pytest.mark.parametrize("name", WITH_ADDRESS)
+def test_engine_connects_at_its_own_address_and_calls_nobody(name):
+    engine = connect(ENGINES[name], key=KEY, timeout_s=3)
+    assert engine.name == name
+    assert engine.timeout_s == 3
+    assert KEY not in repr(engine)
+
+
+@pytest.mark.parametrize("name", [name for name, spec in ENGINES.items() if spec.needs_key])
+def test_missing_key_is_named_by_its_variable(name):
+    spec = ENGINES[name]
+    assert spec.key_variable.isupper()
+    assert spec.key_setting.islower()
+    with pytest.raises(ConfigurationError, match=spec.key_variable):
+        connect(spec)
+
+
+def test_missing_address_is_named_by_its_setting():
+    for address in ("", "search.example.org", "ftp://search.example.org"):
+        with pytest.raises(ConfigurationError, match="searxng_address"):
+            connect(ENGINES["searxng"], address=address)
+
+
+def test_unknown_engine_raises_with_the_valid_names():
+    with pytest.raises(ConfigurationError, match=r"'tavly'.*tavily.*searxng"):
+        engine_named("tavly")
+    assert engine_named(" Tavily ") is ENGINES["tavily"]
+
+
+def test_fallback_chain_begins_as_specified():
+    chain = sorted((spec for spec in ENGINES.values() if spec.tier), key=lambda spec: spec.tier)
+    assert [spec.name for spec in chain][:4] == CHAIN
+    assert len({spec.tier for spec in chain}) == len(chain)
+    assert not any(spec.is_specialist or spec.is_model_search for spec in chain)
+
+
+def test_every_engine_is_a_module_of_its_own():
+    for name, spec in ENGINES.items():
+        assert spec.name == name
+        assert spec.kinds
+    engines = [import_module(f"deep_research.search.{ENGINES[name].module}").ENGINE for name in CHAIN]
+    assert len({*engines}) == len(CHAIN)
+    assert all(issubclass(engine, PagedSearch) for engine in engines)
+
+
+@pytest.mark.timeout(30)
+def test_registry_loads_neither_engines_nor_a_client():
+    code = "import sys, deep_research.search.registry; print([m for m in sys.modules if 'httpx' in m or 'lxml' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
