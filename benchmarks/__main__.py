@@ -2,7 +2,7 @@
 
 import asyncio
 
-from benchmarks import command_line, corpus, model_use, store_size, within_a_run
+from benchmarks import command_line, corpus, model_use, page_reading, store_size, web_search, within_a_run
 
 
 def main() -> None:
@@ -11,6 +11,8 @@ def main() -> None:
     asyncio.run(within_a_run.report())
     asyncio.run(model_use.report())
     asyncio.run(store_size.report())
+    asyncio.run(page_reading.report())
+    asyncio.run(web_search.report())
     corpus.report()
 
 

@@ -38,7 +38,7 @@ async def report() -> None:
         docs = Path(folder) / "docs"
         docs.mkdir()
         make_documents(docs)
-        settings = Settings(home=Path(folder) / "home", logs=Path(folder) / "logs", docs=docs)
+        settings = Settings(home=Path(folder) / "home", logs=Path(folder) / "logs", docs=docs, strategy="local")
         parts = build(settings)
         question = "How much did the Halden Bay heat pump retrofit cost and what did it achieve?"
         await DeepResearchProcessor(parts).process(request_from(settings, question))

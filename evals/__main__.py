@@ -13,6 +13,7 @@ SETS = {
     "wice": "wice_dev",
     "article_extraction": "article_extraction",
     "drbench": "drbench",
+    "injection": "hostile",
 }
 
 

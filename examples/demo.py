@@ -18,8 +18,9 @@ def main() -> int:
     folder = Path("logs") / "demo"
     env = os.environ | {"DEEP_RESEARCH_HOME": str(folder / "home"), "DEEP_RESEARCH_LOGS": str(folder)}
     for question in QUESTIONS:
-        print(f"\n$ deep-research {question!r} --docs examples/documents\n", flush=True)
+        print(f"\n$ deep-research {question!r} --docs examples/documents --strategy local\n", flush=True)
         command = [sys.executable, "-m", "deep_research", question, "--docs", str(HERE / "documents"), "--json"]
+        command += ["--strategy", "local"]
         finished = subprocess.run(command, env=env, check=False, stdout=subprocess.PIPE, text=True)
         if finished.returncode != 0:
             return finished.returncode

@@ -18,12 +18,14 @@ async def answer(question: str) -> str:
 
 
 async def main() -> None:
-    report = await research("How much did the Harbour Heat retrofit cost?", docs=DOCUMENTS, on_clarify_question=answer)
+    report = await research(
+        "How much did the Harbour Heat retrofit cost?", docs=DOCUMENTS, strategy="local", on_clarify_question=answer
+    )
     print(
         report.title, "verified" if report.is_verified else "NOT verified", f"{len(report.sources)} sources", sep=" · "
     )
 
-    graph = build_deep_research_graph(max_iterations=2, docs=DOCUMENTS)
+    graph = build_deep_research_graph(max_iterations=2, docs=DOCUMENTS, strategy="local")
     text = await run_deep_research(
         query="青岚市的海绵城市改造花了多少钱，效果如何？", graph=graph, on_clarify_question=answer
     )

@@ -18,10 +18,14 @@ UNIT_TIMEOUT_S = 5
 def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the test, and every process it starts, a fresh home and no other settings of ours."""
     for name in list(os.environ):
-        if name.startswith(("DEEP_RESEARCH_", "SANDBOX_", "LANGSMITH_", "LANGCHAIN_")) or name.endswith("_API_KEY"):
+        if name.startswith(("DEEP_RESEARCH_", "SANDBOX_", "LANGSMITH_", "LANGCHAIN_")) or name.endswith(
+            ("_API_KEY", "_TOKEN", "_OPS_KEY")
+        ):
             monkeypatch.delenv(name)
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
+    # No test asks anybody outside this machine; one about the web names a server of its own.
+    monkeypatch.setenv("DEEP_RESEARCH_ENGINES", "none")
     return home
 
 

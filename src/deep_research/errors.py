@@ -10,13 +10,18 @@ DeepResearchError
 ├── AnswerNeeded                2  the run waits for an answer that nobody here can give
 ├── CallFailed                 70  one outside call failed; its branch goes on without it
 │   ├── NetworkError
+│   │   ├── TimedOut               it hung until its time was over
+│   │   └── Unreachable            nobody answers at its address
 │   ├── ModelError
 │   │   ├── ModelBusy              trying again later may help
 │   │   ├── ModelRefused           no call to this model can succeed: key, rights or name are wrong
 │   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
-│   │   └── SourceBusy             trying again later may help
+│   │   ├── SourceBusy             trying again later may help
+│   │   │   └── ServiceClosed      it failed so often that nobody is sent there for a while
+│   │   ├── QueryRefused           the source answers others, but not this query
+│   │   └── CalledOff              the answer was no longer needed
 │   └── BudgetExceeded
 ├── StageFailed                70  a stage said that the run must not go on
 └── StopRun                        nothing in this process may go on with this run
@@ -130,6 +135,14 @@ class NetworkError(CallFailed):
     category = ErrorCategory.NETWORK
 
 
+class TimedOut(NetworkError):
+    """A service did not answer in time."""
+
+
+class Unreachable(NetworkError):
+    """A service's name is not known, or nobody answers at its address."""
+
+
 class ModelError(CallFailed):
     """The model did not give a usable answer."""
 
@@ -171,6 +184,18 @@ class SourceBusy(SourceError):
     def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
         super().__init__(detail, spend=spend)
         self.retry_after_s = retry_after_s
+
+
+class ServiceClosed(SourceBusy):
+    """A service failed so often that nobody is sent to it for a while."""
+
+
+class QueryRefused(SourceError):
+    """A source cannot make anything of this one query; others it may answer."""
+
+
+class CalledOff(SourceError):
+    """A call was given up because its answer was no longer needed."""
 
 
 class BudgetExceeded(CallFailed):
@@ -250,6 +275,8 @@ def error_named(name: str, detail: str) -> CallFailed:
         kind.__name__: kind
         for kind in (
             NetworkError,
+            TimedOut,
+            Unreachable,
             ModelError,
             ModelBusy,
             ModelRefused,
@@ -257,6 +284,9 @@ def error_named(name: str, detail: str) -> CallFailed:
             SourceError,
             AddressRefused,
             SourceBusy,
+            ServiceClosed,
+            QueryRefused,
+            CalledOff,
             BudgetExceeded,
         )
     }

@@ -11,6 +11,8 @@ ClarifyMode = Literal["auto", "strict", "off"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
 ReportLength = Literal["short", "standard", "long"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]
+# SPEC P5: what kind of source is looked for; `local` means the asker's own documents.
+SearchKind = Literal["general", "academic", "news", "code", "patents", "local"]
 BudgetKind = Literal["usd", "tokens", "seconds", "queries", "pages"]
 BUDGET_KINDS: tuple[BudgetKind, ...] = ("usd", "tokens", "seconds", "queries", "pages")
 
@@ -55,14 +57,22 @@ class Budget(Value):
 
 
 class SearchEngineConfig(Value):
-    """How search tasks are spread over engines (SPEC H2, section 10)."""
+    """Which engines are searched, and how search tasks are spread over them (SPEC H2, P5, section 10).
 
+    `engines` are those of the web that were at hand when the run began.
+    """
+
+    strategy: SearchKind = "general"
+    engines: tuple[str, ...] = ()
+    max_results: int = Field(default=10, ge=1, le=50)
     parallel_strategy: ParallelStrategy = "hybrid"
     batch_size: int = Field(default=5, ge=1)
     enable_race_mode: bool = False
     enable_batch_parallel: bool = True
     max_concurrent_searches: int = Field(default=10, ge=1)
     max_total_queries: int = Field(default=20, ge=0)
+    model_knowledge: bool = True
+    cache: bool = True
 
 
 class Depth(Value):
@@ -114,7 +124,7 @@ class ResearchRequest(Value):
     `docs` is the absolute path of a folder of documents; `models` names the thinking model, the task model and those to
     fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;
     `interactive` says that somebody is there to approve a costly or complex plan; sources dated before `since` or
-    after `until` are left out, undated ones are kept.
+    after `until` are left out, undated ones are kept; of the web, only `sites` are searched where some are named.
     """
 
     question: str
@@ -129,6 +139,7 @@ class ResearchRequest(Value):
     focus: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
+    sites: tuple[str, ...] = ()
     length: ReportLength = "standard"
     offline: bool = False
     models: tuple[str, ...] = ()

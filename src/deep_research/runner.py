@@ -12,10 +12,12 @@ from deep_research.pipeline.processor import DeepResearchProcessor, Result
 from deep_research.pipeline.runtime import OnQuestion, answer_needed
 from deep_research.reasoning.clarifier import usable_question
 from deep_research.reasoning.topic_rules import load_rules
-from deep_research.request import Budget, Depth, ResearchRequest
+from deep_research.request import Budget, Depth, ResearchRequest, SearchKind
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
-from deep_research.wiring import chosen_models, parts_for
+from deep_research.wiring import parts_for
+from deep_research.wiring_of_models import chosen_models
+from deep_research.wiring_of_search import NO_ENGINES, chosen_engines
 
 OnClarifyQuestion = Callable[[str], Awaitable[str]]
 
@@ -46,11 +48,18 @@ def build_deep_research_graph(
     model_name: str | None = None,
     max_iterations: int | None = None,
     docs: str | Path | None = None,
+    strategy: SearchKind | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
 ) -> DeepResearchGraph:
     """Return what `run_deep_research` needs; what is not given comes from the settings, these from the environment."""
-    given = {"provider": model_provider, "thinking_model": model_name, "max_iterations": max_iterations, "docs": docs}
+    given = {
+        "provider": model_provider,
+        "thinking_model": model_name,
+        "max_iterations": max_iterations,
+        "docs": docs,
+        "strategy": strategy,
+    }
     flags = {name: value for name, value in given.items() if value is not None}
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     return DeepResearchGraph(settings=chosen, machine=machine or StateMachine())
@@ -76,6 +85,7 @@ async def research(
     question: str,
     *,
     docs: str | Path | None = None,
+    strategy: SearchKind | None = None,
     model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
@@ -86,10 +96,13 @@ async def research(
 ) -> Result:
     """Research a question and return its report with sources and findings.
 
-    `docs` is a folder of documents, `model` a name such as `openai:gpt-5` or `none`. Without `on_clarify_question`
+    `docs` is a folder of documents, `strategy` the kind of source (`local` for `docs` alone, `academic`, …), `model` a
+    name such as `openai:gpt-5` or `none`. Without `on_clarify_question`
     nobody can be asked: a question too vague to research raises `AnswerNeeded`.
     """
-    graph = build_deep_research_graph(model_provider=model, docs=docs, settings=settings, machine=machine)
+    graph = build_deep_research_graph(
+        model_provider=model, docs=docs, strategy=strategy, settings=settings, machine=machine
+    )
     given = request_from(graph.settings, question)
     if budget is not None:
         given = given.model_copy(update={"budget": budget})
@@ -101,6 +114,7 @@ def research_sync(
     question: str,
     *,
     docs: str | Path | None = None,
+    strategy: SearchKind | None = None,
     model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
@@ -109,7 +123,16 @@ def research_sync(
 ) -> Result:
     """Do what `research` does, for code without an event loop."""
     return asyncio.run(
-        research(question, docs=docs, model=model, settings=settings, machine=machine, budget=budget, on_event=on_event)
+        research(
+            question,
+            docs=docs,
+            strategy=strategy,
+            model=model,
+            settings=settings,
+            machine=machine,
+            budget=budget,
+            on_event=on_event,
+        )
     )
 
 
@@ -119,10 +142,14 @@ def code_version() -> str:
 
 
 def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
-    """Return the settings with which a run goes on: its own documents and models, everything else as it is set now."""
+    """Return the settings with which a run goes on: its own documents, models and sources, else as it is set now."""
     thinking, task, *others = request.models or (None, None)
     own: dict[str, object] = {
         "docs": request.docs or None,
+        "offline": request.offline,
+        "strategy": request.search.strategy,
+        "engines": request.search.engines or NO_ENGINES,
+        "cache": request.search.cache and settings.cache,
         "provider": "auto" if request.models else "none",
         "thinking_model": thinking,
         "task_model": task,
@@ -144,7 +171,7 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         clarify=settings.clarify,
         depth=settings.depth(),
         budget=settings.budget(),
-        search=settings.search_config(),
+        search=settings.search_config().model_copy(update={"engines": chosen_engines(settings)}),
     )
 
 

@@ -23,6 +23,7 @@ from deep_research.request import (
 )
 from deep_research.setting_types import AbsoluteFolder, Amount, Duration, Folder
 from deep_research.settings_of_models import ModelSettings
+from deep_research.settings_of_search import SearchSettings
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -49,7 +50,7 @@ def user_data_folder() -> Path:
     return (given if given.is_absolute() else home / ".local" / "share") / "deep-research"
 
 
-class Settings(ModelSettings, BaseSettings):
+class Settings(ModelSettings, SearchSettings, BaseSettings):
     """Everything that can be set; made directly, it holds what is given and defaults (`load_settings` reads more)."""
 
     model_config = SettingsConfigDict(
@@ -94,15 +95,19 @@ class Settings(ModelSettings, BaseSettings):
     parallel_strategy: ParallelStrategy = Field(
         default=_SEARCH.parallel_strategy,
         description="How queries are spread over engines: `batch` asks all, `race` keeps the first answer, "
-        "`hybrid` goes along the fallback chain with specialist sources beside it.",
+        "`hybrid` goes along the chain of web engines with specialist sources beside it.",
     )
-    batch_size: int = Field(default=_SEARCH.batch_size, ge=1, description="Queries in a batch.")
-    enable_race_mode: bool = Field(default=_SEARCH.enable_race_mode, description="Allow the strategy `race`.")
+    batch_size: int = Field(default=_SEARCH.batch_size, ge=1, description="Queries that are searched for together.")
+    enable_race_mode: bool = Field(
+        default=_SEARCH.enable_race_mode,
+        description="In `hybrid`, ask the web engines at once and keep the first answer, instead of one after another.",
+    )
     enable_batch_parallel: bool = Field(
-        default=_SEARCH.enable_batch_parallel, description="Run the queries of a batch at the same time."
+        default=_SEARCH.enable_batch_parallel,
+        description="Let batches overlap, up to `max_concurrent_searches`; else one batch is searched for at a time.",
     )
     max_concurrent_searches: int = Field(
-        default=_SEARCH.max_concurrent_searches, ge=1, description="Most searches at the same time."
+        default=_SEARCH.max_concurrent_searches, ge=1, description="Most queries that are searched for at once."
     )
 
     clarify: ClarifyMode = Field(
@@ -128,7 +133,9 @@ class Settings(ModelSettings, BaseSettings):
     budget_queries: int | None = Field(
         default=None, ge=0, description="Most search queries of a run; not set, no limit."
     )
-    budget_pages: int | None = Field(default=None, ge=0, description="Most pages fetched by a run; not set, no limit.")
+    budget_pages: int | None = Field(
+        default=None, ge=0, description="Most pages read by a run; those that could not be had do not count."
+    )
 
     sandbox_compute_timeout: Duration = Field(
         default=60.0,
@@ -181,6 +188,11 @@ class Settings(ModelSettings, BaseSettings):
     def store_path(self) -> Path:
         """The database of runs."""
         return self.home / "store.db"
+
+    @property
+    def cache_path(self) -> Path:
+        """The database of answers that are kept for a while."""
+        return self.home / "cache.db"
 
     @property
     def index_path(self) -> Path:

@@ -8,16 +8,27 @@ PACKAGE = "deep_research"
 
 # From the bottom up. A part may import what stands below it, and itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"value", "text", "request", "events", "errors", "messages"}),
+    frozenset({"aside", "value", "text", "request", "events", "errors", "messages"}),
     frozenset({"sources"}),
     frozenset({"evidence"}),
     frozenset({"report"}),
     frozenset({"verify"}),
     frozenset({"net", "readers"}),
     frozenset({"llm", "search", "fetch", "corpus", "sandbox", "store", "export"}),
+    frozenset({"cache"}),
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
-    frozenset({"setting_types", "settings", "settings_of_models", "wiring"}),
+    frozenset(
+        {
+            "setting_types",
+            "settings",
+            "settings_of_models",
+            "settings_of_search",
+            "wiring",
+            "wiring_of_models",
+            "wiring_of_search",
+        }
+    ),
     frozenset({"runner"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )

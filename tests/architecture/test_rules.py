@@ -15,6 +15,7 @@ MAY_READ_ENVIRONMENT = ["settings.py"]
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
+    "pipeline/page_reading.py": "the same for one page",
     "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }

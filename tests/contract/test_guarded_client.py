@@ -11,7 +11,8 @@ import pytest
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.net.client import GuardedClient, Limits
 from deep_research.net.guard import Guard
-from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect, reset
+from deep_research.testing.web_faults import reset
+from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
 
 MIB = 1024 * 1024
 

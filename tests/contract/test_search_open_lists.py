@@ -12,8 +12,9 @@ from deep_research.errors import ConfigurationError, SourceBusy, SourceError
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
+from deep_research.testing.search_formats import Result
 from deep_research.testing.search_server import Answer, Asked
-from deep_research.testing.search_suite import CHINESE, KEY, QUERY, Result, SearchConformance, Voice
+from deep_research.testing.search_suite import CHINESE, KEY, QUERY, SearchConformance, Voice
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
 from tests.contract.test_search_open_libraries import found
 

@@ -11,40 +11,17 @@ from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.engine import Endpoint
 from deep_research.search.searxng import SearxngSearch
 from deep_research.sources.hit import SearchQuery
+from deep_research.testing import search_formats
+from deep_research.testing.search_formats import Result
 from deep_research.testing.search_server import Answer, SearchServer
-from deep_research.testing.search_suite import FILTERED, KEY, QUERY, Result, SearchConformance, Voice, some_results
+from deep_research.testing.search_suite import FILTERED, KEY, QUERY, SearchConformance, Voice, some_results
 
 
 class SearxngVoice(Voice):
     engine = "searxng"
 
     def reply(self, asked, results):
-        start = (int(asked.params["pageno"]) - 1) * 10
-        return Answer(
-            {
-                "query": asked.params["q"],
-                "number_of_results": 0,
-                "results": [
-                    {
-                        "url": result.address,
-                        "title": result.title,
-                        "content": result.snippet,
-                        "publishedDate": f"{result.published}T00:00:00",
-                        "thumbnail": None,
-                        "engine": "mojeek",
-                        "engines": ["mojeek"],
-                        "score": 1.0,
-                        "category": "general",
-                    }
-                    for result in results[start : start + 10]
-                ],
-                "answers": [],
-                "corrections": [],
-                "infoboxes": [],
-                "suggestions": [],
-                "unresponsive_engines": [],
-            }
-        )
+        return search_formats.searxng(asked, results)
 
     def check_request(self, asked, query):
         # How many results a page holds is not known, so that a short one may not be the last.

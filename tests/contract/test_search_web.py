@@ -1,6 +1,7 @@
 """The web engines with a key pass the suite of the search port, each answering in its documented format."""
 
 from deep_research.sources.hit import SearchQuery
+from deep_research.testing import search_formats
 from deep_research.testing.search_server import Answer
 from deep_research.testing.search_suite import KEY, SearchConformance, Voice, some_results
 
@@ -11,27 +12,7 @@ class TavilyVoice(Voice):
     engine = "tavily"
 
     def reply(self, asked, results):
-        return Answer(
-            {
-                "query": asked.json["query"],
-                "follow_up_questions": None,
-                "answer": None,
-                "images": [],
-                "results": [
-                    {
-                        "title": result.title,
-                        "url": result.address,
-                        "content": result.snippet,
-                        "score": 0.8,
-                        "raw_content": None,
-                        "published_date": f"{result.published}T08:30:00Z",
-                    }
-                    for result in results[: asked.json["max_results"]]
-                ],
-                "response_time": 1.67,
-                "request_id": "123e4567",
-            }
-        )
+        return search_formats.tavily(asked, results)
 
     def check_request(self, asked, query):
         (call,) = asked
@@ -58,20 +39,7 @@ class SerperVoice(Voice):
     engine = "serper"
 
     def reply(self, asked, results):
-        sent = asked.json
-        start = (sent["page"] - 1) * sent["num"]
-        items = [
-            {
-                "title": result.title,
-                "link": result.address,
-                "snippet": result.snippet,
-                "date": _spelled(result.published),
-                "position": position,
-            }
-            for position, result in enumerate(results[start : start + sent["num"]], 1)
-        ]
-        where = "news" if asked.path == "/news" else "organic"
-        return Answer({"searchParameters": {"q": sent["q"], "type": "search"}, where: items, "credits": 1})
+        return search_formats.serper(asked, results)
 
     def check_request(self, asked, query):
         (call,) = asked
@@ -89,11 +57,6 @@ class SerperVoice(Voice):
             "gl": "cn",
             "tbs": "cdr:1,cd_min:1/15/2024,cd_max:6/30/2024",
         }
-
-
-def _spelled(day: str) -> str:
-    year, month, number = day.split("-")
-    return f"{('Jan', 'Feb', 'Mar', 'Apr', 'May')[int(month) - 1]} {int(number)}, {year}"
 
 
 class TestSerper(SearchConformance):
@@ -171,24 +134,7 @@ class BraveVoice(Voice):
     engine = "brave"
 
     def reply(self, asked, results):
-        count, offset = int(asked.params["count"]), int(asked.params["offset"])
-        items = [
-            {
-                "type": "search_result",
-                "title": result.title,
-                "url": result.address,
-                "description": result.snippet,
-                "page_age": f"{result.published}T10:00:00",
-                "age": "May 21, 2024",
-                "meta_url": {"hostname": "example.org"},
-            }
-            for result in results[offset * count : (offset + 1) * count]
-        ]
-        query = {"original": asked.params["q"], "more_results_available": (offset + 1) * count < len(results)}
-        if asked.path.endswith("/news/search"):
-            return Answer({"type": "news", "query": query, "results": items})
-        web = {"web": {"type": "search", "results": items, "family_friendly": True}} if items else {}
-        return Answer({"type": "search", "query": query, "mixed": {"main": []}, **web})
+        return search_formats.brave(asked, results)
 
     def check_request(self, asked, query):
         (call,) = asked

@@ -9,10 +9,11 @@ from deep_research.errors import AddressRefused, NetworkError, SourceBusy, Sourc
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Validators
 from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import Response
+from deep_research.net.client import BeforeHop, Response
 from deep_research.readers import read
+from deep_research.testing.web_faults import reset
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
-from tests.unit.net.site import Site, client_of, page, redirect, reset
+from tests.unit.net.site import Site, client_of, page, redirect
 from tests.unit.readers.pdf_files import make_pdf
 
 HTML = "Content-Type: text/html; charset=utf-8"
@@ -229,6 +230,15 @@ async def test_what_a_missing_or_broken_robots_file_means(answer: bytes, kind: t
             assert "/" not in site.paths
 
 
+async def test_a_redirect_does_not_lead_past_robots():
+    rules = page(b"User-agent: *\nDisallow: /inside\n", "Content-Type: text/plain")
+    pages = {"/robots.txt": rules, "/open": redirect("/inside"), "/inside": ARTICLE}
+    async with Site(pages) as site:
+        with pytest.raises(SourceError, match="closed to programs"):
+            await fetch(site, "/open", robots=True)
+        assert not any(head.startswith("GET /inside") for head in site.heads)
+
+
 async def test_at_most_two_pages_of_a_host_are_fetched_at_once():
     gate = asyncio.Event()
 
@@ -255,7 +265,9 @@ class Answers:
         self.pages = pages
         self.asked: list[str] = []
 
-    async def fetch(self, address: str, *, headers: Mapping[str, str] | None = None) -> Response:
+    async def fetch(
+        self, address: str, *, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
+    ) -> Response:
         self.asked.append(address)
         status, body = self.pages.get(address, (404, b"Not Found"))
         return Response(address=address, status=status, headers={"content-type": "text/plain"}, body=body)

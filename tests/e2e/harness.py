@@ -24,6 +24,7 @@ from deep_research.events import OnEvent, RunEvent
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.statistics import DECISIONS
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow
@@ -64,11 +65,13 @@ class User:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("DEEP_RESEARCH_", "TEST_")) and not name.endswith("_API_KEY")
+            if not name.startswith(("DEEP_RESEARCH_", "TEST_"))
+            and not name.endswith(("_API_KEY", "_TOKEN", "_OPS_KEY"))
         }
         paths = [str(Path(__file__).parent), kept.get("PYTHONPATH", "")]
         ours = {
             "DEEP_RESEARCH_HOME": str(self.home),
+            "DEEP_RESEARCH_ENGINES": "none",
             "TEST_CALL_LOG": str(self.call_log),
             "TEST_MENDED": str(self.folder / "mended"),
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -137,9 +140,13 @@ class User:
         run = self.only_run().id
         return self.with_store(lambda store: store.read_events(run))
 
-    def calls(self) -> list[JournalRow]:
+    def journal(self) -> list[JournalRow]:
         run = self.only_run().id
         return self.with_store(lambda store: store.list_calls(run))
+
+    def calls(self) -> list[JournalRow]:
+        """Return the rows of calls to somebody, without those that only record a choice or a count."""
+        return [row for row in self.journal() if row.kind not in DECISIONS]
 
     def logged(self, event: str) -> list[dict[str, Any]]:
         return (

@@ -65,8 +65,8 @@ def test_no_budget_is_exceeded(starved: dict[str, User], kind: BudgetKind) -> No
     if kind == "seconds":
         assert stats["spent"]["seconds"] <= limit + LARGEST_DELAY_S + OVERHEAD_S
         return
-    spent = spent_so_far(user.calls()).of(kind)
-    largest = max(row.estimate.of(kind) for row in user.calls())
+    spent = spent_so_far(user.journal()).of(kind)
+    largest = max(row.estimate.of(kind) for row in user.journal())
     assert limit - largest <= spent <= limit + 1e-9
     assert stats["spent"][kind] == pytest.approx(spent)
 
@@ -87,7 +87,7 @@ def test_a_budget_of_nothing_still_ends_in_a_report(tmp_path: Path, kind: Budget
     assert row.status == "done"
     assert row.result is not None
     assert row.result["is_verified"] is True
-    assert spent_so_far(user.calls()).of(kind) == 0
+    assert spent_so_far(user.journal()).of(kind) == 0
     assert _names_budget(user.report(), kind, 0, "en"), user.report()
     assert {event.data["kind"] for event in user.events() if event.kind == "budget"} == {kind}
 
@@ -132,7 +132,7 @@ def test_several_budgets_are_all_kept(tmp_path: Path) -> None:
     user = User(tmp_path)
     budget = Budget(usd=0.03, tokens=2500, queries=4, pages=5, seconds=60)
     assert Lab(user).ask(budget=budget).status == "done"
-    spent = spent_so_far(user.calls())
+    spent = spent_so_far(user.journal())
     for kind in BUDGET_KINDS:
         assert spent.of(kind) <= (budget.limit(kind) or 0) + 1e-9
 
@@ -151,7 +151,7 @@ def test_planned_queries_that_the_budget_forbids_are_counted(tmp_path: Path) -> 
     user = User(tmp_path)
     world = replace(World(pages=8), reasoner=_Wordy(rounds=1))
     assert Lab(user, world=world).ask(budget=Budget(queries=2)).status == "done"
-    assert spent_so_far(user.calls()).queries == 2
+    assert spent_so_far(user.journal()).queries == 2
     assert words("en")("left_out.query", count=8) in user.report(), user.report()[-1500:]
 
 
@@ -161,7 +161,7 @@ def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
     assert ended.returncode < 0
     assert Lab(user).resume(user.only_run().id).status == "done"
     lost = sum(row.orphaned.tokens for row in user.calls())
-    assert spent_so_far(user.calls()).tokens <= 2000
+    assert spent_so_far(user.journal()).tokens <= 2000
     assert _names_budget(user.report(), "tokens", 2000, "en"), f"{lost} tokens were lost"
 
 

@@ -17,7 +17,17 @@ ENGLISH = "How much did the Halden Bay heat pump retrofit cost and what did it a
 CHINESE = "青岚市的海绵城市改造花了多少钱，效果如何？"
 FIXED_PARTS = {
     *("Abstract", "Conclusion", "Where the sources disagree", "What the sources do not answer", "What was left out"),
-    *("References", "摘要", "结论", "资料之间的分歧", "资料未能回答的问题", "未涵盖的内容", "参考文献"),
+    *(
+        "How the sources were searched",
+        "检索情况",
+        "References",
+        "摘要",
+        "结论",
+        "资料之间的分歧",
+        "资料未能回答的问题",
+        "未涵盖的内容",
+        "参考文献",
+    ),
 }
 pytestmark = pytest.mark.timeout(120)
 

@@ -49,7 +49,9 @@ async def test_a_value_that_does_not_fit_is_a_configuration_error(tmp_path: Path
     with pytest.raises(ConfigurationError, match="max_iterations"):
         build_deep_research_graph(max_iterations=99)
     with pytest.raises(ConfigurationError, match="provider"):
-        await research(QUESTION, docs=DOCUMENTS, model="nobody:x", settings=Settings(home=tmp_path / "home"))
+        await research(
+            QUESTION, docs=DOCUMENTS, model="nobody:x", settings=Settings(home=tmp_path / "home", strategy="local")
+        )
 
 
 async def test_ten_runs_at_once_share_one_limit_on_calls_in_flight(tmp_path: Path) -> None:
@@ -69,6 +71,8 @@ async def test_ten_runs_at_once_share_one_limit_on_calls_in_flight(tmp_path: Pat
             model_calls_in_flight=3,
             max_iterations=1,
             queries_first_iteration=2,
+            strategy="local",
+            cache=False,
         )
         question = "What did the harbour retrofit cost in 2025?"
         reports = await asyncio.gather(*(research(question, settings=settings) for _ in range(10)))

@@ -1,5 +1,6 @@
 """A process is killed with SIGKILL at points spread over a whole run; another goes on as if nothing had happened."""
 
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,14 +16,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 # A model asked with real prompts over a scripted web, and the real thing: research over real documents without a model.
-WORLDS = {"written": ("written",), "documents": ("documents", "--docs", str(DOCUMENTS))}
+WORLDS = {"written": ("written",), "documents": ("documents",)}
+# One of each kind: more would only be read again after every kill.
+READ = (
+    "council-closing-report.pdf",
+    "halden-courier-article.html",
+    "energy-committee-minutes.docx",
+    "harbour-heat-faq.html",
+)
 QUESTIONS = {"written": QUESTION, "documents": "How much did the Halden Bay heat pump retrofit cost?"}
 
 
 @pytest.fixture(scope="module", params=sorted(WORLDS))
 def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> User:
     folder = tmp_path_factory.mktemp("undisturbed")
-    user = User(folder, question=QUESTIONS[request.param], world=WORLDS[request.param])
+    world: tuple[str, ...] = WORLDS[request.param]
+    if request.param == "documents":
+        docs = tmp_path_factory.mktemp("docs")
+        for name in READ:
+            shutil.copy(DOCUMENTS / name, docs)
+        world = (*world, "--docs", str(docs))
+    user = User(folder, question=QUESTIONS[request.param], world=world)
     finished = user.ask(*user.world)
     assert finished.returncode == 0, finished.stderr
     return user

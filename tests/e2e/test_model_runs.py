@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,18 @@ def _lab(user: User, analyst: ScriptedAnalyst, habits: Habits | None = None) -> 
     return Lab(user, change=lambda parts: with_models(parts, analyst, habits=habits))
 
 
+def _without_shelf(analyst: ScriptedAnalyst, parts: Parts) -> Parts:
+    return replace(with_models(parts, analyst), shelf=None)
+
+
 def _without_model(parts: Parts) -> Parts:
     return replace(parts, models=(), reasoner=None)
 
 
 def _body(user: User) -> str:
-    return re.split(r"^## (?:What was left out|References)", user.report(), flags=re.MULTILINE)[0]
+    return re.split(
+        r"^## (?:What was left out|How the sources were searched|References)", user.report(), flags=re.MULTILINE
+    )[0]
 
 
 def _stats(user: User) -> dict[str, dict[str, object]]:
@@ -90,10 +97,26 @@ def test_without_a_stable_prefix_fewer_prompts_begin_alike(tmp_path: Path) -> No
 def test_two_runs_of_the_same_question_share_nothing(tmp_path: Path) -> None:
     first, second = ScriptedAnalyst(), ScriptedAnalyst()
     user = User(tmp_path)
-    _lab(user, first).ask()
-    _lab(user, second).ask()
+    for analyst in (first, second):
+        Lab(user, change=partial(_without_shelf, analyst)).ask()
     assert [request.text for request in first.requests[:2]] == [request.text for request in second.requests[:2]]
     assert Counter(request.act for request in first.requests) == Counter(request.act for request in second.requests)
+
+
+def test_a_plan_is_used_again_for_a_while_and_nothing_else_of_a_model(tmp_path: Path) -> None:
+    first, second = ScriptedAnalyst(), ScriptedAnalyst()
+    user = User(tmp_path)
+    _lab(user, first).ask()
+    _lab(user, second).ask()
+    asked = [Counter(request.act for request in analyst.requests) for analyst in (first, second)]
+    assert asked[0]["plan"] == 1
+    assert asked[0] - asked[1] == Counter({"plan": 1})
+    garbled = ScriptedAnalyst(answers={"plan": lambda _: "no plan at all"})
+    another = Lab(user, change=lambda parts: with_models(parts, garbled))
+    for _ in range(2):
+        another.ask("How long did the projects take, and who paid for them?")
+    # What rules drew up in the model's place was not kept: it is asked again.
+    assert sum(request.act == "plan" for request in garbled.requests) == 4
 
 
 def test_what_did_not_fit_the_window_is_said_in_the_report(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_failed_searches_and_pages_are_gaps_until_they_are_retried(undisturbed: 
     assert lost["search"] == 2
     assert lost["fetch"] >= 1
     limits = user.report().partition("## What was left out")[2]
-    assert limits.count("the engine does not answer") == 2
+    assert limits.count("failed: the engine does not answer") == 2
     assert re.search(r"https://example\.test/page/1\b", limits.partition("\n## ")[0])
     assert user.report() != undisturbed.report()
     assert Lab(user).resume(row.id).status == "done"

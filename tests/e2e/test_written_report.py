@@ -192,7 +192,7 @@ class Written:
     def __init__(self, folder: Path, language: Language, inner: Inner | None = None) -> None:
         self.language, self.script = language, SCRIPTS[language]
         self.events: list[RunEvent] = []
-        parts = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS))
+        parts = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
         if inner is not None:
             assert isinstance(parts.stand_in, ExtractiveReasoner)
             self.reasoner = inner(parts.stand_in)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals import article_extraction, cmrc, drbench, hotpotqa, scifact_claims, shared, wice
+from evals import article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wice
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -25,8 +25,8 @@ def test_hotpotqa() -> None:
 
 
 @needs("cmrc2018_zh")
-def test_cmrc() -> None:
-    assert cmrc.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+def test_cmrc_on_every_third_question() -> None:
+    assert cmrc.main(["--data", str(shared.DEFAULT_DATA), "--every", "3"]) == 0
 
 
 @needs("scifact_claims_train")
@@ -42,6 +42,11 @@ def test_wice() -> None:
 @needs("article_extraction")
 def test_article_extraction() -> None:
     assert article_extraction.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+@needs("hostile")
+def test_injection() -> None:
+    assert injection.main(["--data", str(shared.DEFAULT_DATA)]) == 0
 
 
 def test_a_missed_floor_is_noticed() -> None:

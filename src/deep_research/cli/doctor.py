@@ -14,12 +14,14 @@ from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.value import canonical_json
-from deep_research.wiring import address_of, chosen_models, key_unused_offline, models_left_out, open_store
+from deep_research.wiring import open_store
+from deep_research.wiring_of_models import address_of, chosen_models, key_unused_offline, models_left_out
+from deep_research.wiring_of_search import chosen_engines, known_engines, problem_of
 
 OK, MISSING, OFF = "ok", "missing", "off"
 _MEBI = 1024 * 1024
 # Without these no run can begin, or none that does what the settings say.
-_NEEDED = ("home", "store", "documents", "model")
+_NEEDED = ("home", "store", "documents", "model", "web")
 _CREDENTIALS = re.compile(r"(?<=://)\S*@")
 
 
@@ -46,7 +48,12 @@ def _plain(value: object) -> str | int | float | bool | None:
     """Return a value as it may be shown: without the name and password that an address may hold."""
     if isinstance(value, int | float | bool | None):
         return value
-    return _CREDENTIALS.sub("***@", str(value))
+    return without_credentials(str(value))
+
+
+def without_credentials(address: str) -> str:
+    """Return an address as it may be shown."""
+    return _CREDENTIALS.sub("***@", address)
 
 
 def print_diagnosis() -> int:
@@ -58,9 +65,10 @@ def print_diagnosis() -> int:
         asyncio.run(_store(settings)),
         _documents(settings),
         *_models(settings),
+        *_sources(settings),
         *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
         _program("bwrap", "bubblewrap", "charts, once they are there"),
-        _program("chromium", "chromium", "pages drawn by scripts, once the web is there"),
+        _program("chromium", "chromium", "pages drawn by scripts, with the setting render_pages"),
     ]
     for state, name, detail in lines:
         print(f"{state:<8} {name:<12} {detail}")
@@ -112,7 +120,7 @@ def _models(settings: Settings) -> list[tuple[str, str, str]]:
     given = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
     why = f"{given} is set by {settings.source_of(given)}" if given else ""
     if not models:
-        without = "none: rules without a model research and write, and nothing leaves this machine"
+        without = "none: rules without a model research and write"
         how = "set a key such as OPENAI_API_KEY, or name a local one: --provider ollama:MODEL"
         if variable := key_unused_offline(settings):
             how = f"{variable} is set, and offline forbids to use it"
@@ -126,6 +134,23 @@ def _models(settings: Settings) -> list[tuple[str, str, str]]:
         silent = _silence((name,), settings)
         lines.append((MISSING if silent else OK, "fallback", f"{name}; {silent}" if silent else name))
     return [*lines, *((MISSING, "fallback", f"{name}: {why}") for name, why in models_left_out(settings).items())]
+
+
+def _sources(settings: Settings) -> list[tuple[str, str, str]]:
+    """Say which sources of the web are asked, and which lack a key or an address."""
+    try:
+        used = chosen_engines(settings)
+        specs = known_engines(settings)
+    except DeepResearchError as exc:
+        return [(MISSING, "web", str(exc))]
+    if not used:
+        why = "offline" if settings.offline else "strategy local" if settings.strategy == "local" else "engines none"
+        return [(OFF, "web", f"{why}: nothing outside this machine is searched")]
+    lines = [(OK, "web", f"would ask {', '.join(specs[name].title for name in used)}")]
+    lacking = [
+        problem for spec in specs.values() if (problem := problem_of(spec, settings)) and not spec.is_model_search
+    ]
+    return [*lines, *((OFF, "web", problem) for problem in lacking)]
 
 
 def _silence(models: Sequence[str], settings: Settings) -> str:

@@ -21,7 +21,8 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import canonical_json
-from deep_research.wiring import open_store, unpriced_models
+from deep_research.wiring import open_store
+from deep_research.wiring_of_models import unpriced_models
 
 SCHEMA_VERSION = 1
 _QUESTION_WIDTH = 60

@@ -23,6 +23,10 @@ runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, plan, 
 app.add_typer(runs, name="runs")
 corpus = typer.Typer(help="Folders of documents: add, list, remove, search, show.", no_args_is_help=True)
 app.add_typer(corpus, name="corpus")
+sources = typer.Typer(help="Sources of the web: list, test.", no_args_is_help=True)
+app.add_typer(sources, name="sources")
+cache = typer.Typer(help="What is kept of answers between runs: show, clear.", no_args_is_help=True)
+app.add_typer(cache, name="cache")
 config = typer.Typer(help="Settings: what is set, and from where.", no_args_is_help=True)
 app.add_typer(config, name="config")
 
@@ -83,6 +87,14 @@ def ask(
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for plans and reports.")] = None,
     task_model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for everything else.")] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(help="Kind of source: general, academic, news, code, patents, or local for --docs alone."),
+    ] = None,
+    site: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Of the web, only this; may be repeated.")
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of other runs.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Forbid every address outside this machine.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file instead.")] = None,
     wiring: Annotated[str | None, typer.Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
@@ -94,7 +106,7 @@ def ask(
 ) -> None:
     """Research a question and print its report."""
     _set_up_logs(verbose)
-    from deep_research.cli.research import Output, ask_question, given_context
+    from deep_research.cli.research import Output, ask_question, given_context, hosts_of
 
     flags = {
         "docs": docs,
@@ -110,17 +122,13 @@ def ask(
         "provider": provider,
         "thinking_model": model,
         "task_model": task_model,
+        "strategy": strategy,
+        "cache": False if no_cache else None,
         "offline": offline or None,
         "wiring": wiring,
     }
-    wishes = {
-        "context": given_context(context),
-        "assume": assume,
-        "confirm_plan": confirm_plan,
-        "focus": tuple(focus or ()),
-        "since": since,
-        "until": until,
-    }
+    wishes = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
+    wishes |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
     text = query if query is not None else question
     where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
     raise typer.Exit(ask_question(text, flags=flags, wishes=wishes, output=where))
@@ -276,6 +284,42 @@ def show_document(
     show_document(address, docs, run, as_json=as_json)
 
 
+@sources.command("list")
+def list_sources(as_json: Json = False) -> None:
+    """List every source of the web: which are asked, and what the others lack."""
+    from deep_research.cli.sources import print_sources
+
+    print_sources(as_json=as_json)
+
+
+@sources.command("test")
+def try_source(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the source, as the list shows it.")],
+    query: Annotated[str, typer.Option("--query", "-q", metavar="TEXT", help="What to search for.")] = "heat pump",
+    as_json: Json = False,
+) -> None:
+    """Ask one source and show what it answers."""
+    from deep_research.cli.sources import try_source
+
+    raise typer.Exit(try_source(name, query, as_json=as_json))
+
+
+@cache.command("show")
+def show_cache() -> None:
+    """Show how much is kept."""
+    from deep_research.cli.cache import print_cache
+
+    print_cache()
+
+
+@cache.command("clear")
+def clear_cache() -> None:
+    """Forget all that is kept; runs are left alone."""
+    from deep_research.cli.cache import clear_cache
+
+    clear_cache()
+
+
 @config.command("show")
 def show_config(as_json: Json = False) -> None:
     """Show every setting, its value, and where it comes from."""
@@ -322,7 +366,7 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Put `ask` before a first word that is no command: a bare question is asked."""
-    commands = {"ask", "runs", "corpus", "config", "doctor"}
+    commands = {"ask", "runs", "corpus", "sources", "cache", "config", "doctor"}
     known = commands | {"--help", "--version", "--install-completion", "--show-completion"}
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 

@@ -94,6 +94,10 @@ class Lines:
         return news
 
 
+# A section that is covered so far is not thin, even where its judge would have liked more.
+_THIN = 0.7
+
+
 class News:
     """What a run's events say to a person: the plan, thin sections, what failed; each thing once."""
 
@@ -117,7 +121,7 @@ class News:
             return self._said("shell.plan", sections=self._listed(titles))
         if event.kind == "section-coverage":
             self._thin.pop(str(data["section"]), None)
-            if not data["is_sufficient"]:
+            if not data["is_sufficient"] and float(str(data["coverage"])) < _THIN:
                 self._thin[str(data["section"])] = float(str(data["coverage"]))
         if event.kind == "progress" and data["step"] == "analyze" and self._thin:
             # Only now is it certain that nothing more is searched for them.

@@ -5,11 +5,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
+from urllib.parse import urlsplit
 
 import typer
 
@@ -34,7 +35,8 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject, canonical_json
 from deep_research.verify.verification import counted_verdicts
-from deep_research.wiring import address_of, key_unused_offline, models_left_out, open_store, parts_for
+from deep_research.wiring import open_store, parts_for
+from deep_research.wiring_of_models import address_of, key_unused_offline, models_left_out
 
 SCHEMA_VERSION = 1
 EXIT_NOT_VERIFIED = 3
@@ -64,7 +66,7 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapp
 
     async def begin() -> RunRow:
         row = await processor.runtime.create(request)
-        _tell_what_is_used(settings, request, said)
+        _tell_what_is_used(settings, request, said, is_quiet=output.is_quiet)
         return row
 
     with in_words_of(said):
@@ -83,6 +85,11 @@ def given_context(context: str | None) -> str:
     return _read_text(context[1:])
 
 
+def hosts_of(sites: Sequence[str]) -> tuple[str, ...]:
+    """Return the hosts of sites, which people paste as addresses."""
+    return tuple(urlsplit(site if "//" in site else f"//{site}").hostname or site for site in map(str.strip, sites))
+
+
 def _read_text(path: str) -> str:
     try:
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
@@ -92,10 +99,12 @@ def _read_text(path: str) -> str:
         raise InputError(f"The file {path} is not UTF-8 text; save it as UTF-8.") from exc
 
 
-def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words) -> None:
-    """Say which machines will see passages of the asker's own documents, before any does, and which key is not used."""
+def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words, *, is_quiet: bool) -> None:
+    """Say who will see what of the question and of the asker's own documents, before any does."""
     if variable := key_unused_offline(settings):
         typer.echo(said("shell.offline_rules", variable=variable), err=True)
+    if request.search.engines and not is_quiet:
+        typer.echo(said("shell.web", count=len(request.search.engines)), err=True)
     addresses = (address_of(model_named(name), settings) for name in request.models)
     hosts = dict.fromkeys(host_of(address) for address in addresses if not is_local(address))
     if hosts and request.docs:
@@ -104,7 +113,8 @@ def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words
 
 def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
     """Go on with a run, with the parts it began with."""
-    processor, row = _of(run)
+    # Who tries again wants to know how things are now, not how they were.
+    processor, row = _of(run, **({"cache": False} if retry else {}))
 
     async def begin() -> RunRow:
         return row
@@ -159,7 +169,7 @@ def _processor(settings: Settings, wiring: str, said: Words) -> DeepResearchProc
     return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
 
 
-def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
+def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
     settings = load_settings()
 
     async def find() -> RunRow:
@@ -172,7 +182,8 @@ def _of(run: str) -> tuple[DeepResearchProcessor, RunRow]:
     row = asyncio.run(find())
     said = words(report_language(row.request.question, row.request.language))
     with in_words_of(said):
-        return _processor(settings_of(row.request, settings), row.wiring, said), row
+        own = settings_of(row.request, settings).with_changes(**changes)
+        return _processor(own, row.wiring, said), row
 
 
 def _stay(

@@ -1,7 +1,8 @@
 """`ChromiumRenderer`: pages that are filled by scripts, through an installed Chromium.
 
 The browser has no network of its own: each of its requests is answered through the guarded client, and what cannot be
-caught that way runs into a proxy that does not exist. It gets a new profile each time, and nothing of our environment.
+caught that way runs into a proxy that does not exist. It gets a new profile each time, which keeps nothing on the disk
+of what a page stores, and nothing of our environment.
 """
 
 import asyncio
@@ -10,14 +11,16 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import Final
+from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, NetworkError, SourceError
 from deep_research.fetch.devtools import MAX_MESSAGE_BYTES, Devtools
 from deep_research.fetch.robots_cache import Client
+from deep_research.net.body import too_large
 from deep_research.value import Json, JsonObject
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -27,6 +30,8 @@ _FLAGS: Final = (
     "--proxy-server=http://nowhere.invalid:1",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND",
+    # Newer and older name; without it a page reaches any machine by UDP.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-background-networking",
     "--disable-component-update",
@@ -34,16 +39,28 @@ _FLAGS: Final = (
     "--disable-extensions",
     "--disable-gpu",
     "--disable-sync",
+    "--js-flags=--max-old-space-size=512",
     "--mute-audio",
     "--no-default-browser-check",
     "--no-first-run",
 )
-# The pipes that asyncio knows are stdin and stdout; the browser wants them as 3 and 4.
-_MOVE_PIPES: Final = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'
+# The pipes that asyncio knows are stdin and stdout; the browser wants them as 3 and 4. Where the system allows it, the
+# browser starts without any network: then no flag of its own has to be relied upon.
+_START: Final = """
+exec 3<&0 4>&1 </dev/null >/dev/null 2>&1
+apart="unshare --user --map-current-user --net"
+$apart true && exec $apart "$0" "$@"
+exec "$0" "$@"
+"""
 _WANTED: Final = frozenset({"Document", "Script", "XHR", "Fetch", "Stylesheet", "Other"})
 _FORWARDED: Final = frozenset({"accept", "accept-language", "origin", "referer"})
 _ANSWERED: Final = frozenset({"content-type", "access-control-allow-origin", "access-control-allow-credentials"})
 _MAX_REQUESTS: Final = 150
+_MAX_BYTES_IN_ALL: Final = 64 * 1024 * 1024
+_REQUESTS_AT_ONCE: Final = 6
+# What is longer is cut; a message of the browser's has room for it in any script.
+_MAX_HTML_CHARS: Final = 8_000_000
+_END_S: Final = 5.0
 _QUIET_S: Final = 0.5
 _LOOK_S: Final = 0.05
 
@@ -79,17 +96,21 @@ class ChromiumRenderer:
             # A browser's own sandbox does not work for root.
             flags = (*_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else []), f"--user-data-dir={home}/profile")
             process = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _MOVE_PIPES, self._executable, *flags, "about:blank",
+                "/bin/sh", "-c", _START, self._executable, *flags, "about:blank",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_MESSAGE_BYTES,
                 env={"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}, start_new_session=True,
             )  # fmt: skip
             try:
                 yield process
             finally:
-                if process.returncode is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                # Reads what is left and closes the pipes.
-                await process.communicate()
+                # It may end by itself at the same moment.
+                with suppress(ProcessLookupError):
+                    if process.returncode is None:
+                        os.killpg(process.pid, signal.SIGKILL)
+                # Reads what is left and closes the pipes; whoever else should hold them must not hold us up.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_END_S):
+                        await process.communicate()
 
 
 class _Visit:
@@ -103,21 +124,22 @@ class _Visit:
         self._session = ""
         self._is_loaded = False
         self._answering: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._requests = 0
+        self._bytes = 0
         self._last_stir_s = time.monotonic()
 
     async def html_of(self, address: str, settle_s: float) -> bytes:
         """Open the page, wait for it to come to rest, and return what it has become."""
         listening = asyncio.create_task(self._devtools.listen())
         try:
-            target = await self._devtools.call("Target.createTarget", url="about:blank")
-            attached = await self._devtools.call("Target.attachToTarget", targetId=target.get("targetId"), flatten=True)
-            self._session = str(attached.get("sessionId"))
+            await self._open_window()
             await self._call("Fetch.enable", patterns=[{"urlPattern": "*"}])
             await self._call("Page.enable")
             await self._call("Page.navigate", url=address)
             await self._rest(settle_s)
-            found = await self._call("Runtime.evaluate", expression="document.documentElement.outerHTML")
+            shown = f"document.documentElement.outerHTML.slice(0, {_MAX_HTML_CHARS})"
+            found = await self._call("Runtime.evaluate", expression=shown)
             html = found.get("result")
             text = html.get("value") if isinstance(html, dict) else None
             return f"<!doctype html>{text or ''}".encode("utf-8", "replace")
@@ -125,6 +147,14 @@ class _Visit:
             for task in (listening, *self._answering):
                 task.cancel()
             await asyncio.gather(listening, *self._answering, return_exceptions=True)
+
+    async def _open_window(self) -> None:
+        """Open a window as private ones are: what a page stores or downloads never comes to the disk."""
+        private = (await self._devtools.call("Target.createBrowserContext")).get("browserContextId")
+        await self._devtools.call("Browser.setDownloadBehavior", behavior="deny", browserContextId=private)
+        target = await self._devtools.call("Target.createTarget", url="about:blank", browserContextId=private)
+        attached = await self._devtools.call("Target.attachToTarget", targetId=target.get("targetId"), flatten=True)
+        self._session = str(attached.get("sessionId"))
 
     async def _call(self, method: str, **params: Json) -> JsonObject:
         return await self._devtools.call(method, self._session, **params)
@@ -142,9 +172,20 @@ class _Visit:
             self._is_loaded = True
             self._last_stir_s = time.monotonic()
         elif event == "Fetch.requestPaused":
-            task = asyncio.create_task(self._answer(params))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            self._start(self._answer(params))
+        elif event == "Page.javascriptDialogOpening":
+            # Scripts stand still until somebody answers.
+            self._start(self._try("Page.handleJavaScriptDialog", accept=False))
+
+    def _start(self, answer: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(answer)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _try(self, method: str, **params: Json) -> None:
+        """Call, and make nothing of it where the page has moved on meanwhile."""
+        with suppress(SourceError):
+            await self._call(method, **params)
 
     async def _answer(self, paused: JsonObject) -> None:
         """Answer one of the browser's requests through the client; what we do not fetch fails as if blocked."""
@@ -152,11 +193,12 @@ class _Visit:
         number, request = paused.get("requestId"), paused.get("request")
         try:
             if not isinstance(request, dict) or not self._is_wanted(request, paused.get("resourceType")):
-                await self._call("Fetch.failRequest", requestId=number, errorReason="BlockedByClient")
+                await self._try("Fetch.failRequest", requestId=number, errorReason="BlockedByClient")
                 return
-            await self._fulfil(number, request)
+            async with self._turns:
+                await self._fulfil(number, request)
         except CallFailed:
-            await self._call("Fetch.failRequest", requestId=number, errorReason="Failed")
+            await self._try("Fetch.failRequest", requestId=number, errorReason="Failed")
         finally:
             self._last_stir_s = time.monotonic()
 
@@ -170,6 +212,12 @@ class _Visit:
             str(request.get("url")),
             headers={name: value for name, value in asked.items() if name.lower() in _FORWARDED},
         )
+        # Handed back, the answer would count as the first host's: its scripts could read what is another's.
+        if _origin(response.address) != _origin(str(request.get("url"))):
+            raise SourceError("A page's own request was redirected to another host.")
+        self._bytes += len(response.body)
+        if self._bytes > _MAX_BYTES_IN_ALL:
+            raise too_large(_MAX_BYTES_IN_ALL)
         headers: list[Json] = [
             {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
         ]
@@ -180,3 +228,8 @@ class _Visit:
             responseHeaders=headers,
             body=base64.b64encode(response.body).decode("ascii"),
         )
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc.lower()

@@ -9,7 +9,7 @@ from deep_research.errors import SourceError
 from deep_research.value import Json, JsonObject
 
 # One message may hold a whole page.
-MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 _END: Final = b"\0"
 
 

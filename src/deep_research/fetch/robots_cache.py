@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.fetch.robots import Robots, parse_robots
-from deep_research.net.client import Response
+from deep_research.net.client import BeforeHop, Response
 
 _KEPT_S: Final = 24 * 3600.0
 # A host that cannot say is asked again soon.
@@ -21,8 +21,10 @@ _MAX_DELAY_S: Final = 5.0
 class Client(Protocol):
     """What opens connections: `net.client.GuardedClient`."""
 
-    async def fetch(self, address: str, *, headers: Mapping[str, str] | None = None) -> Response:
-        """Return the answer at the address, whatever its status."""
+    async def fetch(
+        self, address: str, *, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
+    ) -> Response:
+        """Return the answer at the address, whatever its status; `before_hop` may object to a redirect."""
         ...
 
 

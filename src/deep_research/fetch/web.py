@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from deep_research.aside import aside
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.fetch.pages import kind_of_page, kind_of_text
 from deep_research.fetch.politeness import Politeness
@@ -18,6 +19,7 @@ from deep_research.fetch.robots_cache import Client, RobotsCache
 from deep_research.fetch.signs import DESCRIPTIONS, PageKind
 from deep_research.net.client import Response
 from deep_research.net.retry_after import retry_after_s
+from deep_research.readers.encoding import in_utf8
 from deep_research.readers.registry import FORMATS
 from deep_research.readers.sniff import sniff
 
@@ -93,11 +95,11 @@ class WebFetcher:
         if response.status == _NOT_CHANGED and known != Validators():
             return _fetched(response, "", b"")
         _check_status(response)
-        media_type, kind = await asyncio.to_thread(_judge, response)
+        media_type, kind = await aside(_judge, response)
         raw = response.body
         if kind == "empty shell" and self._renderer is not None:
             raw, media_type = await self._renderer.render(response.address), "text/html; charset=utf-8"
-            kind = await asyncio.to_thread(kind_of_page, raw, name=response.address)
+            kind = await aside(kind_of_page, raw, name=response.address)
         if kind != "article":
             raise SourceError(f"{response.address} shows {DESCRIPTIONS[kind]}.")
         return _fetched(response, media_type, raw)
@@ -106,7 +108,8 @@ class WebFetcher:
         """Ask, and ask again where the host was busy or the line broke; wait as long as it says, within reason."""
         for attempt in range(_RETRIES + 1):
             try:
-                response = await self._client.fetch(address, headers=headers)
+                rules = self._robots.check if self._robots is not None else None
+                response = await self._client.fetch(address, headers=headers, before_hop=rules)
                 if response.status in _BUSY:
                     wait_s = retry_after_s(response.headers)
                     raise SourceBusy(f"{_host(address)} answered with status {response.status}.", retry_after_s=wait_s)
@@ -149,13 +152,14 @@ def _judge(response: Response) -> tuple[str, PageKind]:
     found = sniff(response.body, response.address)
     if found != "text" and found not in FORMATS:
         raise SourceError(f"{response.address} is {found}, which cannot be read.")
+    body = in_utf8(response.body, declared)
     if found == "html" or (found == "text" and named in FORMATS["html"].media_types):
         is_declared = named in FORMATS["html"].media_types
-        return declared if is_declared else "text/html", kind_of_page(response.body, name=response.address)
+        return declared if is_declared else "text/html", kind_of_page(body, name=response.address)
     if found != "text":
         return FORMATS[found].media_types[0], "article"
     is_text = any(named in each.media_types for each in FORMATS.values() if each.is_text)
-    return declared if is_text else "text/plain", kind_of_text(response.body)
+    return declared if is_text else "text/plain", kind_of_text(body)
 
 
 def _fetched(response: Response, media_type: str, raw: bytes) -> Fetched:

@@ -6,7 +6,7 @@ Judges addresses, sizes and times, never what a page says; retries, robots.txt a
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final, Self
@@ -31,6 +31,9 @@ _BUSY: Final = frozenset({429, 503})
 _KEEP_IDLE_S: Final = 15.0
 # These were meant for the host that was asked first.
 _PERSONAL_HEADERS: Final = frozenset({"authorization", "cookie"})
+
+
+BeforeHop = Callable[[str], Awaitable[object]]
 
 
 class Limits(Value):
@@ -94,8 +97,10 @@ class GuardedClient:
         """Close all connections."""
         await self._pool.aclose()
 
-    async def fetch(self, address: str, *, headers: Mapping[str, str] | None = None) -> Response:
-        """Return what stands at the address, whatever its status.
+    async def fetch(
+        self, address: str, *, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
+    ) -> Response:
+        """Return what stands at the address, whatever its status; `before_hop` may object to where a redirect leads.
 
         Raise `AddressRefused` for an address that is not public, there or after a redirect; `SourceBusy` for the
         statuses 429 and 503; `NetworkError` where trying again may help; `SourceError` where it will not.
@@ -111,6 +116,8 @@ class GuardedClient:
             if not _leads_on(response.status, response.headers):
                 return response.model_copy(update={"history": tuple(hop.text for hop in hops[:-1])})
             hops.append(self._next_hop(hops, response.headers["location"]))
+            if before_hop is not None:
+                await before_hop(hops[-1].text)
 
     def _next_hop(self, hops: list[WebAddress], location: str) -> WebAddress:
         try:

@@ -3,13 +3,17 @@
 An address that came from a page or a search result never goes through here; `net/client.py` has the guard for those.
 """
 
+import asyncio
+import copy
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import AsyncGenerator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from socket import gaierror
+from typing import Final, Self
 
 import httpx2
 
-from deep_research.errors import NetworkError, SourceBusy, SourceError
+from deep_research.errors import NetworkError, QueryRefused, SourceBusy, SourceError, TimedOut, Unreachable
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
 from deep_research.value import Json
@@ -17,11 +21,20 @@ from deep_research.value import Json
 USER_AGENT: Final = "deep-research/0.1 (research agent)"
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+# What is wrong is what was asked: its form, its length or a value in it.
+_ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
 Params = Mapping[str, str | int | float | bool | None]
+# A service that is dropped unclosed leaves its connections to the end of its event loop: closing them in between
+# could be cancelled halfway.
+_OPEN: Final[dict[httpx2.AsyncClient, AsyncGenerator[httpx2.AsyncClient]]] = {}
 
 
 class Service:
-    """One configured service: `name` is what errors call it. Opens a connection when it is first asked."""
+    """One configured service: `name` is what errors call it.
+
+    Keeps its connections between calls, for each event loop its own. Close it when done; the end of the loop closes
+    what is left.
+    """
 
     def __init__(self, name: str, address: str, *, timeout_s: float, headers: Mapping[str, str] | None = None) -> None:
         self.name = name
@@ -29,6 +42,18 @@ class Service:
         self._address = address.rstrip("/")
         self._headers = {"User-Agent": USER_AGENT, **(headers or {})}
         self._has_key = bool(headers)
+        self._clients: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx2.AsyncClient]] = {}
+
+    def at(self, address: str) -> Self:
+        """Return the same service at another of its addresses, with the same connections."""
+        other = copy.copy(self)
+        other._address = address.rstrip("/")
+        return other
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop; a later call opens new ones."""
+        if clients := self._clients.pop(asyncio.get_running_loop(), None):
+            await clients.aclose()
 
     async def get_json(self, path: str = "", *, params: Params | None = None) -> Json:
         """Return the JSON of a GET."""
@@ -38,9 +63,11 @@ class Service:
         """Return the JSON of a POST of JSON."""
         return self._json(await self._call("POST", path, params=params, json=data))
 
-    async def get_text(self, path: str = "", *, params: Params | None = None) -> str:
-        """Return the text of a GET: XML, HTML or plain."""
-        return (await self._call("GET", path, params=params)).decode("utf-8", "replace")
+    async def get_text(
+        self, path: str = "", *, params: Params | None = None, headers: Mapping[str, str] | None = None
+    ) -> str:
+        """Return the text of a GET: XML, HTML or plain; `headers` take the place of the service's own."""
+        return (await self._call("GET", path, params=params, headers=headers)).decode("utf-8", "replace")
 
     async def post_form(self, path: str = "", *, form: Mapping[str, str]) -> str:
         """Return the text of a POST of form fields."""
@@ -61,21 +88,41 @@ class Service:
         params: Params | None = None,
         json: Json = None,
         form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> bytes:
         wanted = {name: value for name, value in (params or {}).items() if value is not None}
+        sent = {**self._headers, **(headers or {})}
+        client = await self._client()
         try:
-            async with (
-                httpx2.AsyncClient(
-                    headers=self._headers, timeout=self.timeout_s, follow_redirects=False, verify=trusted_authorities()
-                ) as client,
-                client.stream(method, self._address + path, params=wanted or None, json=json, data=form) as response,
-            ):
+            async with client.stream(
+                method,
+                self._address + path,
+                params=wanted or None,
+                json=json,
+                data=form,
+                headers=sent,
+                timeout=self.timeout_s,
+            ) as response:
                 self._check(response)
                 return await self._body(response)
         except httpx2.TimeoutException as exc:
-            raise NetworkError(f"{self.name} did not answer within {self.timeout_s:g} s.") from exc
+            raise TimedOut(f"{self.name} did not answer within {self.timeout_s:g} s.") from exc
+        except httpx2.ConnectError as exc:
+            why = "its name cannot be looked up: is there a network?" if _is_unknown(exc) else "nobody answers there."
+            raise Unreachable(f"{self.name} could not be reached: {why}") from exc
         except httpx2.HTTPError as exc:
             raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
+
+    async def _client(self) -> httpx2.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            # Of loops that ended there is nothing left to close.
+            for ended in [other for other in self._clients if other.is_closed()]:
+                del self._clients[ended]
+            self._clients[loop] = _clients()
+        client = await anext(self._clients[loop])
+        _OPEN[client] = self._clients[loop]
+        return client
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
@@ -85,6 +132,8 @@ class Service:
         if status in (401, 403):
             remedy = ": check its key" if self._has_key else ""
             raise SourceError(f"{self.name} refused the call (status {status}){remedy}.")
+        if status in _ABOUT_THE_QUERY:
+            raise QueryRefused(f"{self.name} answered with status {status}.")
         if not response.is_success:
             raise SourceError(f"{self.name} answered with status {status}.")
 
@@ -95,3 +144,23 @@ class Service:
             if len(body) > _MAX_BYTES:
                 raise SourceError(f"{self.name} answered with more than {_MAX_BYTES // 1024 // 1024} MiB.")
         return bytes(body)
+
+
+async def _clients() -> AsyncGenerator[httpx2.AsyncClient]:
+    """Yield one client again and again; an event loop that ends closes its generators, and with them this client."""
+    # Who was here before is nothing that a service needs to know.
+    no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
+    client = httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
+    try:
+        while True:
+            yield client
+    finally:
+        await client.aclose()
+        _OPEN.pop(client, None)
+
+
+def _is_unknown(error: BaseException | None) -> bool:
+    """Say whether a connection failed because nobody knows its host."""
+    while error is not None and not isinstance(error, gaierror):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -1,5 +1,6 @@
 """What a stage has at hand: `RunContext` for the whole run, `Ports` bound to one place in it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from deep_research.llm.port import Delta
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.journal import Journal, Trail
+from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.journalled import (
     Desk,
     JournalledEngine,
@@ -24,9 +25,9 @@ from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.pipeline.strikes import Strikes
 from deep_research.reasoning.port import Reasoner
-from deep_research.request import ResearchRequest
+from deep_research.request import ResearchRequest, SearchEngineConfig, Spend
 from deep_research.store.port import Answers, Claim, RunRow, Store
-from deep_research.value import Value, canonical_json, json_of
+from deep_research.value import Json, Value, canonical_json, json_of
 
 Result = TypeVar("Result")
 SomeValue = TypeVar("SomeValue", bound=Value)
@@ -48,10 +49,31 @@ class RunContext:
     answers: Answers
     strikes: Strikes = field(default_factory=Strikes)
     meter: PromptMeter = field(default_factory=PromptMeter)
+    addresses: dict[str, str] = field(default_factory=dict)
+
+    async def address_for(self, document: str, *addresses: str) -> str:
+        """Return the first of the addresses that no other document of the run has: a page may change as it is read."""
+        if not self.addresses:
+            self.addresses.update(await self.store.list_addresses(self.row.id))
+        marked = (*addresses, f"{addresses[0]}#{document[:8]}")
+        free = next(address for address in marked if self.addresses.get(address, document) == document)
+        self.addresses[free] = document
+        return free
+
+    @cached_property
+    def search_slots(self) -> asyncio.Semaphore:
+        """How many queries are searched for at once: overlapping batches, or one batch at a time."""
+        return asyncio.Semaphore(_most_searches(self.row.request.search))
 
     def ports(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "Ports":
         """Return the ports of a piece of work at a place in the run."""
         return Ports(run=self, scope=scope, phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
+
+
+def _most_searches(config: SearchEngineConfig) -> int:
+    if config.enable_batch_parallel:
+        return config.max_concurrent_searches
+    return min(config.batch_size, config.max_concurrent_searches)
 
 
 @dataclass(frozen=True)
@@ -76,6 +98,11 @@ class Ports:
         return self.run.row.request
 
     @property
+    def code_version(self) -> str:
+        """Return the version of the program that began the run."""
+        return self.run.row.code_version
+
+    @property
     def store(self) -> Store:
         """Return the store."""
         return self.run.store
@@ -94,14 +121,49 @@ class Ports:
     def _desk(self) -> Desk:
         return Desk(self.run.journal, self.run.store, self.run.claim, self.scope, self.phase, self.trail)
 
-    def engine(self, number: int, *, queries: int) -> JournalledEngine:
-        """Return one search engine; `queries` is 1 for the request that makes a search task a query."""
-        return JournalledEngine(self.run.parts.engines[number], self._desk, queries=queries)
+    def engine(self, name: str) -> JournalledEngine:
+        """Return one search engine, to be asked from here."""
+        engine = next(engine for engine in self.run.parts.engines if engine.name == name)
+        return JournalledEngine(engine, self._desk)
 
-    @property
-    def engine_names(self) -> tuple[str, ...]:
-        """Return the names of the engines in their configured order."""
-        return tuple(engine.name for engine in self.run.parts.engines)
+    async def count_query(self, query: str) -> None:
+        """Put a search task on record as one query, however many engines it asks (SPEC R9), or refuse it."""
+
+        async def perform() -> Answer:
+            return Answer(None, Spend(queries=1))
+
+        call = Call("query", f"{self.scope}/query", query, Spend(queries=1), self.phase, is_decision=True)
+        await self.run.journal.call(call, perform, self.trail)
+
+    async def kept(self, kind: str, key: str) -> Json:
+        """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
+        shelf = self.run.parts.shelf
+        if shelf is None or not self.run.parts.models:
+            return None
+
+        async def look() -> Answer:
+            found = await shelf.get(kind, key)
+            return Answer(None if found is None else json_of(found))
+
+        call = Call("cache", f"{self.scope}/{kind}", key, Spend(), self.phase, is_decision=True)
+        try:
+            return await self.run.journal.call(call, look, self.trail)
+        except BudgetExceeded:
+            return None
+
+    async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
+        """Keep something for other runs, for a while."""
+        if self.run.parts.shelf is not None and seconds:
+            await self.run.parts.shelf.put(kind, key, canonical_json(data).encode(), seconds)
+
+    async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
+        """Return a choice that hangs on time as it was made, or make it now."""
+
+        async def made() -> Answer:
+            return Answer(await perform())
+
+        call = Call("decision", f"{self.scope}/{what}", list(choices), Spend(), self.phase, is_decision=True)
+        return str(await self.run.journal.call(call, made, self.trail))
 
     @property
     def fetcher(self) -> JournalledFetcher | None:

@@ -6,7 +6,7 @@ from deep_research.reasoning.values import Finding, Reading
 
 
 async def extract(reading: Reading, *, ports: Ports) -> list[Evidence]:
-    """Keep what the reasoner marked in a document; marks outside its text are dropped."""
+    """Keep what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
     findings = await ports.reason("extract", lambda reasoner: reasoner.extract(reading))
     found = [_evidence(finding, reading) for finding in findings if _is_inside(finding, reading.document.text)]
     headers = [_header(piece, finding, reading) for piece, finding in found if finding.header]
@@ -26,7 +26,7 @@ def _evidence(finding: Finding, reading: Reading) -> tuple[Evidence, Finding]:
         Passage(document=document.id, start=finding.start, end=finding.end),
         text=document.text,
         finding=finding.finding,
-        section=reading.section.title,
+        section=finding.section or reading.section.title,
         score=finding.score,
         header=header,
     )

@@ -19,12 +19,17 @@ async def fan_out(
     A branch returns its failures as values; what it raises stops the run, and the other branches with it.
     """
     branches = [replace(ports.at(label, number), is_branch=True) for number in range(1, len(items) + 1)]
-    tasks = [asyncio.ensure_future(work(item, branch)) for item, branch in zip(items, branches, strict=True)]
+    results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
+    ports.trail.join([branch.trail for branch in branches])
+    return results
+
+
+async def together(work: Sequence[Awaitable[Result]]) -> list[Result]:
+    """Wait for all; what one of them raises stops the others."""
+    tasks = [asyncio.ensure_future(piece) for piece in work]
     try:
-        results = list(await asyncio.gather(*tasks))
+        return list(await asyncio.gather(*tasks))
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    ports.trail.join([branch.trail for branch in branches])
-    return results

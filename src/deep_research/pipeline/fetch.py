@@ -1,7 +1,6 @@
 """Fetch: from a hit to a document whose bytes and text are stored."""
 
-import asyncio
-
+from deep_research.aside import aside
 from deep_research.errors import SourceError
 from deep_research.pipeline.context import Ports
 from deep_research.readers import read
@@ -15,8 +14,7 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
     if ports.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await ports.fetcher.fetch(hit.address)
-    # Reading is work for the processor; the event loop goes on with other pages.
-    reading = await asyncio.to_thread(read, page.raw, name=page.address, media_type=page.media_type)
+    reading = await aside(read, page.raw, name=page.address, media_type=page.media_type)
     document = Document(
         id=text_id(reading.extractor, reading.text),
         snapshot=snapshot_id(page.raw),
@@ -31,7 +29,8 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
         warnings=reading.warnings,
     )
     _check_date(document, page.address, ports.request)
-    await ports.store.put_document(ports.run.claim, document, address=page.address)
+    address = await ports.run.address_for(document.id, page.address, hit.address)
+    await ports.store.put_document(ports.run.claim, document, address=address)
     return document
 
 

@@ -41,7 +41,6 @@ ACTS: dict[str, ActSize] = {
     "assess": ActSize("task", 1_000, 250, "run", 1, 4),
     "plan": ActSize("thinking", 900, 700, "run", 1, 1),
     "queries": ActSize("task", 1_000, 200, "round", 0.5, 1),
-    "choose_tools": ActSize("task", 700, 60, "query", 0, 1),
     "extract": ActSize("task", 1_700, 350, "page", 1, 1),
     "compress": ActSize("task", 4_000, 250, "round", 0, 1),
     "synthesize": ActSize("task", 1_700, 300, "round", 1, 1),
@@ -53,6 +52,7 @@ ACTS: dict[str, ActSize] = {
     "judge_support": ActSize("task", 750, 80, "section", 8, 25),
     "revise": ActSize("task", 750, 80, "section", 1, 15),
     "conclude": ActSize("thinking", 2_800, 700, "run", 1, 1),
+    "recall": ActSize("thinking", 700, 250, "run", 0, 1),
 }
 
 

@@ -30,3 +30,8 @@ class Gap(Value):
             budget = cast("BudgetKind", failure.args[0])
             return cls(kind=kind, scope=scope, subject=subject, reason=f"the {budget} budget is spent", budget=budget)
         return cls(kind=kind, scope=scope, subject=subject, reason=str(failure))
+
+
+def named(exc: Exception) -> str:
+    """Name an unexpected error without its message, which may hold page content."""
+    return f"unexpected {type(exc).__name__}"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from deep_research.errors import BudgetExceeded, CallFailed, NetworkError, StopRun, error_named
+from deep_research.errors import BudgetExceeded, CalledOff, CallFailed, NetworkError, StopRun, error_named
 from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.request import Spend
@@ -46,7 +46,7 @@ class Trail:
 class Call:
     """One outside call: what is asked, where in the run, and the most it can cost.
 
-    A run-wide call is the same call wherever it is made from.
+    A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made.
     """
 
     kind: str
@@ -55,6 +55,7 @@ class Call:
     estimate: Spend
     phase: Phase
     is_run_wide: bool = False
+    is_decision: bool = False
 
     def key(self, attempt: int) -> str:
         """Return the key of one attempt."""
@@ -83,6 +84,9 @@ class Journal:
         self._code_version = code_version
         self._flights: dict[str, asyncio.Task[tuple[str, Json]]] = {}
         self._performing: set[str] = set()
+        self._called_off: set[str] = set()
+        self._keys: set[str] = set()
+        self._is_known = False
         self._stop: StopRun | None = None
 
     @property
@@ -105,6 +109,13 @@ class Journal:
         """Drop every call in flight."""
         for task in self._flights.values():
             task.cancel()
+
+    def call_off(self, call: Call) -> None:
+        """Drop one call in flight whose answer nobody needs any more; it is put on record as failed."""
+        flight = self._flights.get(call.key(0))
+        if flight is not None:
+            self._called_off.add(call.key(0))
+            flight.cancel()
 
     async def call(self, call: Call, perform: Perform, trail: Trail) -> Json:
         """Return the recorded answer of the call, or make it; a recorded failure is raised again.
@@ -129,6 +140,7 @@ class Journal:
 
     def _land(self, flight_key: str, flight: asyncio.Task[tuple[str, Json]]) -> None:
         self._flights.pop(flight_key, None)
+        self._called_off.discard(flight_key)
         if not flight.cancelled():
             flight.exception()  # Marks it as seen: the branch that waited for it may be gone.
 
@@ -163,8 +175,13 @@ class Journal:
 
     async def _newest(self, call: Call) -> tuple[int, JournalRow | None]:
         attempt = 0
+        if not self._is_known:
+            # Most calls are new: who knows all keys need not look for each.
+            self._keys |= {row.key for row in await self._store.list_calls(self._claim.run)}
+            self._is_known = True
         while True:
-            row = await self._store.find_call(self._claim.run, call.key(attempt))
+            key = call.key(attempt)
+            row = await self._store.find_call(self._claim.run, key) if key in self._keys else None
             if row is None or not row.is_superseded:
                 return attempt, row
             attempt += 1
@@ -179,22 +196,28 @@ class Journal:
         try:
             if self._stop is not None:  # It may have waited for the budget meanwhile.
                 raise self._stop
-            await self._store.record_call(self._claim, started)
-            try:
-                answer = await _within(call.estimate.seconds, perform())
-            except TimeoutError:
-                late = f"no answer within {call.estimate.seconds:g} s"
-                failure = _failure(started.key, NetworkError.__name__, late)
-                await self._record(started, "failed", error=_error(failure, late))
-                raise failure from None
-            except CallFailed as failed:
-                spend = failed.spend
-                failed.call_key = started.key
-                await self._record(started, "failed", spend=spend, error=_error(failed, str(failed)))
-                raise
+            if not call.is_decision:
+                await self._write(started)
+            answer = await _within(call.estimate.seconds, perform())
             spend = answer.spend
             await self._record(started, "done", spend=spend, answer=await self._pack(answer.data))
             return answer.data
+        except TimeoutError:
+            late = f"no answer within {call.estimate.seconds:g} s"
+            failure = _failure(started.key, NetworkError.__name__, late)
+            await self._record(started, "failed", error=_error(failure, late))
+            raise failure from None
+        except asyncio.CancelledError:
+            if call.key(0) not in self._called_off:
+                raise
+            failure = _failure(started.key, CalledOff.__name__, "another source answered first")
+            await self._record(started, "failed", spend=spend, error=_error(failure, str(failure)))
+            raise failure from None
+        except CallFailed as failed:
+            spend = failed.spend
+            failed.call_key = started.key
+            await self._record(started, "failed", spend=spend, error=_error(failed, str(failed)))
+            raise
         finally:
             self._ledger.settle(call.estimate, spend)
 
@@ -214,7 +237,11 @@ class Journal:
             "error": error,
             "ended_at": self._clock.now(),
         }
-        await self._store.record_call(self._claim, started.model_copy(update=ended))
+        await self._write(started.model_copy(update=ended))
+
+    async def _write(self, row: JournalRow) -> None:
+        self._keys.add(row.key)
+        await self._store.record_call(self._claim, row)
 
     async def _pack(self, data: Json) -> Json:
         text = canonical_json(data).encode()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail
@@ -27,12 +29,11 @@ class Desk:
 
 
 class JournalledEngine:
-    """A search engine whose answers are kept. Only a task's first request counts as a query (SPEC R9)."""
+    """A search engine whose answers are kept."""
 
-    def __init__(self, engine: SearchEngine, desk: Desk, *, queries: int) -> None:
+    def __init__(self, engine: SearchEngine, desk: Desk) -> None:
         self._engine = engine
         self._desk = desk
-        self._queries = queries
 
     @property
     def name(self) -> str:
@@ -48,24 +49,33 @@ class JournalledEngine:
         """Return the hits from the journal or from the engine."""
 
         async def perform() -> Answer:
-            hits = await self._engine.search(query, limit=limit)
-            return Answer([hit.to_json() for hit in hits], Spend(queries=self._queries))
+            return Answer([hit.to_json() for hit in await self._engine.search(query, limit=limit)])
 
-        estimate = Spend(queries=self._queries, seconds=self.timeout_s)
-        payload: Json = {"engine": self.name, "query": query.to_json(), "limit": limit}
-        call = Call("search", f"{self._desk.scope}/{self.name}", payload, estimate, self._desk.phase)
-        answer = await self._desk.journal.call(call, perform, self._desk.trail)
+        answer = await self._desk.journal.call(self._call(query, limit), perform, self._desk.trail)
         return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
+
+    def call_off(self, query: SearchQuery, *, limit: int) -> None:
+        """Let a search that is under way go: another engine was quicker."""
+        self._desk.journal.call_off(self._call(query, limit))
+
+    def _call(self, query: SearchQuery, limit: int) -> Call:
+        payload: Json = {"engine": self.name, "query": query.as_asked, "limit": limit}
+        estimate = Spend(seconds=self.timeout_s)
+        # Two sections that ask the same of an engine ask once.
+        return Call("search", self._desk.scope, payload, estimate, self._desk.phase, is_run_wide=True)
 
 
 class Snapshot(Value):
-    """What the journal keeps of a fetch: the bytes lie in the store under `snapshot`."""
+    """What the journal keeps of a fetch, with time and headers: the bytes lie in the store under `snapshot`."""
 
     address: str
     media_type: str
     snapshot: str
     title: str
     published: str
+    status: int = 200
+    headers: dict[str, str] = Field(default_factory=dict)
+    fetched_at: str = ""
 
 
 class JournalledFetcher:
@@ -85,7 +95,7 @@ class JournalledFetcher:
         canonical = canonical_address(address)
 
         async def perform() -> Answer:
-            page = await self._fetcher.fetch(canonical)
+            page = await self._fetcher.fetch(address)
             blob = await self._desk.store.put_blob(self._desk.claim, page.raw)
             kept = Snapshot(
                 address=page.address,
@@ -93,6 +103,9 @@ class JournalledFetcher:
                 snapshot=blob,
                 title=page.title,
                 published=page.published,
+                status=page.status,
+                headers=page.headers,
+                fetched_at=page.fetched_at,
             )
             return Answer(kept.to_json(), Spend(pages=1))
 
@@ -105,6 +118,9 @@ class JournalledFetcher:
             raw=await self._desk.store.get_blob(kept.snapshot),
             title=kept.title,
             published=kept.published,
+            status=kept.status,
+            headers=kept.headers,
+            fetched_at=kept.fetched_at,
         )
 
 

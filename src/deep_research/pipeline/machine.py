@@ -117,7 +117,11 @@ class StateMachine:
             query=SearchQuery.from_json(state.input["query"]),
             document=document,
         )
-        return {"gathered_info": [evidence.id for evidence in await extract(reading, ports=state.ports)]}
+        own: list[str] = []
+        shared: list[str] = []
+        for evidence in await extract(reading, ports=state.ports):
+            (own if evidence.section == reading.section.title else shared).append(evidence.id)
+        return {"gathered_info": own, "shared": shared}
 
     async def _stage_compress(self, state: RunState) -> Update | bool:
         work = await section_work(state.input, ports=state.ports)

@@ -5,22 +5,23 @@ ports that know what was done before.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.errors import CallFailed, DeepResearchError, InputError, ModelRefused
+from deep_research.errors import DeepResearchError, InputError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
 from deep_research.pipeline.approval import Proposal, answered_plan, propose
 from deep_research.pipeline.context import Ports, RunContext
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.gap import Gap, named
 from deep_research.pipeline.intake import exchange_from, names_it
 from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.origins import find_copies
 from deep_research.pipeline.outcome import SectionOutcome, section_work
+from deep_research.pipeline.page_reading import read_pages
 from deep_research.pipeline.plan import grants, next_queries
 from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import ENDING, Stage
@@ -167,10 +168,15 @@ class Nodes:
         outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
         after = sorted({key for outcome in outcomes for key in outcome.after})
         is_sufficient = bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes)
-        update: Update = {"after": after or state["after"], "is_sufficient": is_sufficient, "dealt": state["dealt"] + 1}
+        ports = runtime.context.ports("supervise", phase="research", after=after)
+        update: Update = {
+            "after": after or state["after"],
+            "is_sufficient": is_sufficient,
+            "dealt": state["dealt"] + 1,
+            "copies": await find_copies(ports=ports),
+        }
         if state["dealt"] > 1:
             return plain(update)
-        ports = runtime.context.ports("supervise", phase="research", after=after)
         unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
         rounds_left = ports.request.depth.max_iterations
         thin = [
@@ -226,7 +232,7 @@ class Nodes:
         except DeepResearchError:
             raise
         except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
-            await ports.lost(Gap(kind="search", scope=ports.scope, subject=state["query"]["query"], reason=_named(exc)))
+            await ports.lost(Gap(kind="search", scope=ports.scope, subject=state["query"]["query"], reason=named(exc)))
             update = {"hits": await ports.keep([])}
         return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
 
@@ -236,13 +242,14 @@ class Nodes:
         hits = await ports.load_all(Hit, state["hits"]) if state.get("hits") else []
         seen = set(state.get("seen", ()))
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
-        chosen = fresh[: ports.request.depth.urls_per_query]
         for stage in (Stage.FETCH, Stage.EXTRACT):
             await ports.emit("progress", {"step": stage, "status": "started"})
-        found = await fan_out("page", chosen, lambda hit, at: self._read_page(hit, state, at), ports=ports)
+        chosen, found = await read_pages(fresh, state, machine=self._machine, ports=ports)
         for stage in (Stage.FETCH, Stage.EXTRACT):
             await ports.emit("progress", {"step": stage, "status": "done"})
-        evidence = list(dict.fromkeys(id_ for page in found for id_ in page))
+        read = [page for page in found if page is not None]
+        evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
+        shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
         pieces = await ports.store.get_evidence(ports.run.row.id, evidence)
         section = SectionPlan.from_json(state["section"])
         await ports.emit(
@@ -260,42 +267,12 @@ class Nodes:
         return plain(
             {
                 "tasks": [task],
-                "gathered_info": evidence,
+                # What a page has for other sections is dealt to them when all are done.
+                "gathered_info": [*evidence, *shared],
                 "visited_sources": [canonical_address(hit.address) for hit in chosen],
                 **_left(ports),
             }
         )
-
-    async def _read_page(self, hit: Hit, state: State, ports: Ports) -> list[str]:
-        given = {**state, "hit": hit.to_json()}
-        record = RunState(run=ports.run.row, stage=Stage.FETCH, scope=ports.scope, input=given, bound=ports)
-        try:
-            given |= await self._machine.run_stage(record)
-            update = await self._machine.run_stage(replace(record, stage=Stage.EXTRACT, input=given))
-        except ModelRefused:
-            raise
-        except CallFailed as failure:
-            await ports.lost(Gap.of(failure, kind="page", scope=ports.scope, subject=hit.address))
-            return []
-        except DeepResearchError:
-            raise
-        except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
-            await ports.lost(Gap(kind="page", scope=ports.scope, subject=hit.address, reason=_named(exc)))
-            return []
-        found = list(update.get("gathered_info", ()))
-        if "document" in given:
-            document = await ports.store.get_document(given["document"])
-            await ports.emit(
-                "source",
-                {
-                    "document": document.id,
-                    "address": hit.address,
-                    "title": document.title,
-                    "evidence": len(found),
-                    "section": SectionPlan.from_json(state["section"]).title,
-                },
-            )
-        return found
 
     async def compress(self, state: State, runtime: Context) -> Update:
         """Bring a round's evidence together and bound it."""
@@ -327,7 +304,7 @@ class Nodes:
             raise
         except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
             section = SectionPlan.from_json(state["section"]).title
-            await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=_named(exc)))
+            await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=named(exc)))
             return {}
 
 
@@ -362,11 +339,6 @@ def _search_failed(state: State) -> bool:
 
 def _left(ports: Ports) -> Update:
     return {"gaps": [gap.to_json() for gap in ports.gaps]} if ports.gaps else {}
-
-
-def _named(exc: Exception) -> str:
-    """Name an unexpected error without its message, which may hold page content."""
-    return f"unexpected {type(exc).__name__}"
 
 
 def _outcome(state: State) -> SectionOutcome:

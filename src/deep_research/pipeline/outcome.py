@@ -4,6 +4,8 @@ from typing import Any
 
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.origins import without_copies
+from deep_research.reasoning.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
 
@@ -66,11 +68,39 @@ async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
             "round": outcome.rounds,
             "asked": list(outcome.asked),
         }
-        sections.append(await section_work(known, ports=ports))
+        work = await section_work(known, ports=ports)
+        work = await _with_shared(work, state.get("gathered_info", []), ports=ports)
+        own = await without_copies(work.evidence, state.get("copies", {}), ports=ports)
+        sections.append(work.model_copy(update={"evidence": tuple(own)}))
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 
 
-def unanswered(outcomes: list[Any]) -> list[str]:
-    """Return what the sections left open, in plan order, each question once."""
-    left = [question for outcome in outcomes if not outcome["is_sufficient"] for question in outcome["open_questions"]]
+async def _with_shared(work: SectionWork, gathered: list[str], *, ports: Ports) -> SectionWork:
+    """Add what pages read for other sections have for this one, the best first, as far as there is room."""
+    known = {piece.id for piece in work.evidence}
+    others = [id_ for id_ in gathered if id_ not in known]
+    title = work.section.title
+    found = await ports.store.get_evidence(ports.run.row.id, others, section=title)
+    fitting = sorted((piece for piece in found if piece.section == title), key=lambda piece: (-piece.score, piece.id))
+    evidence = list(work.evidence)
+    for piece in fitting:
+        if len(evidence) >= work.brief.room:
+            break
+        if piece.header or not any(repeats(piece.quote, other.quote) for other in evidence):
+            evidence.append(piece)
+    return work.model_copy(update={"evidence": tuple(evidence)})
+
+
+def unanswered(outcomes: list[Any], findings: Findings) -> list[str]:
+    """Return what the sections left open, in plan order, each question once.
+
+    A section that found nothing by itself but was given something by others has not said what is open.
+    """
+    given = {work.section.title for work in findings.sections if work.evidence}
+    left = [
+        question
+        for outcome in outcomes
+        if not outcome["is_sufficient"] and (outcome["evidence"] or outcome["title"] not in given)
+        for question in outcome["open_questions"]
+    ]
     return list(dict.fromkeys(left))

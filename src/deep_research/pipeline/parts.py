@@ -1,9 +1,10 @@
 """The parts a run is built from, as wiring hands them over, and the values that steer the runtime."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import random
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from deep_research.corpus.port import Corpus
@@ -13,7 +14,11 @@ from deep_research.pipeline.clock import Clock, SystemClock
 from deep_research.reasoning.port import Reasoner
 from deep_research.sandbox.port import Sandbox
 from deep_research.search.port import SearchEngine
+from deep_research.search.registry import EngineSpec
 from deep_research.store.port import OpenStore
+
+if TYPE_CHECKING:
+    from deep_research.cache.shelf import Shelf
 
 
 def new_run_id() -> str:
@@ -26,7 +31,8 @@ class Parts:
     """Every adapter of a run.
 
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
-    chain each time an act begins.
+    chain each time an act begins. `specs` tells what is known of the engines by name; one that it does not name is
+    taken for a general one. `shelf` keeps plans between runs.
     """
 
     open_store: OpenStore
@@ -36,9 +42,13 @@ class Parts:
     reasoner: Callable[[ChatModel], Reasoner] | None = None
     models: tuple[ChatModel, ...] = ()
     engines: tuple[SearchEngine, ...] = ()
+    specs: Mapping[str, EngineSpec] = field(default_factory=dict)
     fetcher: Fetcher | None = None
     corpus: Corpus | None = None
     sandbox: Sandbox | None = None
+    shelf: "Shelf | None" = None
+    plan_cache_s: float = 1800.0
+    on_close: Callable[[], Awaitable[None]] | None = None
     clock: Clock = field(default_factory=SystemClock)
     new_id: Callable[[], str] = new_run_id
     lease_s: float = 30.0
@@ -52,3 +62,5 @@ class Parts:
         """Let go of what outlives a run."""
         if self.corpus is not None:
             await self.corpus.close()
+        if self.on_close is not None:
+            await self.on_close()

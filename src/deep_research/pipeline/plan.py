@@ -27,10 +27,12 @@ async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
 
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, ports: Ports) -> Plan:
-    sections = []
+    sections: list[SectionPlan] = []
     for section, grant in zip(drawn.sections, grants(drawn, ports=ports), strict=True):
-        count = grant[0] if grant else 0
-        queries = await planner.generate_serp_queries(brief, section, domains=drawn.domains, count=count, ports=ports)
+        asked = tuple(query.query for before in sections for query in before.search_queries)
+        queries = await planner.generate_serp_queries(
+            brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, ports=ports
+        )
         sections.append(section.model_copy(update={"search_queries": tuple(queries)}))
     return drawn.model_copy(update={"sections": tuple(sections)})
 

@@ -7,10 +7,12 @@ from typing import Any
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
+from deep_research.pipeline.health import Health, account_of, health_of
 from deep_research.pipeline.limits import limits_of
 from deep_research.pipeline.verify import CheckedBody
 from deep_research.pipeline.wording import is_quoted, models_that_wrote, wording_of
-from deep_research.readers import place_of
+from deep_research.readers import ORDERS_FOUND, place_of
+from deep_research.reasoning.units import count_orders
 from deep_research.reasoning.values import Conclusion, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
@@ -28,6 +30,7 @@ class WrittenReport:
     citations: Citations
     evidence: list[Evidence]
     places: dict[str, str]
+    health: Health
 
     def proof(self, piece: Evidence) -> JsonObject:
         """Return a line of `evidence.jsonl` (SPEC W2)."""
@@ -45,13 +48,14 @@ class ReportGenerator:
         conclusion: Conclusion,
         state: dict[str, Any],
         *,
+        knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
         ports: Ports,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         said = words(findings.brief.language)
         report = self._report(findings, body, conclusion, state, said, ports=ports)
-        report = report.model_copy(update={"disagreements": _whole(disagreements)})
+        report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await ports.store.get_evidence(ports.run.row.id, cited)
         document_of = {piece.id: piece.document for piece in evidence}
@@ -60,10 +64,20 @@ class ReportGenerator:
         models = await models_that_wrote(ports)
         writing = wording_of(report.paragraphs, models, said)
         foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*report.limits, *foreign, *_noticed(citations, said))
-        report = report.model_copy(update={"limits": limits, "writing": writing})
+        limits = (*report.limits, *foreign, *await _noticed(citations, said, ports=ports))
+        cited_snapshots = [(await ports.store.get_document(source.document)).snapshot for source in citations.cited]
+        health = await health_of(cited_snapshots, ports=ports)
+        account, notes = account_of(health, ports.request, ports.run.parts.specs, said)
+        report = report.model_copy(
+            update={
+                "limits": limits,
+                "writing": writing,
+                "account": tuple(map(tuple, account)) if health.engines else (),
+                "account_notes": tuple(notes),
+            }
+        )
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
-        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places)
+        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places, health)
 
     def _report(
         self,
@@ -127,6 +141,7 @@ class ReportGenerator:
         await folder.write("paragraphs.jsonl", _json_lines(lines))
         await folder.write("evidence.jsonl", _json_lines([written.proof(piece) for piece in written.evidence]))
         await folder.write("citations.json", canonical_json(numbers) + "\n")
+        await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         await folder.write("report.md", written.text)
 
 
@@ -159,6 +174,7 @@ async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple
                 address=address,
                 places=named,
                 language=read.language,
+                published=read.published,
                 warnings=read.warnings,
             )
         )
@@ -180,13 +196,19 @@ def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: 
     return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
 
 
-def _noticed(citations: Citations, said: Words) -> list[str]:
-    """Say what was noticed about the sources that are cited: pages without text, orders to an assistant, cut tables."""
-    return [
+async def _noticed(citations: Citations, said: Words, *, ports: Ports) -> list[str]:
+    """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
+    remarks = [
         said("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
+        if remark != ORDERS_FOUND
     ]
+    for source in (*citations.cited, *citations.additional):
+        text = (await ports.store.get_document(source.document)).text if ORDERS_FOUND in source.warnings else ""
+        if count := count_orders(text) or count_orders(source.title):
+            remarks.append(said("limits.quarantined", address=source.address, count=count))
+    return remarks
 
 
 def _json_lines(records: list[Any]) -> str:

@@ -98,8 +98,12 @@ class AgentRuntime:
             await store.close()
 
     async def create(self, request: ResearchRequest) -> RunRow:
-        """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known."""
+        """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known.
+
+        What a model that searches by itself costs, nobody tells.
+        """
         unpriced = dict.fromkeys(name for model in self._parts.models for name in model.unpriced)
+        unpriced |= dict.fromkeys(spec.name for spec in self._parts.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
             raise ConfigurationError().said("fault.no_price", models=", ".join(unpriced))
         now, run = self._parts.clock.now(), self._parts.new_id()

@@ -1,35 +1,132 @@
-"""`SearchExecutor` (document 000): one search task over the engines, along the fallback chain (SPEC H3)."""
+"""`SearchExecutor` (document 000): one search task over the sources that suit it (SPEC H2 to H4, H6)."""
 
-from deep_research.errors import BudgetExceeded, CallFailed
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import Ports
+from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap
-from deep_research.sources.hit import Hit, SearchQuery, merge_hits
-
-# What one engine is asked for; pages to read are chosen from the merged list.
-MAX_RESULTS = 10
+from deep_research.pipeline.route import Route, route_of, suited
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.sources.ranking import Ranked, fuse
 
 
 class SearchExecutor:
-    """Runs search tasks; an engine that fails is skipped and put on record."""
+    """Runs search tasks; an engine that fails is skipped, and the report's account of the search names it."""
 
     async def execute(self, query: SearchQuery, *, ports: Ports) -> list[Hit]:
-        """Return the hits of the first engine in the chosen order that has any."""
-        for position, name in enumerate(await self._order(query, ports=ports)):
-            engine = ports.engine(ports.engine_names.index(name), queries=1 if position == 0 else 0)
+        """Return the hits of the engines that suit the query, merged and ranked, each address once."""
+        async with ports.run.search_slots:
             try:
-                hits = await engine.search(query, limit=MAX_RESULTS)
-            except CallFailed as failure:
-                await ports.lost(Gap.of(failure, kind="search", scope=ports.scope, subject=query.query))
-                if isinstance(failure, BudgetExceeded):
-                    return []
-                continue
-            if hits:
-                return merge_hits([hits])
-        return []
+                await ports.count_query(query.query)
+            except BudgetExceeded as refused:
+                await ports.lost(Gap.of(refused, kind="search", scope=ports.scope, subject=query.query))
+                return []
+            return await self._hits(suited(query, ports), ports)
 
-    async def _order(self, query: SearchQuery, *, ports: Ports) -> tuple[str, ...]:
-        names = ports.engine_names
+    async def _hits(self, query: SearchQuery, ports: Ports) -> list[Hit]:
+        route = route_of(query, ports)
+        search = _Search(query, limit=ports.request.search.max_results)
+        answers = await self._first(route, search, ports)
+        for names in (route.last_resort, route.widened):
+            if not any(answer.hits for answer in answers):
+                answers += await search.all_of(names, ports)
+        # With no answer at all, nobody can say that there is nothing to be found.
+        if search.failures and not search.answered:
+            # A service that was left alone failed before; why, others tell better.
+            first = min(search.failures, key=lambda failure: isinstance(failure, ServiceClosed))
+            await ports.lost(Gap.of(first, kind="search", scope=ports.scope, subject=query.query))
+        return fuse(answers, query=query, today=ports.run.row.created_at.date())
+
+    async def _first(self, route: Route, search: "_Search", ports: Ports) -> list[Ranked]:
+        """Ask as the strategy says: everybody, the quickest, or along the chain with the specialists beside it."""
+        config = ports.request.search
+        if config.parallel_strategy == "batch":
+            return await search.all_of((*route.own, *route.chain, *route.beside), ports)
+        left, right = _fork(ports), _fork(ports)
+        if config.parallel_strategy == "race":
+            sides = [search.race((*route.chain, *route.beside), left), search.all_of(route.own, right)]
+        else:
+            along = search.race if config.enable_race_mode else search.in_turn
+            sides = [along(route.chain, left), search.all_of((*route.own, *route.beside), right)]
+        found = await together(sides)
+        ports.trail.join([left.trail, right.trail])
+        return [answer for answers in found for answer in answers]
+
+
+@dataclass
+class _Search:
+    """One query on its way through the engines."""
+
+    query: SearchQuery
+    limit: int
+    answered: int = 0
+    failures: list[CallFailed] = field(default_factory=list)
+
+    async def ask(self, name: str, at: Ports) -> Ranked:
+        """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
+        try:
+            hits = await at.engine(name).search(self.query, limit=self.limit)
+        except CallFailed as failure:
+            self.failures.append(failure)
+            return Ranked(engine=name, hits=())
+        self.answered += 1
+        return Ranked(engine=name, hits=tuple(hit for hit in hits if _is_on(hit.address, self.query.sites)))
+
+    async def all_of(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask all at once and wait for all."""
+        branches = [ports.at(name) for name in names]
+        answers = await together([self.ask(name, at) for name, at in zip(names, branches, strict=True)])
+        ports.trail.join([at.trail for at in branches])
+        return answers
+
+    async def in_turn(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask one after another until one finds something."""
+        answers: list[Ranked] = []
+        for name in names:
+            answers += await self.all_of([name], ports)
+            if answers[-1].hits:
+                break
+        return answers
+
+    async def race(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask all at once and keep the first that finds something; which one that was is on record."""
         if len(names) < 2:
-            return names
-        chosen = await ports.reason("choose_tools", lambda reasoner: reasoner.choose_tools(query, names))
-        return tuple(name for name in chosen if name in names) or names
+            return await self.all_of(names, ports)
+        try:
+            winner = await ports.decide("race", names, lambda: self._first_with_hits(names, ports))
+        except BudgetExceeded as refused:
+            self.failures.append(refused)
+            return []
+        # Whoever is asked here has answered already: the journal knows what.
+        return await self.all_of([winner] if winner else names, ports)
+
+    async def _first_with_hits(self, names: Sequence[str], ports: Ports) -> str:
+        trial = replace(self, failures=[])
+        running = {asyncio.ensure_future(trial.ask(name, ports.at(name))): name for name in names}
+        waiting = set(running)
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                # Several may be done at once: the order in which they were chosen decides.
+                for task in (task for task in running if task in done):
+                    if task.result().hits:
+                        return running[task]
+            return ""
+        finally:
+            for task in waiting:
+                ports.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def _fork(ports: Ports) -> Ports:
+    return replace(ports, trail=ports.trail.fork())
+
+
+def _is_on(address: str, sites: Sequence[str]) -> bool:
+    """Say whether an address lies on one of the sites, where some were named; files always do."""
+    host = urlsplit(address).hostname if sites and address.startswith(("http://", "https://")) else None
+    return host is None or any(host == site or host.endswith(f".{site}") for site in sites)

@@ -54,6 +54,7 @@ class DeepResearchState(TypedDict, total=False):
     grants: list[list[int]]
     outcomes: Annotated[list[JsonObject], merge_by_scope]
     gaps: Annotated[list[JsonObject], merge_by_scope]
+    copies: dict[str, str]
     after: list[str]
     analysis: str
     figures: list[str]

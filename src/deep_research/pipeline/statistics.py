@@ -11,6 +11,9 @@ from deep_research.request import Spend
 from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
 
+# Rows of the journal that record a choice or a count, and call nobody.
+DECISIONS = frozenset({"query", "decision", "cache"})
+
 
 def statistics_of(
     rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[Json] = ()
@@ -20,7 +23,7 @@ def statistics_of(
     `answers` are what the journal keeps of the calls to models.
     """
     finished = [row for row in rows if row.ended_at is not None]
-    made = [row for row in finished if row.state in ("done", "failed")]
+    made = [row for row in finished if row.state in ("done", "failed") and row.kind not in DECISIONS]
     begin = min((row.started_at for row in made), default=None)
     end = max((row.ended_at for row in made if row.ended_at), default=None)
     return {

@@ -26,7 +26,7 @@ async def write(
         paragraphs=body.paragraphs,
         evidence=tuple(piece for work in findings.sections for piece in work.evidence),
         titles=await _titles(findings, ports=ports),
-        gaps=tuple(unanswered(state.get("outcomes", []))),
+        gaps=tuple(unanswered(state.get("outcomes", []), findings)),
     )
     conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     disputed = find_disagreements(draft.evidence, section=words(findings.brief.language)("report.disagreements"))
@@ -46,11 +46,14 @@ async def write(
         "outlook": checked.of("outlook"),
         "unanswered": gaps,
     }
+    is_unfounded = not draft.evidence and ports.request.search.model_knowledge
+    knowledge = await ports.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
     written = await reporter.write_final_report(
         findings,
         body,
         conclusion.model_copy(update=kept),
         state,
+        knowledge=knowledge,
         disagreements=checked.of(*{table.section for table in disputed}),
         ports=ports,
     )

@@ -1,4 +1,7 @@
-"""Bytes → text: byte order marks, valid UTF-8, what was declared, then the legacy encoding that reads best."""
+"""Bytes → text: byte order marks, valid UTF-8, what was declared, then the legacy encoding that reads best.
+
+Labels are often wrong: one that cannot be followed, or only into nonsense, counts for nothing.
+"""
 
 import codecs
 import re
@@ -23,12 +26,22 @@ _COMMON = frozenset(
 )
 # Pages declare the old name and use the newer, larger set, as browsers know.
 _LARGER = {
-    "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "shift-jis": "cp932",
-    "sjis": "cp932", "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "iso-8859-1": "cp1252", "latin1": "cp1252",
+    "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949",
+    "iso8859-1": "cp1252", "ascii": "cp1252",
 }  # fmt: skip
+# What Python calls an encoding and no text is in; one of them is slow without bound.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+_LABEL = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 # Below this share of characters that make sense, a text was not read in its own encoding.
 _MIN_SHARE = 0.12
 _MIN_LATIN_SHARE = 0.7
+_MIN_ALPHABET_SHARE = 0.85
+_ALPHABETS = tuple(
+    re.compile(letters)
+    for letters in ("[\u0370-\u03ff]", "[\u0400-\u04ff]", "[\u0590-\u05ff]", "[\u0600-\u06ff]", "[\u0e00-\u0e7f]")
+)
+# With fewer characters outside ASCII, what is declared is more certain than what is seen.
+_ENOUGH_TO_DOUBT = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _MAX_CONTROL_SHARE = 0.02
 _ACCENTED_IN_WORD = re.compile(r"(?<=[A-Za-z])[\u00c0-\u024f]|[\u00c0-\u024f](?=[A-Za-z])|[“”‘’–—…•€£©®°§«»\u00a0]")
@@ -45,18 +58,62 @@ def decode(raw: bytes, name: str, *, declared: str = "") -> tuple[str, str]:
     return _CONTROL.sub("", text), encoding
 
 
+def in_utf8(raw: bytes, media_type: str) -> bytes:
+    """Return a text's bytes in UTF-8 where a server named their charset and was right; else as they are."""
+    label = _LABEL.search(media_type)
+    if label is None or _certain(raw) is not None:
+        return raw
+    text = _try(raw, _codec(label[1]))
+    return raw if text is None or _is_misread(text, raw) else text.encode("utf-8", "replace")
+
+
 def _decode(raw: bytes, declared: str) -> tuple[str, str]:
+    certain = _certain(raw)
+    if certain is not None:
+        return certain
+    codec = _codec(declared)
+    if codec == "utf-8" and (repaired := _repaired(raw)) is not None:
+        return repaired, codec
+    text = _try(raw, codec)
+    return _best_legacy(raw) if text is None or _is_misread(text, raw) else (text, codec)
+
+
+def _certain(raw: bytes) -> tuple[str, str] | None:
+    """Return the text and its encoding where the bytes leave no doubt, whatever anybody declares."""
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return raw.decode(encoding, "replace"), encoding
-    wide = _wide_encoding(raw)
-    if wide:
-        return raw.decode(wide, "replace"), wide
-    for encoding in ("utf-8", _LARGER.get(declared.lower(), declared)):
-        text = _try(raw, encoding)
-        if text is not None:
-            return text, encoding
-    return _best_legacy(raw)
+    encoding = _wide_encoding(raw)
+    if encoding:
+        return raw.decode(encoding, "replace"), encoding
+    text = _try(raw, "utf-8")
+    return None if text is None else (text, "utf-8")
+
+
+def _codec(label: str) -> str:
+    """Return the encoding that a label means, empty where it means none."""
+    try:
+        name = codecs.lookup(label.removeprefix("x-")).name
+    # A name with a zero in it is no name.
+    except (LookupError, ValueError):
+        return ""
+    return "" if name in _NO_CHARSETS else _LARGER.get(name, name)
+
+
+def _is_misread(text: str, raw: bytes) -> bool:
+    """Say whether a text makes no sense as declared and does in another encoding."""
+    return not _reads_well(text) and _reads_well(_best_legacy(raw)[0])
+
+
+def _reads_well(text: str) -> bool:
+    sample = text[:_DETECTION_BYTES]
+    foreign = sum(not character.isascii() for character in sample)
+    return (
+        foreign < _ENOUGH_TO_DOUBT
+        or _east_asian_share(text) >= _MIN_SHARE
+        or _western_share(sample) >= _MIN_LATIN_SHARE
+        or any(len(letters.findall(sample)) >= _MIN_ALPHABET_SHARE * foreign for letters in _ALPHABETS)
+    )
 
 
 def _wide_encoding(raw: bytes) -> str:
@@ -74,8 +131,14 @@ def _wide_encoding(raw: bytes) -> str:
 def _try(raw: bytes, encoding: str) -> str | None:
     try:
         return raw.decode(encoding) if encoding else None
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         return None
+
+
+def _repaired(raw: bytes) -> str | None:
+    """Return text in UTF-8 with a few damaged bytes: one must not cost a whole file."""
+    text = raw.decode("utf-8", "replace")
+    return text if text.count("\ufffd") <= max(2, len(text) // 200) else None
 
 
 def _best_legacy(raw: bytes) -> tuple[str, str]:
@@ -86,9 +149,8 @@ def _best_legacy(raw: bytes) -> tuple[str, str]:
         return best
     if _western_share(western) >= _MIN_LATIN_SHARE:
         return western, "cp1252"
-    # One damaged byte must not cost a whole UTF-8 file.
-    repaired = raw.decode("utf-8", "replace")
-    if repaired.count("\ufffd") <= max(2, len(repaired) // 200):
+    repaired = _repaired(raw)
+    if repaired is not None:
         return repaired, "utf-8"
     import charset_normalizer
 

@@ -8,12 +8,13 @@ from pathlib import PurePath
 from typing import NamedTuple, cast
 
 from deep_research.errors import SourceError
+from deep_research.readers.encoding import in_utf8
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading
 from deep_research.readers.sniff import sniff
 from deep_research.text.instructions import find_instructions
 from deep_research.text.script import detect_language
 
-_ORDERS_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
+ORDERS_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
 
 
 class FileFormat(NamedTuple):
@@ -76,7 +77,10 @@ def known_suffixes() -> tuple[str, ...]:
 
 
 def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
-    """Return the text and places of a file; what it holds decides how it is read, its name only where that is open."""
+    """Return the text and places of a file; what it holds decides how it is read, its name only where that is open.
+
+    `media_type` is what a server says of it: it counts after the name, and its charset before the page's own.
+    """
     if not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
         raise SourceError(f"{name!r} is empty; remove it or save it again with its content.")
     if len(raw) > MAX_FILE_BYTES:
@@ -84,14 +88,14 @@ def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
         raise SourceError(f"{name!r} is larger than {limit_mb} MB; split it into smaller files.")
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
-    reading = file_format.reader()(raw, name)
+    reading = file_format.reader()(in_utf8(raw, media_type) if file_format.is_text else raw, name)
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
     if named is not None and named.name != file_format.name:
         warnings = (f"named like {named.name}, but it holds {file_format.name} and was read as that", *warnings)
-    if find_instructions(reading.text):
-        warnings = (*warnings, _ORDERS_FOUND)
+    if find_instructions(f"{reading.title}\n\n{reading.text}"):
+        warnings = (*warnings, ORDERS_FOUND)
     return reading.model_copy(
         update={"language": reading.language or detect_language(reading.text), "warnings": warnings}
     )

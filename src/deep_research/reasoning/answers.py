@@ -193,12 +193,6 @@ class QueriesAnswer(Answer):
     priorities: Column = Field(default_factory=list, description="for each query, in order: high, medium or low")
 
 
-class ToolsAnswer(Answer):
-    """Which engines to ask."""
-
-    tools: Texts = Field(description="names from the list, the best first")
-
-
 class ExtractAnswer(Answer):
     """Which passages help, by number."""
 
@@ -277,6 +271,12 @@ class ConcludeAnswer(Answer):
     abstract: Plain = Field(min_length=1, description="the abstract, each sentence with its marks")
     conclusion: Plain = Field(default="", description="two to four key insights, each sentence with its marks")
     outlook: Plain = Field(default="", description="one or two directions for further research, without new facts")
+
+
+class RecallAnswer(Answer):
+    """What a model knows by itself."""
+
+    text: Plain = Field(default="", description="what you know, or nothing")
 
 
 def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, str]:

@@ -17,11 +17,15 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 
 @dataclass(frozen=True)
 class Lens:
-    """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words."""
+    """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words.
+
+    `spelled` has the English words as people spell them, by their stem.
+    """
 
     key: str
     stems: frozenset[tuple[str, ...]]
     chinese: tuple[str, ...]
+    spelled: tuple[tuple[str, str], ...] = ()
 
     @property
     def terms(self) -> frozenset[str]:
@@ -54,8 +58,14 @@ def side_terms() -> frozenset[str]:
 
 
 def _lens(key: str, english: Iterable[str], chinese: Iterable[str]) -> Lens:
-    stems = (tuple(analyze(word)[:2]) for word in english)
-    return Lens(key=key, stems=frozenset(stem for stem in stems if stem), chinese=tuple(chinese))
+    stems = {word: tuple(analyze(word)[:2]) for word in english}
+    single = {stem[0]: word for word, stem in reversed(stems.items()) if len(stem) == 1}
+    return Lens(
+        key=key,
+        stems=frozenset(stem for stem in stems.values() if stem),
+        chinese=tuple(chinese),
+        spelled=tuple(sorted(single.items())),
+    )
 
 
 def title_of(key: str, language: Language) -> str:
@@ -74,11 +84,13 @@ def lens_of(title: str) -> Lens:
     known = _by_title().get(title)
     if known is not None:
         return known
-    return Lens(key="", stems=frozenset((term,) for term in content_terms(title)), chinese=())
+    own = {term: word for word in title.split() for term in content_terms(word)}
+    stems = frozenset((term,) for term in content_terms(title))
+    return Lens(key="", stems=stems, chinese=(), spelled=tuple(sorted(own.items())))
 
 
 def search_words(lens: Lens, language: Language, count: int) -> list[str]:
     """Return words of a side that a query may use."""
     if language != "en":
         return list(lens.chinese[:count])
-    return sorted({stem[0] for stem in lens.stems if len(stem) == 1})[:count]
+    return [word for _, word in lens.spelled[:count]]

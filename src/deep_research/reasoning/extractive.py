@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from deep_research.aside import aside
 from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
@@ -63,6 +64,8 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (30, 12)
 _LEAST_REACH = 0.3
+# Of so many terms a page that answers may hold every one; with more, a question has several subjects.
+_SHORT_QUESTION = 6
 # Of each side, so many words of a language stand in a query.
 _SIDE_WORDS = 12
 
@@ -124,26 +127,26 @@ class ExtractiveReasoner:
         weights = await weigh(brief.question, self._corpus)
         return not (weights.of or weights.unknown)
 
-    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - in order
-        """Take the engines in their configured order."""
-        return engines
-
     async def extract(self, reading: Reading) -> tuple[Finding, ...]:
-        """Mark what says most on the question, where it fits this section better than any other."""
+        """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
         gist = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
         title = reading.document.title
         return tuple(
-            _finding(candidate, gist.relevance, rank)
+            _finding(candidate, gist.relevance, rank).model_copy(
+                update={"section": section_of(candidate.unit, outline, title=title, document=gist.terms)}
+            )
             for rank, candidate in enumerate(gist.chosen)
-            if section_of(candidate.unit, outline, title=title, document=gist.terms) == reading.section.title
         )
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
         """Return what of a document is worth a reader's look, in its order, whatever it is about."""
-        units = units_of(document.text, await self._stretches(document, question))
-        chosen = choose_units(units, await self._interest(question), room=_OFFERED, is_near=False)
-        found = [_finding(candidate, 0.0, 0) for candidate in chosen]
+        stretches, interest = await self._stretches(document, question), await self._interest(question)
+
+        def choose_some() -> list[Candidate]:
+            return choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
+
+        found = [_finding(candidate, 0.0, 0) for candidate in await aside(choose_some)]
         return tuple(sorted(found, key=lambda finding: finding.start))
 
     async def _read(self, document: Document, question: str) -> "_Gist":
@@ -165,14 +168,23 @@ class ExtractiveReasoner:
     async def _gist(self, document: Document, question: str) -> "_Gist":
         if named := await self._named(question):
             return await self._contents(document, question) if document.title in named else _NOTHING
-        topic = (await weigh(question, self._corpus)).without_sides().known()
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
-        relevance = document_relevance(document.title, text, topic) / await self._reach(question, topic)
-        if relevance < RELEVANT:
-            return _NOTHING
-        chosen = choose_units(units_of(document.text, stretches), await self._interest(question))
-        return _Gist(relevance, tuple(chosen), frozenset(terms_of(text)))
+        terms = await aside(terms_of, text)
+        weights = (await weigh(question, self._corpus)).without_sides()
+        # A page of the web may speak of what none of the asker's own documents knows.
+        is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
+        topic = weights if is_foreign else weights.known()
+        reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
+        interest = await self._interest(question, is_foreign=is_foreign)
+
+        def judge() -> _Gist:
+            relevance = document_relevance(document.title, text, topic) / reach
+            if relevance < RELEVANT:
+                return _NOTHING
+            return _Gist(relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms))
+
+        return await aside(judge)
 
     async def _contents(self, document: Document, question: str) -> "_Gist":
         """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
@@ -191,14 +203,15 @@ class ExtractiveReasoner:
         apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
         return apart or [(0, _LONG)]
 
-    async def _interest(self, question: str) -> Interest:
+    async def _interest(self, question: str, *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
-        return Interest((await weigh(question, self._corpus)).known(), names)
+        weights = await weigh(question, self._corpus)
+        return Interest(weights if is_foreign else weights.known(), names)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
         if self._corpus is None:
-            return 1.0
+            return _usual_reach(topic)
         if question not in self._reached:
             best = await self._corpus.search(question, limit=_REACH_PASSAGES)
             self._reached[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
@@ -256,6 +269,10 @@ class ExtractiveReasoner:
         """Take the passage's own sentence instead, if there is one."""
         return quoted(support.passages[0])[0] if support.passages else None
 
+    async def recall(self, brief: Brief) -> str:  # noqa: ARG002 - the port's signature
+        """Rules know nothing by themselves."""
+        return ""
+
     async def conclude(self, draft: Draft) -> Conclusion:
         """Lead with the best of each section, and say whether the documents answer the question at all."""
         question = draft.brief.question
@@ -266,15 +283,22 @@ class ExtractiveReasoner:
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
         lost = sum(weights.of[term] for term in missing)
-        unmet = surface_words(topic, [term for term in missing if term in weights.unknown], known=covered)
+        # Of documents it is known what they do not hold; of the web, only what was found can be told.
+        kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
+        unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
         said = words(draft.brief.language)
         abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
         return Conclusion(
             abstract=abstract,
             conclusion=conclusion_of(draft, abstract),
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
-            unanswered=(said("nothing.words", words=said("report.list_separator").join(unmet)),) if unmet else (),
+            unanswered=(said(f"nothing.{kind}", words=said("report.list_separator").join(unmet)),) if unmet else (),
         )
+
+
+def _usual_reach(topic: Weights) -> float:
+    """Return how much of a question a good page covers: all of a short one, of a long one what a short one holds."""
+    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _LEAST_REACH)
 
 
 def _all_words(lens: Lens) -> str:

@@ -55,11 +55,14 @@ def sections_of(
 
 
 def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> list[str]:
-    """Return the phrases that tell sentences apart: each is held by several that no other chosen phrase has."""
+    """Return the phrases that tell sentences apart: each is held by several that no other chosen phrase has.
+
+    One phrase alone divides nothing: it is the topic.
+    """
     compares = _COMPARES.search(to_simplified(question)) is not None
     left = [phrase for phrase in phrases(question) if _may_head(phrase, compares=compares)]
     if not passages:
-        return [_title(phrase) for phrase in left][:MOST_SECTIONS]
+        return [_title(phrase) for phrase in left][:MOST_SECTIONS] if len(left) > 1 else []
     headed = [frozenset(analyze(title)) for title in titles]
     sentences = [frozenset(analyze(text[at:end])) for text in passages for at, end in split_sentences(text)]
     held = {phrase: {at for at, terms in enumerate(sentences) if phrase.terms <= terms} for phrase in left}
@@ -80,7 +83,6 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
         left = [phrase for phrase in left if not (phrase.terms <= best.terms or best.terms <= phrase.terms)]
         chosen.append(best)
         covered |= held[best]
-    # One phrase alone divides nothing: it is the topic.
     found = [_title(phrase) for phrase in sorted(chosen, key=lambda phrase: question.find(phrase.text))]
     return found if len(found) > 1 else []
 

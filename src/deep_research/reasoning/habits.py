@@ -6,12 +6,13 @@ from typing import Final, Literal
 
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.prompting import NOTES_TAG, fenced
 from deep_research.value import JsonObject
 
 Tool = Literal["respond", "web_search", "web_fetch", "code_execute"]
 TOOLS: Final[tuple[Tool, ...]] = ("respond", "web_search", "web_fetch", "code_execute")
 # What an act's answer may set in motion; the program does it, never the model itself.
-_SEARCHING = frozenset({"plan", "queries", "choose_tools", "reflect"})
+_SEARCHING = frozenset({"plan", "queries", "reflect"})
 _COMPUTING = frozenset({"plan_charts", "repair_chart"})
 # Kept free for the messages' own frame, and for a useless answer that is shown again with what was wrong.
 _REPAIR_TOKENS: Final = 1_000
@@ -56,7 +57,7 @@ class TodoRecitation:
     def recite(steps: Sequence[tuple[str, bool]]) -> str:
         """Return the steps as a list with boxes."""
         lines = (f"- [{'x' if is_done else ' '}] {_short(step)}" for step, is_done in steps[-_MOST_STEPS:])
-        return "\n".join(("Steps:", *lines))
+        return "\n".join(("Steps:", fenced(NOTES_TAG, "\n".join(lines))))
 
 
 class ErrorPreservation:
@@ -66,7 +67,7 @@ class ErrorPreservation:
     def recite(failures: Sequence[str]) -> str:
         """Return the newest failures as a list."""
         lines = (f"- {_short(one)}" for one in failures[-_MOST_FAILURES:])
-        return "\n".join(("Failed so far; do not repeat it:", *lines))
+        return "\n".join(("Failed so far; do not repeat it:", fenced(NOTES_TAG, "\n".join(lines))))
 
 
 def _short(line: str) -> str:

@@ -1,21 +1,23 @@
 """What a model is asked before and between searches: is the question clear, which sections, which queries."""
 
-from typing import Literal
+import re
+from typing import Final
 
-from deep_research.reasoning.answers import AssessAnswer, PlanAnswer, QueriesAnswer, ToolsAnswer
+from deep_research.reasoning.answers import AssessAnswer, PlanAnswer, QueriesAnswer
 from deep_research.reasoning.clarifier import clean_question
-from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, shortened
+from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, section_notes, shortened
 from deep_research.reasoning.prompting import ASKER_TAG, fenced
 from deep_research.reasoning.prose import is_in_language
 from deep_research.reasoning.sufficiency import assessment_from
 from deep_research.reasoning.values import Assessment, Brief, Inquiry, Plan, QueryWish, SectionPlan
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.registry import ENGINES
+from deep_research.sources.hit import Priority, SearchQuery
 
 _ASSESS = Step("assess", "task", 700)
 _PLAN = Step("plan", "thinking", 1_500)
 _QUERIES = Step("queries", "task", 500)
-_TOOLS = Step("choose_tools", "task", 150)
 _CONTEXT_CHARS = 6_000
+_NAMED_SOURCES: Final = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
 # Parts that the program adds to every report, and that a plan must not name.
 _FIXED_PARTS = frozenset(
     "introduction abstract summary conclusion conclusions outlook references sources bibliography "
@@ -24,7 +26,7 @@ _FIXED_PARTS = frozenset(
 
 
 class PlanningByModel(ModelSteps):
-    """The four planning acts."""
+    """The three planning acts."""
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question; strict mode keeps to the letter of the rules, which need no model."""
@@ -51,7 +53,11 @@ class PlanningByModel(ModelSteps):
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
         task = self._prompts.fill(
-            "plan", sections=wanted, language=LANGUAGES[brief.language], format=PlanAnswer.in_words()
+            "plan",
+            sections=wanted,
+            sources=self._sources or NONE,
+            language=LANGUAGES[brief.language],
+            format=PlanAnswer.in_words(),
         )
         answer = await self._data(
             _PLAN,
@@ -66,37 +72,23 @@ class PlanningByModel(ModelSteps):
         """Write queries for a section, or for the gaps it has left."""
         task = self._prompts.fill(
             "queries",
-            title=wish.section.title,
-            description=wish.section.description or wish.section.title,
-            domains=", ".join(wish.domains) or NONE,
+            section=section_notes(wish.section),
+            domains=listed(wish.domains),
             round=str(wish.round),
             gaps=listed(wish.gaps),
             asked=listed(wish.asked),
             count=str(wish.count),
+            sources=self._sources or NONE,
             format=QueriesAnswer.in_words(),
         )
         steps = [(f"search for: {query}", True) for query in wish.asked]
         tail = self._context.tail("queries", task, steps=[*steps, ("write the next queries", False)])
         answer = await self._data(_QUERIES, QueriesAnswer, tail, shared=[self._brief(wish.brief)])
         found = [
-            SearchQuery(query=text, goal=_at(answer.goals, place), priority=_priority(_at(answer.priorities, place)))
+            _query(text, goal=_at(answer.goals, place), priority=_priority(_at(answer.priorities, place)))
             for place, text in enumerate(answer.queries)
         ]
         return tuple(found[: wish.count])
-
-    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
-        """Order the engines that suit a query; what is no engine's name is passed over."""
-        task = self._prompts.fill(
-            "choose_tools",
-            query=query.query,
-            goal=query.goal or NONE,
-            engines=", ".join(engines),
-            format=ToolsAnswer.in_words(),
-        )
-        answer = await self._data(_TOOLS, ToolsAnswer, self._context.tail("choose_tools", task))
-        by_name = {engine.casefold(): engine for engine in engines}
-        chosen = [by_name[name.casefold()] for name in answer.tools if name.casefold() in by_name]
-        return tuple(dict.fromkeys(chosen)) or engines
 
 
 def _problem(answer: PlanAnswer, brief: Brief) -> str:
@@ -108,13 +100,22 @@ def _problem(answer: PlanAnswer, brief: Brief) -> str:
     return "" if is_in_language(told, brief.language) else "its titles are in the wrong language"
 
 
+def _query(text: str, *, goal: str, priority: Priority) -> SearchQuery:
+    """Return a query; sources that its writer named behind it in brackets are taken off and kept beside it."""
+    named = _NAMED_SOURCES.search(text)
+    names = [name.strip().lower() for name in named[1].split(",")] if named else []
+    if named is None or not all(name in ENGINES or name.startswith("mcp:") for name in names):
+        return SearchQuery(query=text, goal=goal, priority=priority)
+    return SearchQuery(query=text[: named.start()], goal=goal, priority=priority, engines=tuple(dict.fromkeys(names)))
+
+
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     titles = list(brief.focus) if brief.has_own_focus else answer.sections
     queries: dict[int, list[SearchQuery]] = {}
     for place, text in enumerate(answer.queries):
         # A query whose section is not told goes to the sections in turn.
         number = answer.query_sections[place] if place < len(answer.query_sections) else place % len(titles) + 1
-        queries.setdefault(number, []).append(SearchQuery(query=text, priority="high"))
+        queries.setdefault(number, []).append(_query(text, goal="", priority="high"))
     sections = [
         SectionPlan(
             title=title,
@@ -137,5 +138,5 @@ def _at(items: list[str], place: int) -> str:
     return items[place] if place < len(items) else ""
 
 
-def _priority(word: str) -> Literal["high", "medium", "low"]:
+def _priority(word: str) -> Priority:
     return "high" if word.lower() == "high" else "low" if word.lower() == "low" else "medium"

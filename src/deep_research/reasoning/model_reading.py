@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.readers import ORDERS_FOUND
 from deep_research.reasoning.answers import CompressAnswer, ExtractAnswer, ReflectAnswer, SynthesisAnswer
 from deep_research.reasoning.material import Material, show_evidence
 from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, shortened
-from deep_research.reasoning.prompting import SOURCE_TAG, fenced
+from deep_research.reasoning.prompting import NOTES_TAG, SOURCE_TAG, WARNING, fenced
 from deep_research.reasoning.prose import LABEL
 from deep_research.reasoning.values import Digest, Finding, Reading, Reflection, SectionWork, Synthesis
+from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 
 _EXTRACT = Step("extract", "task", 900)
@@ -25,6 +27,7 @@ _USUAL_RELEVANCE = 6
 _MOST_FINDINGS = 8
 _MOST_GAPS = 5
 _MOST_SYNTHESIS = 800
+_MOST_TITLE_CHARS = 200
 
 
 class ReadingByModel(ModelSteps):
@@ -39,17 +42,18 @@ class ReadingByModel(ModelSteps):
         brief = self._brief(reading.brief)
         candidates = await self._stand_in.passages(reading.document, reading.brief.question)
         blocks = [
-            fenced(SOURCE_TAG, candidate.finding, id=str(number), title=reading.document.title if number == 1 else "")
+            fenced(SOURCE_TAG, candidate.finding, id=str(number))
             for number, candidate in enumerate(candidates, start=1)
         ]
-        task = self._reading_task(reading, outline, "")
+        title = _title(reading.document)
+        task = self._reading_task(reading, outline, title)
         room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
         shown = _how_many_fit(blocks, room)
         if not blocks:
             return ()
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
-        task = self._reading_task(reading, outline, "\n\n".join(blocks[:shown]))
+        task = self._reading_task(reading, outline, "\n\n".join((title, *blocks[:shown])))
         answer = await self._data(
             _EXTRACT,
             ExtractAnswer,
@@ -57,13 +61,14 @@ class ReadingByModel(ModelSteps):
             shared=[brief],
             left_out=len(blocks) - shown,
         )
-        own = outline.index(reading.section.title) + 1 if reading.section.title in outline else 1
-        return tuple(_findings(answer, candidates[:shown], own, len(outline)))
+        return tuple(_findings(answer, candidates[:shown], outline))
 
     def _reading_task(self, reading: Reading, outline: Sequence[str], passages: str) -> str:
         return self._prompts.fill(
             "extract",
-            sections="\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1)),
+            sections=fenced(
+                NOTES_TAG, "\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1))
+            ),
             passages=passages,
             language=LANGUAGES[reading.brief.language],
             format=ExtractAnswer.in_words(),
@@ -133,12 +138,7 @@ class ReadingByModel(ModelSteps):
 
     def _section(self, work: SectionWork, task: str, step: Step) -> tuple[list[str], Material]:
         """Return what the prompts of a section share, passages in the order in which they came."""
-        head = [
-            self._brief(work.brief),
-            self._prompts.fill(
-                "section", title=work.section.title, description=work.section.description or work.section.title
-            ),
-        ]
+        head = [self._brief(work.brief), self._section_head(work.section)]
         # The tail's recitations are short; a prompt of their size is kept free for them.
         room = self._context.room(*head, task, task, max_tokens=step.max_tokens)
         material = show_evidence(work.evidence, room=room)
@@ -149,6 +149,12 @@ def _steps(work: SectionWork, now: str) -> Sequence[tuple[str, bool]]:
     """Return what a section has done and what it does now."""
     done = [(f"search for: {query}", True) for query in work.asked]
     return [*done, (now, False), ("write the section", False)]
+
+
+def _title(document: Document) -> str:
+    """Return a document's title between marks; where orders were set aside in its text, the mark says so."""
+    warning = WARNING if ORDERS_FOUND in document.warnings else ""
+    return fenced(SOURCE_TAG, f"Title: {document.title[:_MOST_TITLE_CHARS]}", warning=warning)
 
 
 def _fenced_synthesis(work: SectionWork) -> str:
@@ -165,18 +171,17 @@ def _how_many_fit(blocks: Sequence[str], room: int) -> int:
     return len(blocks)
 
 
-def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], section: int, sections: int) -> Iterator[Finding]:
-    """Yield what was chosen for a section; a passage for a section that does not exist goes to the first."""
+def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], outline: Sequence[str]) -> Iterator[Finding]:
+    """Yield what was chosen, with its section; a passage for a section that does not exist goes to the first."""
     valid = [(number, place) for place, number in enumerate(answer.passages) if 1 <= number <= len(candidates)]
     first = dict(reversed(valid))
     for number, place in list(reversed(first.items()))[:_MOST_FINDINGS]:
         wanted = answer.sections[place] if place < len(answer.sections) else 1
-        if (wanted if 1 <= wanted <= sections else 1) != section:
-            continue
+        section = outline[wanted - 1 if 1 <= wanted <= len(outline) else 0]
         relevance = answer.relevance[place] if place < len(answer.relevance) else _USUAL_RELEVANCE
         finding = candidates[number - 1]
         told = answer.findings[place] if place < len(answer.findings) else ""
         # A row's finding is the row itself, cell by cell.
         text = told if told and not finding.header else finding.finding
         score = round(_SCORE_OF_TEN * min(relevance, 10) / 10, 6)
-        yield finding.model_copy(update={"finding": text, "score": score})
+        yield finding.model_copy(update={"finding": text, "score": score, "section": section})

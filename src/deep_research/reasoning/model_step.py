@@ -9,9 +9,9 @@ from deep_research.reasoning.answers import Answer, read_answer
 from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.reasoning.habits import ContextManager, Habits
 from deep_research.reasoning.material import fit
-from deep_research.reasoning.prompting import ASKER_TAG, Prompts, fenced
+from deep_research.reasoning.prompting import ASKER_TAG, NOTES_TAG, Prompts, fenced
 from deep_research.reasoning.repairing import ask
-from deep_research.reasoning.values import Brief
+from deep_research.reasoning.values import Brief, SectionPlan
 from deep_research.request import Language
 
 SomeAnswer = TypeVar("SomeAnswer", bound=Answer)
@@ -37,10 +37,22 @@ class Step:
 
 
 class ModelSteps:
-    """What all acts of a model share. The stand-in lends its eye for passages; it does not answer here."""
+    """What all acts of a model share. The stand-in lends its eye for passages; it does not answer here.
 
-    def __init__(self, model: ChatModel, *, prompts: Prompts, habits: Habits, stand_in: ExtractiveReasoner) -> None:
+    `sources` describes the special sources that a query may name, one a line.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        prompts: Prompts,
+        habits: Habits,
+        stand_in: ExtractiveReasoner,
+        sources: str = "",
+    ) -> None:
         self._model = model
+        self._sources = sources
         self._prompts = prompts
         self._context = ContextManager(prompts.fill("system"), habits)
         self._stand_in = stand_in
@@ -80,15 +92,32 @@ class ModelSteps:
             question=fenced(ASKER_TAG, shortened(brief.question, _MOST_QUESTION)),
             today=brief.today or NONE,
             language=LANGUAGES[brief.language],
-            goal=shortened(brief.goal, _MOST_LINE) or NONE,
-            focus=shortened("; ".join(brief.focus), _MOST_LINE) or NONE,
-            assumptions=shortened("; ".join(brief.assumptions), _MOST_LINE) or NONE,
+            notes=_told(
+                ("Goal", brief.goal),
+                ("Sides to look at", "; ".join(brief.focus)),
+                ("Assumptions", "; ".join(brief.assumptions)),
+            ),
         )
+
+    def _section_head(self, section: SectionPlan) -> str:
+        """Return what every prompt about a section's passages says of the section."""
+        return self._prompts.fill("section", notes=section_notes(section))
+
+
+def section_notes(section: SectionPlan) -> str:
+    """Return a section's title and question between marks."""
+    return _told(("Title", section.title), ("It answers", section.description or section.title))
+
+
+def _told(*lines: tuple[str, str]) -> str:
+    told = (f"{label}: {shortened(' '.join(text.split()), _MOST_LINE)}" for label, text in lines if text.strip())
+    return fenced(NOTES_TAG, "\n".join(told) or NONE)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Return lines with a dash each, the newest where there are many."""
-    return "\n".join(f"- {shortened(item, _MOST_LINE)}" for item in items[-_MOST_LINES:]) or NONE
+    """Return lines with a dash each between marks, the newest where there are many."""
+    lines = (f"- {shortened(item, _MOST_LINE)}" for item in items[-_MOST_LINES:])
+    return fenced(NOTES_TAG, "\n".join(lines)) if items else NONE
 
 
 def shortened(text: str, tokens: int) -> str:

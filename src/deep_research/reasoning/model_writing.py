@@ -1,24 +1,27 @@
 """What a model is asked to write and to judge: sections, analysis, the ends of the report, single sentences."""
 
+import re
 from collections.abc import Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.llm.port import ModelReply, Turn
+from deep_research.llm.port import ModelReply
 from deep_research.reasoning.answers import (
     ChartsAnswer,
     CodeAnswer,
     ConcludeAnswer,
     JudgeAnswer,
+    RecallAnswer,
     ReviseAnswer,
     read_answer,
 )
 from deep_research.reasoning.material import fit, show_evidence
 from deep_research.reasoning.model_step import LANGUAGES, ModelSteps, Step, listed
-from deep_research.reasoning.prompting import DRAFT_TAG, SOURCE_TAG, fenced
+from deep_research.reasoning.prompting import DRAFT_TAG, NOTES_TAG, SOURCE_TAG, fenced
 from deep_research.reasoning.prose import LABEL, Prose, is_in_language, read_prose
 from deep_research.reasoning.repairing import ask
 from deep_research.reasoning.values import (
     Analysis,
+    Brief,
     BrokenChart,
     ChartSpec,
     Conclusion,
@@ -38,7 +41,9 @@ _DRAFT = Step("draft", "thinking", 2_400)
 _JUDGE = Step("judge_support", "task", 300)
 _REVISE = Step("revise", "task", 250)
 _CONCLUDE = Step("conclude", "thinking", 1_600)
+_RECALL = Step("recall", "thinking", 500)
 _MOST_CHARTS = 5
+_LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _SECTION_WORDS: dict[ReportLength, int] = {"short": 150, "standard": 300, "long": 500}
 _ERROR_CHARS = 2_000
 
@@ -101,15 +106,8 @@ class WritingByModel(ModelSteps):
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
         """Write the section; where it was written before, only what its figures left out."""
         language = LANGUAGES[work.brief.language]
-        task = self._prompts.fill(
-            "draft", title=work.section.title, language=language, length=str(_SECTION_WORDS[work.brief.length])
-        )
-        head = [
-            self._brief(work.brief),
-            self._prompts.fill(
-                "section", title=work.section.title, description=work.section.description or work.section.title
-            ),
-        ]
+        task = self._prompts.fill("draft", language=language, length=str(_SECTION_WORDS[work.brief.length]))
+        head = [self._brief(work.brief), self._section_head(work.section)]
         steps = [(f"search for: {query}", True) for query in work.asked]
         prose = await self._prose(
             _DRAFT,
@@ -146,7 +144,8 @@ class WritingByModel(ModelSteps):
             left_out=material.left_out,
         )
         if before and before.offered:
-            request = request.model_copy(update={"turns": self._offer(before, material.labels)})
+            wish = self._offer(before, material.labels)
+            request = request.model_copy(update={"prompt": f"{request.prompt}\n\n{wish}"})
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
             is_cut = reply.stop in ("length", "loop")
@@ -158,12 +157,16 @@ class WritingByModel(ModelSteps):
         headers = {piece.id: piece.header for piece in evidence if piece.header}
         return prose.resting_on(headers)
 
-    def _offer(self, before: SectionWork, labels: dict[str, str]) -> tuple[Turn, Turn]:
+    def _offer(self, before: SectionWork, labels: dict[str, str]) -> str:
         """Return what was written, and the wish for what it left out."""
         told = "\n\n".join(_marked(paragraph, labels) for paragraph in before.told)
         missed = [label for label, id_ in labels.items() if id_ in before.offered]
-        wish = self._prompts.fill("draft_more", labels=", ".join(missed), language=LANGUAGES[before.brief.language])
-        return Turn(speaker="model", text=told), Turn(speaker="user", text=wish)
+        return self._prompts.fill(
+            "draft_more",
+            told=fenced(DRAFT_TAG, told),
+            labels=", ".join(missed),
+            language=LANGUAGES[before.brief.language],
+        )
 
     async def judge_support(self, support: Support) -> Judgement:
         """Judge a sentence by its passages alone."""
@@ -183,7 +186,7 @@ class WritingByModel(ModelSteps):
             "revise",
             sentence=fenced(DRAFT_TAG, support.sentence.text),
             passages=self._passages(support),
-            reason=(verdict.reason or verdict.kind) if verdict else "the passages do not carry it",
+            reason=fenced(NOTES_TAG, (verdict.reason or verdict.kind) if verdict else "the passages do not carry it"),
             format=ReviseAnswer.in_words(),
         )
         answer = await self._data(_REVISE, ReviseAnswer, self._context.tail("revise", task))
@@ -193,6 +196,14 @@ class WritingByModel(ModelSteps):
     def _passages(self, support: Support) -> str:
         room = self._context.room(support.sentence.text, max_tokens=2 * _JUDGE.max_tokens)
         return show_evidence(support.passages, room=room).text
+
+    async def recall(self, brief: Brief) -> str:
+        """Tell what the model knows by itself; an address or a number in brackets in it would look like a source."""
+        task = self._prompts.fill("recall", language=LANGUAGES[brief.language], format=RecallAnswer.in_words())
+        answer = await self._data(
+            _RECALL, RecallAnswer, self._context.tail("recall", task), shared=[self._brief(brief)]
+        )
+        return " ".join(_LIKE_A_SOURCE.sub("", answer.text).split())
 
     async def conclude(self, draft: Draft) -> Conclusion:
         """Write the ends of the report from its checked body; an empty body is the rules' matter."""

@@ -42,11 +42,7 @@ class PlanningActs(Protocol):
         ...
 
     async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
-        """Write at most `wish.count` queries, best first."""
-        ...
-
-    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
-        """Order the engines that suit the query; leaving one out means not using it."""
+        """Write at most `wish.count` queries, best first; each may name the special sources that suit it."""
         ...
 
 
@@ -54,7 +50,7 @@ class ReadingActs(Protocol):
     """Acts on what was fetched."""
 
     async def extract(self, reading: Reading) -> tuple[Finding, ...]:
-        """Mark the stretches of the document that help the section."""
+        """Mark the stretches of the document that help the section, or another of the outline."""
         ...
 
     async def compress(self, work: SectionWork) -> Digest:
@@ -103,6 +99,10 @@ class WritingActs(Protocol):
 
     async def conclude(self, draft: Draft) -> Conclusion:
         """Write abstract, conclusion and outlook."""
+        ...
+
+    async def recall(self, brief: Brief) -> str:
+        """Tell what is known without any source, "" for nothing; it is marked, and never cited."""
         ...
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from deep_research.reasoning.prompting import TAGS
 from deep_research.reasoning.tidying import without_markup
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language
@@ -31,7 +32,7 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
-_ECHO = re.compile(r"</?(?:source|asker|draft)\b", re.IGNORECASE)
+_ECHO = re.compile(rf"</?(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
 # Less text than this tells no language.
 _TELLING_CHARS = 40
 # More sentences than this share without a mark are worth a second try.

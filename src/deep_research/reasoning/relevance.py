@@ -109,7 +109,7 @@ def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] =
     ]
     simple = to_simplified(question)
     lost = _places(simple, wanted) - _places(simple, known)
-    marked = "".join(letter if at in lost else " " for at, letter in enumerate(question))
+    marked = "".join(letter if at in lost and letter.isalnum() else " " for at, letter in enumerate(question))
     return list(dict.fromkeys([*spelled, *(word for word in marked.split() if len(word) > 1)]))
 
 

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, Turn
-from deep_research.reasoning.prompting import Prompts
+from deep_research.reasoning.prompting import DRAFT_TAG, Prompts, fenced
 
 Result = TypeVar("Result")
 # Returns what an answer holds (None: nothing), and what is wrong with it ("": nothing).
@@ -23,7 +23,8 @@ async def ask(model: ChatModel, request: ModelRequest, read: Read[Result], *, pr
     if not problem and first is not None:
         return first
     turns = (
-        Turn(speaker="model", text=reply.text[:_SHOWN_CHARS] or "(no answer)"),
+        # What it wrote may repeat what it has read, so that it stands between marks like that.
+        Turn(speaker="model", text=fenced(DRAFT_TAG, reply.text[:_SHOWN_CHARS] or "(no answer)")),
         Turn(speaker="user", text=prompts.fill("repair", problem=problem)),
     )
     room = request.max_tokens * _MORE if reply.stop == "length" else request.max_tokens

@@ -146,6 +146,13 @@ def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
     return (kind == "item" or _FINISHED.search(sentence) is not None) and len(sentence.split()) in _ENGLISH_WORDS
 
 
+def count_orders(text: str) -> int:
+    """Return how many sentences, rows and headings of a text read like orders to an assistant: none is ever quoted."""
+    found = find_instructions(text)
+    spans = split_sentences(text) if found else []
+    return sum(any(start < span.end and span.start < end for start, end in found) for span in spans)
+
+
 def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
     """Yield the rows in the stretches; the header of a long table may stand far above them."""
     tables = [table for table in find_tables(text) if table.header is not None]
@@ -156,7 +163,8 @@ def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
             sentence = Sentence(row.start, row.end, labelled(table, row))
-            yield Unit((sentence,), heading, Span(header.start, header.end))
+            if not find_instructions(sentence.text):
+                yield Unit((sentence,), heading, Span(header.start, header.end))
 
 
 def labelled(table: Table, row: Row) -> str:

@@ -136,13 +136,17 @@ class Reading(Value):
 
 
 class Finding(Value):
-    """A stretch of a document's text and what it says; a table row names the stretch that is its header."""
+    """A stretch of a document's text and what it says; a table row names the stretch that is its header.
+
+    `section` is the title of the section that it helps, "" for the one that the document was read for.
+    """
 
     start: int
     end: int
     finding: str
     score: float = 0.0
     header: tuple[int, int] | None = None
+    section: str = ""
 
 
 class SectionWork(Value):

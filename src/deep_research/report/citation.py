@@ -14,6 +14,7 @@ class Source(Value):
     address: str
     places: tuple[str, ...] = ()
     language: str = ""
+    published: str = ""
     warnings: tuple[str, ...] = ()
 
 

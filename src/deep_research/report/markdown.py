@@ -27,15 +27,21 @@ class Chapter(Value):
 
 
 class Report(Value):
-    """A whole report before it is rendered."""
+    """A whole report before it is rendered; `account` is a table of how the sources were searched, its head first.
+
+    `knowledge` is what a model says by itself where no source was found; nothing of it is cited or checked.
+    """
 
     title: str
     assumptions: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
     chapters: tuple[Chapter, ...] = ()
     disagreements: tuple[Paragraph, ...] = ()
+    knowledge: str = ""
     gaps: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    account: tuple[tuple[str, ...], ...] = ()
+    account_notes: tuple[str, ...] = ()
     writing: tuple[str, ...] = ()
     run_line: str
 
@@ -57,6 +63,8 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     for chapter in report.chapters:
         blocks.append(f"## {chapter.title}")
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in chapter.paragraphs]
+    if report.knowledge:
+        blocks += [f"## {words('report.knowledge')}", f"*{words('report.knowledge_note')}*", report.knowledge]
     if report.disagreements:
         blocks.append(f"## {words('report.disagreements')}")
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.disagreements]
@@ -64,6 +72,10 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
     if report.limits:
         blocks += [f"## {words('report.limits')}", _bullets(report.limits)]
+    if report.account:
+        head, *rows = report.account
+        table = "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *rows))
+        blocks += [f"## {words('report.account')}", table, _bullets(report.account_notes)]
     if report.writing:
         blocks += [f"## {words('report.writing')}", _bullets(report.writing)]
     blocks += _references(citations, words)
@@ -155,7 +167,11 @@ def _references(citations: Citations, words: Words) -> list[str]:
 def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     lines = []
     for number, source in enumerate(sources, start=first):
-        named = [*source.places[:_MAX_PLACES], *(["…"] if len(source.places) > _MAX_PLACES else [])]
+        # A page of the web is dated, and its first heading is its title again.
+        is_page = source.address.startswith(("http://", "https://"))
+        told = [place for place in source.places if not (is_page and source.title in place)]
+        dated = [source.published[:10]] if is_page and source.published else []
+        named = [*dated, *told[:_MAX_PLACES], *(["…"] if len(told) > _MAX_PLACES else [])]
         places = f" ({words('report.value_separator').join(named)})" if named else ""
         lines.append(f"[{number}] {_one_line(source.title)} - {source.address}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.

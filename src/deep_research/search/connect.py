@@ -1,17 +1,24 @@
 """From plain values to a search engine. Loads the engine's module, and calls nobody."""
 
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from urllib.parse import urlsplit
 
 from deep_research.errors import ConfigurationError
 from deep_research.search.engine import Endpoint
-from deep_research.search.port import SearchEngine
+from deep_research.search.port import ServiceEngine
 from deep_research.search.registry import EngineSpec
 
 
 def connect(
-    spec: EngineSpec, *, address: str = "", key: str = "", timeout_s: float = 20.0, model: str = ""
-) -> SearchEngine:
+    spec: EngineSpec,
+    *,
+    address: str = "",
+    key: str = "",
+    timeout_s: float = 20.0,
+    model: str = "",
+    pace: Callable[[], Awaitable[None]] | None = None,
+) -> ServiceEngine:
     """Return an engine, at its own address where none is given; raise `ConfigurationError` for what is missing."""
     address = address or spec.default_address
     if spec.needs_key and not key:
@@ -21,6 +28,6 @@ def connect(
         raise ConfigurationError(
             f"{spec.title} needs an address such as https://search.example.org; set {spec.address_setting}."
         )
-    endpoint = Endpoint(spec.name, spec.title, address, timeout_s, key=key, model=model or spec.model)
-    engine: SearchEngine = import_module(f"{__package__}.{spec.module}").ENGINE(endpoint)
+    endpoint = Endpoint(spec.name, spec.title, address, timeout_s, key=key, model=model or spec.model, pace=pace)
+    engine: ServiceEngine = import_module(f"{__package__}.{spec.module}").ENGINE(endpoint)
     return engine

@@ -5,13 +5,13 @@ An engine says only how one page is asked for and where its results stand.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import ClassVar, Final, NamedTuple
 
-from deep_research.errors import CallFailed, NetworkError, SourceError
+from deep_research.errors import CallFailed, SourceError, TimedOut
 from deep_research.net.service import Service
 from deep_research.search.cleaning import iso_date, plain_text, web_address
 from deep_research.sources.address import canonical_address
@@ -30,7 +30,10 @@ def _today() -> date:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search."""
+    """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
+
+    `pace` is waited for before every page but the first.
+    """
 
     name: str
     title: str
@@ -39,6 +42,7 @@ class Endpoint:
     key: str = field(default="", repr=False)
     model: str = ""
     today: Callable[[], date] = _today
+    pace: Callable[[], Awaitable[None]] | None = None
 
 
 class Found(NamedTuple):
@@ -80,6 +84,10 @@ class PagedSearch(ABC):
         """Return the time after which a search, with all its pages, gives up."""
         return self.endpoint.timeout_s
 
+    async def close(self) -> None:
+        """Close its connections."""
+        await self.service.aclose()
+
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key."""
         return {"Authorization": f"Bearer {key}"} if key else {}
@@ -96,7 +104,7 @@ class PagedSearch(ABC):
                 await self._collect(query, limit, hits)
         except TimeoutError as exc:
             if not hits:
-                raise NetworkError(f"{self.endpoint.title} did not answer within {self.timeout_s:g} s.") from exc
+                raise TimedOut(f"{self.endpoint.title} did not answer within {self.timeout_s:g} s.") from exc
         except CallFailed:
             if not hits:
                 raise
@@ -110,6 +118,8 @@ class PagedSearch(ABC):
                     hits.setdefault(canonical_address(hit.address), hit)
                 if page.is_last or len(hits) == known or len(hits) >= limit:
                     return
+                if self.endpoint.pace is not None:
+                    await self.endpoint.pace()
 
     def _cleaned(self, found: Sequence[Found]) -> Iterator[Hit]:
         if found and not any(isinstance(result.address, str) for result in found):

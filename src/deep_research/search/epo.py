@@ -38,6 +38,9 @@ class EpoSearch(PagedSearch):
         if not all(endpoint.key.partition(":")[::2]):
             raise ConfigurationError(f"The key of {endpoint.title} has the form client_id:secret.")
         super().__init__(endpoint)
+        self.service = _PatentService(
+            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
+        )
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that ask for a token."""
@@ -46,11 +49,11 @@ class EpoSearch(PagedSearch):
     async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
         """Yield page after page of patents, all with one token, which lives for twenty minutes."""
         headers = {"Authorization": f"Bearer {await self._token()}", "Accept": "application/json"}
-        service = _PatentService(self.endpoint.title, self.endpoint.address, timeout_s=self.timeout_s, headers=headers)
         for first in range(1, 1 + size * self.max_pages, size):
-            text = await service.get_text(
+            text = await self.service.get_text(
                 "/rest-services/published-data/search/biblio",
                 params={"q": _asked(query), "Range": f"{first}-{first + size - 1}"},
+                headers=headers,
             )
             found = [] if f"<code>{_NOTHING}</code>" in text else [_found(patent) for patent in self._patents(text)]
             yield Page(found, is_last=len(found) < size)

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 from pydantic import Field
 
 from deep_research.errors import ConfigurationError
-from deep_research.search.port import SearchEngine
-from deep_research.sources.hit import Priority, SearchKind
+from deep_research.request import SearchKind
+from deep_research.search.port import ServiceEngine
+from deep_research.sources.hit import Priority
 from deep_research.value import JsonObject, Value
 
 
@@ -35,7 +36,7 @@ class McpServer(Value):
         return f"mcp:{self.name}"
 
 
-def connect_server(server: McpServer, *, timeout_s: float = 30.0) -> SearchEngine:
+def connect_server(server: McpServer, *, timeout_s: float = 30.0) -> ServiceEngine:
     """Return a server as an engine; raise `ConfigurationError` where something for it is missing."""
     if bool(server.command) == bool(server.address):
         raise ConfigurationError(f"The MCP server {server.name} needs either a command or an address.")
@@ -43,5 +44,5 @@ def connect_server(server: McpServer, *, timeout_s: float = 30.0) -> SearchEngin
         raise ConfigurationError(f"The MCP server {server.name} needs an address that begins with http:// or https://.")
     if find_spec("mcp") is None:
         raise ConfigurationError('MCP servers need the extra mcp; install it with: pip install "deep-research[mcp]"')
-    engine: SearchEngine = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s)
+    engine: ServiceEngine = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s)
     return engine

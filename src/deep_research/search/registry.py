@@ -1,42 +1,13 @@
 """The engines that can be searched, what each needs and what it is good for. Loads no engine."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from deep_research.errors import ConfigurationError
-from deep_research.sources.hit import Priority, SearchKind
+from deep_research.request import SearchKind
+from deep_research.search.engine_spec import EngineSpec
+from deep_research.search.pacing import RateLimit
 
-
-@dataclass(frozen=True)
-class EngineSpec:
-    """An engine: who it is, what it needs, and when it is asked.
-
-    `key_setting` and `address_setting` name fields of the settings; `key_variable` is where users put the key.
-    `tier` is the place in the fallback chain of SPEC H3 from 1 on, 0 for an engine outside it. A specialist is asked
-    beside the chain. `is_model_search` marks a model that searches by itself; `model` is the one to ask. An engine
-    that `needs_sites` only answers queries that name some.
-    """
-
-    name: str
-    title: str
-    module: str
-    kinds: frozenset[SearchKind]
-    priority: Priority = "low"
-    key_setting: str = ""
-    key_variable: str = ""
-    is_key_optional: bool = False
-    address_setting: str = ""
-    default_address: str = ""
-    is_specialist: bool = False
-    tier: int = 0
-    is_model_search: bool = False
-    model: str = ""
-    needs_sites: bool = False
-
-    @property
-    def needs_key(self) -> bool:
-        """Say whether the engine can only be asked with a key."""
-        return bool(self.key_setting) and not self.is_key_optional
+__all__ = ["ENGINES", "EngineSpec", "engine_named"]
 
 
 def _kinds(*kinds: SearchKind) -> frozenset[SearchKind]:
@@ -47,6 +18,7 @@ _WEB = (
     EngineSpec(
         name="tavily",
         title="Tavily",
+        about="the general web, made for research agents",
         module="tavily",
         kinds=_kinds("general", "news"),
         key_setting="tavily_api_key",
@@ -54,10 +26,13 @@ _WEB = (
         address_setting="tavily_address",
         default_address="https://api.tavily.com",
         tier=1,
+        # docs.tavily.com/documentation/rate-limits: of a development key; nobody can see which kind a key is.
+        limit=RateLimit(100, 60.0),
     ),
     EngineSpec(
         name="serper",
         title="Serper",
+        about="the general web as Google finds it",
         module="serper",
         kinds=_kinds("general", "news"),
         key_setting="serper_api_key",
@@ -69,15 +44,18 @@ _WEB = (
     EngineSpec(
         name="duckduckgo",
         title="DuckDuckGo",
+        about="the general web, without a key",
         module="duckduckgo",
         kinds=_kinds("general"),
         address_setting="duckduckgo_address",
         default_address="https://html.duckduckgo.com",
         tier=3,
+        limit=RateLimit(1, 1.0),  # Not told anywhere; who asks more often meets its challenge soon.
     ),
     EngineSpec(
         name="exa",
         title="Exa",
+        about="the general web, searched by meaning",
         module="exa",
         kinds=_kinds("general", "news", "academic"),
         key_setting="exa_api_key",
@@ -85,11 +63,13 @@ _WEB = (
         address_setting="exa_address",
         default_address="https://api.exa.ai",
         tier=4,
+        limit=RateLimit(10, 1.0),  # exa.ai/docs/reference/rate-limits
     ),
     # The chain of SPEC H3 ends here; who has set up one of these has it behind the others.
     EngineSpec(
         name="brave",
         title="Brave Search",
+        about="the general web from an index of its own",
         module="brave",
         kinds=_kinds("general", "news"),
         key_setting="brave_api_key",
@@ -101,6 +81,7 @@ _WEB = (
     EngineSpec(
         name="bocha",
         title="Bocha",
+        about="the general web, strong in Chinese",
         module="bocha",
         kinds=_kinds("general"),
         key_setting="bocha_api_key",
@@ -112,6 +93,7 @@ _WEB = (
     EngineSpec(
         name="searxng",
         title="SearXNG",
+        about="the general web through your own SearXNG",
         module="searxng",
         kinds=_kinds("general", "news", "academic", "code"),
         address_setting="searxng_address",
@@ -120,6 +102,7 @@ _WEB = (
     EngineSpec(
         name="zyte",
         title="Zyte",
+        about="articles listed on the sites that a query names",
         module="zyte",
         kinds=_kinds("general", "news"),
         priority="medium",
@@ -135,6 +118,7 @@ _MODELS = (
     EngineSpec(
         name="openai-search",
         title="OpenAI web search",
+        about="the web as an OpenAI model searches it",
         module="openai_search",
         kinds=_kinds("general", "news"),
         key_setting="openai_api_key",
@@ -147,6 +131,7 @@ _MODELS = (
     EngineSpec(
         name="gemini-search",
         title="Gemini grounding",
+        about="the web as a Gemini model searches it",
         module="gemini_search",
         kinds=_kinds("general", "news"),
         key_setting="gemini_api_key",
@@ -159,6 +144,7 @@ _MODELS = (
     EngineSpec(
         name="openrouter-search",
         title="OpenRouter web search",
+        about="the web as a model on OpenRouter searches it",
         module="openrouter_search",
         kinds=_kinds("general", "news"),
         key_setting="openrouter_api_key",
@@ -175,6 +161,7 @@ _LIBRARIES = (
     EngineSpec(
         name="wikipedia",
         title="Wikipedia",
+        about="encyclopedia articles, in the language of the query",
         module="wikipedia",
         kinds=_kinds("general"),
         priority="medium",
@@ -185,16 +172,19 @@ _LIBRARIES = (
     EngineSpec(
         name="arxiv",
         title="arXiv",
+        about="preprints: physics, mathematics, computer science, statistics",
         module="arxiv",
         kinds=_kinds("academic"),
         priority="high",
         address_setting="arxiv_address",
         default_address="https://export.arxiv.org",
         is_specialist=True,
+        limit=RateLimit(1, 3.0),  # info.arxiv.org/help/api/tou.html
     ),
     EngineSpec(
         name="openalex",
         title="OpenAlex",
+        about="scholarly works of all fields, with abstracts",
         module="openalex",
         kinds=_kinds("academic"),
         priority="high",
@@ -204,10 +194,13 @@ _LIBRARIES = (
         address_setting="openalex_address",
         default_address="https://api.openalex.org",
         is_specialist=True,
+        # developers.openalex.org/api-reference/authentication, beside an allowance for the day
+        limit=RateLimit(100, 1.0),
     ),
     EngineSpec(
         name="crossref",
         title="Crossref",
+        about="journal articles and books of all fields, by DOI",
         module="crossref",
         kinds=_kinds("academic"),
         priority="medium",
@@ -217,10 +210,14 @@ _LIBRARIES = (
         address_setting="crossref_address",
         default_address="https://api.crossref.org",
         is_specialist=True,
+        # www.crossref.org/documentation/retrieve-metadata/rest-api/access-and-authentication, for lists
+        limit=RateLimit(1, 1.0),
+        limit_with_key=RateLimit(3, 1.0),
     ),
     EngineSpec(
         name="pubmed",
         title="PubMed",
+        about="medicine and life sciences, with abstracts",
         module="pubmed",
         kinds=_kinds("academic"),
         priority="high",
@@ -230,10 +227,14 @@ _LIBRARIES = (
         address_setting="pubmed_address",
         default_address="https://eutils.ncbi.nlm.nih.gov",
         is_specialist=True,
+        # support.nlm.nih.gov, KA-05317: three calls in a second, ten with a key; a search takes two.
+        limit=RateLimit(3, 2.0),
+        limit_with_key=RateLimit(10, 2.0),
     ),
     EngineSpec(
         name="semantic-scholar",
         title="Semantic Scholar",
+        about="papers of all fields, found by relevance",
         module="semantic_scholar",
         kinds=_kinds("academic"),
         priority="high",
@@ -243,10 +244,13 @@ _LIBRARIES = (
         address_setting="semantic_scholar_address",
         default_address="https://api.semanticscholar.org",
         is_specialist=True,
+        # www.semanticscholar.org/product/api: with a key; without one all callers share what there is.
+        limit=RateLimit(1, 1.0),
     ),
     EngineSpec(
         name="hugging-face-papers",
         title="Hugging Face papers",
+        about="machine learning papers, searched by meaning",
         module="hugging_face",
         kinds=_kinds("academic"),
         priority="high",
@@ -256,10 +260,15 @@ _LIBRARIES = (
         address_setting="hugging_face_address",
         default_address="https://huggingface.co",
         is_specialist=True,
+        # huggingface.co/docs/hub/rate-limits: more for its API than for its pages, such as the blog
+        limit=RateLimit(500, 300.0),
+        limit_with_key=RateLimit(1_000, 300.0),
+        shared_service="Hugging Face",
     ),
     EngineSpec(
         name="hugging-face-daily",
         title="Hugging Face daily papers",
+        about="machine learning papers of the last days, hand-picked",
         module="hugging_face",
         kinds=_kinds("academic"),
         priority="high",
@@ -269,20 +278,27 @@ _LIBRARIES = (
         address_setting="hugging_face_address",
         default_address="https://huggingface.co",
         is_specialist=True,
+        limit=RateLimit(500, 300.0),
+        limit_with_key=RateLimit(1_000, 300.0),
+        shared_service="Hugging Face",
     ),
     EngineSpec(
         name="hugging-face-blog",
         title="Hugging Face blog",
+        about="posts on machine learning models, libraries and training",
         module="hugging_face",
         kinds=_kinds("code"),
         priority="medium",
         address_setting="hugging_face_address",
         default_address="https://huggingface.co",
         is_specialist=True,
+        limit=RateLimit(100, 300.0),
+        shared_service="Hugging Face",
     ),
     EngineSpec(
         name="github",
         title="GitHub",
+        about="source code repositories",
         module="github",
         kinds=_kinds("code"),
         priority="medium",
@@ -292,10 +308,14 @@ _LIBRARIES = (
         address_setting="github_address",
         default_address="https://api.github.com",
         is_specialist=True,
+        limit=RateLimit(10, 60.0),  # docs.github.com/en/rest/search/search
+        limit_with_key=RateLimit(30, 60.0),
+        shared_service="GitHub",
     ),
     EngineSpec(
         name="github-issues",
         title="GitHub issues",
+        about="bug reports and discussions of software projects",
         module="github",
         kinds=_kinds("code"),
         priority="medium",
@@ -305,30 +325,38 @@ _LIBRARIES = (
         address_setting="github_address",
         default_address="https://api.github.com",
         is_specialist=True,
+        limit=RateLimit(10, 60.0),
+        limit_with_key=RateLimit(30, 60.0),
+        shared_service="GitHub",
     ),
     EngineSpec(
         name="hacker-news",
         title="Hacker News",
+        about="technology news and what developers say about them",
         module="hacker_news",
         kinds=_kinds("code", "news"),
         priority="medium",
         address_setting="hacker_news_address",
         default_address="https://hn.algolia.com",
         is_specialist=True,
+        limit=RateLimit(10_000, 3600.0),  # hn.algolia.com/api
     ),
     EngineSpec(
         name="gdelt",
         title="GDELT",
+        about="news articles worldwide, in many languages, since 2017",
         module="gdelt",
         kinds=_kinds("news"),
         priority="medium",
         address_setting="gdelt_address",
         default_address="https://api.gdeltproject.org",
         is_specialist=True,
+        limit=RateLimit(1, 5.0),  # As its refusals say.
     ),
     EngineSpec(
         name="epo",
         title="European Patent Office",
+        about="patents worldwide, through the European Patent Office",
         module="epo",
         kinds=_kinds("patents"),
         priority="high",

@@ -10,6 +10,8 @@ _CATEGORIES: Final = {"news": "news", "academic": "science", "code": "it"}
 _LANGUAGES: Final = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
 _RANGES: Final = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
 
+_LEAST_ON_A_PAGE: Final = 10
+
 
 class SearxngSearch(ServiceSearch):
     """SearXNG: as many results a page as its engines give."""
@@ -35,7 +37,8 @@ class SearxngSearch(ServiceSearch):
                 Found(item.get("url"), item.get("title"), item.get("content"), item.get("publishedDate"))
                 for item in results
             ],
-            is_last=not results,
+            # It does not say how long its pages are; one so short is its last, or nearly.
+            is_last=len(results) < _LEAST_ON_A_PAGE,
         )
 
     def _range(self, query: SearchQuery) -> str | None:

@@ -8,7 +8,6 @@ from typing import Final
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
-from deep_research.net.service import Service
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.script import detect_language
@@ -32,8 +31,7 @@ class WikipediaSearch(ServiceSearch):
         language = query.language or detect_language(query.query)
         home = self.endpoint.address.rstrip("/").replace("{language}", _wiki_of(language))
         variant = _VARIANTS.get(language, "wiki")
-        service = Service(self.endpoint.title, home, timeout_s=self.timeout_s)
-        data = await service.get_json(
+        data = await self.service.at(home).get_json(
             "/w/api.php",
             params={
                 "action": "query",

@@ -17,10 +17,10 @@ from deep_research.testing.model_dialects import Answer, Asked
 from deep_research.text.sentences import split_sentences
 
 _SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
-_DRAFT = re.compile(r"<draft>\n(.*?)\n</draft>", re.DOTALL)
+_DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 _MISSED = re.compile(r"^These passages hold figures that your section does not tell: (.+)\.$", re.MULTILINE)
-_TITLE = re.compile(r"^(?:Title|Section): (.+)$", re.MULTILINE)
+_TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 Reply = Callable[[ModelRequest], str]
 
 
@@ -174,7 +174,6 @@ _ANSWERS: dict[str, Reply] = {
     "assess": _assess,
     "plan": _plan,
     "queries": _queries,
-    "choose_tools": lambda _: json.dumps({"tools": []}),
     "extract": _extract,
     "compress": lambda request: json.dumps({"keep": list(sources_of(request))}),
     "synthesize": _synthesize,
@@ -186,4 +185,5 @@ _ANSWERS: dict[str, Reply] = {
     "judge_support": _judge,
     "revise": lambda _: json.dumps({"text": ""}),
     "conclude": _conclude,
+    "recall": lambda _: json.dumps({"text": "From memory: this was built long ago."}),
 }

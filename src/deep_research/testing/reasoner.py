@@ -101,10 +101,6 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("queries", wish, lambda: self._inner.queries(wish))
 
-    async def choose_tools(self, query: SearchQuery, engines: tuple[str, ...]) -> tuple[str, ...]:
-        """Pay, then judge."""
-        return await self._pay("choose_tools", query, lambda: self._inner.choose_tools(query, engines))
-
     async def extract(self, reading: Reading) -> tuple[Finding, ...]:
         """Pay, then judge."""
         return await self._pay("extract", reading, lambda: self._inner.extract(reading))
@@ -148,3 +144,7 @@ class CostedReasoner:
     async def conclude(self, draft: Draft) -> Conclusion:
         """Pay, then judge."""
         return await self._pay("conclude", draft, lambda: self._inner.conclude(draft))
+
+    async def recall(self, brief: Brief) -> str:
+        """Pay, then judge."""
+        return await self._pay("recall", brief, lambda: self._inner.recall(brief))

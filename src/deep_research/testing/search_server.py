@@ -1,18 +1,13 @@
-"""A server on this machine that plays a search service: keeps what it was asked, answers and fails as told.
+"""A server on this machine that plays a search service: keeps what it was asked, answers and fails as told."""
 
-It runs in threads of its own, so that tests, child processes and benchmarks alike can talk to it.
-"""
-
+import asyncio
 import json
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from deep_research.testing.loopback import LoopbackServer, Request, head_of
 from deep_research.value import json_of
 
 
@@ -66,72 +61,40 @@ class Answer:
 Script = Callable[[Asked], Answer]
 
 
-class SearchServer:
+class SearchServer(LoopbackServer):
     """Answers each request with what the script says to it, and keeps every request in order."""
 
     def __init__(self, script: Script | Answer) -> None:
+        super().__init__()
         self.script: Script = (lambda _: script) if isinstance(script, Answer) else script
         self.requests: list[Asked] = []
-        self.closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        # Short, for it is what every test waits for at its end.
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.005,), name="search-server")
 
     @property
     def address(self) -> str:
         """Return the address under which the server answers."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                asked = _asked(self)
-                owner.requests.append(asked)
-                answer = owner.script(asked)
-                time.sleep(answer.delay_s)
-                if answer.hangs:
-                    owner.closing.wait()
-                else:
-                    _reply(self, answer)
-
-            do_POST = do_GET  # noqa: N815 - the library's name
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-                """Say nothing: the requests are kept."""
-
-        return Handler
+    async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        """Answer as the script says."""
+        asked = asked_of(request)
+        self.requests.append(asked)
+        await write_answer(self.script(asked), writer)
 
 
-def _asked(handler: BaseHTTPRequestHandler) -> Asked:
-    parts = urlsplit(handler.path)
-    headers = {name.lower(): value for name, value in handler.headers.items()}
-    body = handler.rfile.read(int(headers.get("content-length", 0)))
-    return Asked(handler.command, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), headers, body)
+def asked_of(request: Request) -> Asked:
+    """Return a request with its address taken apart."""
+    parts = urlsplit(request.target)
+    params = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return Asked(request.method, parts.path, params, request.headers, request.body)
 
 
-def _reply(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+async def write_answer(answer: Answer, writer: asyncio.StreamWriter) -> None:
+    """Send an answer, or fail as it says."""
+    await asyncio.sleep(answer.delay_s)
+    if answer.hangs:
+        await asyncio.Event().wait()
     content = answer.content
-    try:
-        handler.send_response(answer.status)
-        for name, value in {"Content-Type": answer.media_type, **answer.headers}.items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content[: answer.cut_after])
-    except ConnectionError:
-        # The caller has given up; there is nobody left to tell.
-        handler.close_connection = True
+    headers = {"Content-Type": answer.media_type, "Content-Length": str(len(content)), **answer.headers}
+    writer.write(head_of(answer.status, headers) + content[: answer.cut_after])
+    if answer.cut_after is not None:
+        writer.close()

@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import pytest
 
@@ -17,6 +17,7 @@ from deep_research.search.connect import connect
 from deep_research.search.engine import PagedSearch
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.testing.search_formats import Result
 from deep_research.testing.search_server import Answer, Asked, Script, SearchServer
 from deep_research.value import Json
 
@@ -34,15 +35,6 @@ ERROR_PAGE: Final = (
     "<!doctype html><html><head><title>Oops</title></head><body><h1>Something went wrong</h1></body></html>"
 )
 _TIMEOUT_S: Final = 5.0
-
-
-class Result(NamedTuple):
-    """What a result says, whatever the service's format."""
-
-    address: str
-    title: str
-    snippet: str = "A passage about it."
-    published: str = "2024-05-21"
 
 
 class Voice(ABC):

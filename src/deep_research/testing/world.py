@@ -39,7 +39,7 @@ class World:
         hits, texts = numbered_pages(self.pages)
         reasoner: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
         return replace(
-            build_real(settings),
+            build_real(settings.with_changes(engines=("none",))),
             models=(self.model(),),
             model_tries=1,
             reasoner=reasoner,

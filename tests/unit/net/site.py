@@ -1,9 +1,7 @@
 """A small server on loopback that says exactly what it is told to, and the ways to it that tests need."""
 
 import asyncio
-import socket
 import ssl
-import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from ipaddress import ip_address
 from types import TracebackType
@@ -166,9 +164,3 @@ def client_of(*sites: Site, **limits: float) -> GuardedClient:
     """Return a client that may reach these sites, and nothing else that is not public, as 127.0.0.1."""
     guard = Guard(allowed={f"127.0.0.1:{site.port}" for site in sites})
     return GuardedClient(guard, limits=Limits.model_validate(limits), resolver=ListedNames({}))
-
-
-def reset(writer: asyncio.StreamWriter) -> None:
-    """End the connection as a crash does, with a reset instead of a farewell."""
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()

@@ -122,16 +122,19 @@ def asked(language: Language) -> Brief:
 
 
 async def evidence_for(reasoner: ExtractiveReasoner, wanted: Brief, plan: Plan) -> dict[str, list[Evidence]]:
-    """Read every document for every section, as the pipeline does."""
-    found: dict[str, list[Evidence]] = {}
+    """Read every document, and deal what it says to the sections, as the pipeline does."""
     outline = tuple(section.title for section in plan.sections)
-    for section in plan.sections:
-        for read in documents(wanted.language):
-            reading = Reading(
-                brief=wanted, section=section, outline=outline, query=SearchQuery(query="q", goal="g"), document=read
-            )
-            findings = await reasoner.extract(reading)
-            found.setdefault(section.title, []).extend(_evidence(finding, reading) for finding in findings)
+    found: dict[str, list[Evidence]] = {title: [] for title in outline}
+    for read in documents(wanted.language):
+        reading = Reading(
+            brief=wanted,
+            section=plan.sections[0],
+            outline=outline,
+            query=SearchQuery(query="q", goal="g"),
+            document=read,
+        )
+        for finding in await reasoner.extract(reading):
+            found[finding.section].append(_evidence(finding, reading))
     return found
 
 
@@ -142,7 +145,7 @@ def _evidence(finding: Finding, reading: Reading) -> Evidence:
         own,
         text=reading.document.text,
         finding=finding.finding,
-        section=reading.section.title,
+        section=finding.section,
         score=finding.score,
         header=header,
     )

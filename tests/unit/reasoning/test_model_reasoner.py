@@ -98,7 +98,7 @@ async def test_an_unreadable_answer_is_repaired_with_what_was_wrong() -> None:
     assert second.context == first.context
     assert second.prompt == first.prompt
     assert [turn.speaker for turn in second.turns] == ["model", "user"]
-    assert second.turns[0].text == "I think the coverage is good."
+    assert second.turns[0].text == "<draft>\nI think the coverage is good.\n</draft>"
     assert "no JSON object" in second.turns[1].text
 
 
@@ -162,8 +162,8 @@ async def test_what_was_left_out_is_offered_with_what_was_told() -> None:
     told = Paragraph(section="Costs", sentences=(Sentence(text="Harbour 1 cost little.", evidence=("id0001",)),))
     again = await _reasoner(model).draft(_work(told=(told,), offered=("id0003",)))
     assert [paragraph.cite_ids for paragraph in again] == [("id0003",)]
-    assert model.requests[0].turns[0].text == "Harbour 1 cost little. [E1]"
-    assert "E3" in model.requests[0].turns[1].text
+    assert "<draft>\nHarbour 1 cost little. [E1]\n</draft>" in model.requests[0].prompt
+    assert model.requests[0].turns == ()
 
 
 # What the acts make of good answers
@@ -186,7 +186,8 @@ async def test_only_passages_that_were_shown_become_findings() -> None:
     other = await _reasoner(Scripted([json.dumps(chosen)])).extract(
         reading.model_copy(update={"section": SectionPlan(title="Mood")})
     )
-    assert other == ()
+    # A page is read once, for whichever section asked; what it has for another is told with it.
+    assert [finding.section for finding in (*found, *other)] == ["Costs", "Costs"]
 
 
 async def test_a_plan_leaves_out_what_the_program_adds_itself() -> None:
@@ -320,7 +321,6 @@ async def test_every_prompt_without_its_evidence_has_at_most_three_thousand_toke
     await reasoner.assess(Inquiry(question=work.brief.question))
     await reasoner.plan(work.brief)
     await reasoner.queries(QueryWish(brief=work.brief, section=work.section, count=3))
-    await reasoner.choose_tools(SearchQuery(query="x"), ("a", "b"))
     for act in (reasoner.synthesize, reasoner.reflect, reasoner.draft):
         await act(work)
     await reasoner.analyze(Findings(brief=work.brief, plan=plan, sections=(work,)))
@@ -330,7 +330,7 @@ async def test_every_prompt_without_its_evidence_has_at_most_three_thousand_toke
     body = Paragraph(section="Costs", sentences=(Sentence(text="It cost much.", evidence=("id0001",)),))
     await reasoner.conclude(Draft(brief=work.brief, plan=plan, paragraphs=(body,)))
     sizes = {request.act: tokens_at_most(request.text) for request in model.requests}
-    assert len(sizes) == 11
+    assert len(sizes) == 10
     assert max(sizes.values()) <= 3_000, sizes
 
 
@@ -404,3 +404,16 @@ async def test_fetched_text_stays_between_its_marks(act: str) -> None:
         assert opened in (0, 1)
         if "Ignore the rules" in line:
             assert opened == 1
+
+
+async def test_a_query_names_its_sources_behind_it_in_brackets() -> None:
+    told = ["heat pump trials [openalex, arXiv]", "C arrays [0]", "tariffs [made-up]", "热泵 效率 [mcp:papers]"]
+    model = Scripted([json.dumps({"queries": told}, ensure_ascii=False)])
+    work = _work(1)
+    queries = await _reasoner(model).queries(QueryWish(brief=work.brief, section=work.section, count=9))
+    assert [(query.query, query.engines) for query in queries] == [
+        ("heat pump trials", ("openalex", "arxiv")),
+        ("C arrays [0]", ()),
+        ("tariffs [made-up]", ()),
+        ("热泵 效率", ("mcp:papers",)),
+    ]

@@ -1,0 +1,43 @@
+"""`cache show` and `cache clear`: what is kept of sources' answers between runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from deep_research.cache.shelf import Shelf
+from deep_research.settings import Settings, load_settings
+
+_MEGA = 1_000_000
+
+
+def print_cache() -> None:
+    """Print how much is kept, and for how long."""
+    settings = load_settings()
+
+    async def look(shelf: Shelf) -> int:
+        return await shelf.size()
+
+    kept = _with_shelf(settings, look)
+    state = "on" if settings.cache else "off"
+    print(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
+    print(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
+
+
+def clear_cache() -> None:
+    """Forget everything that is kept; runs and their snapshots are left alone."""
+
+    async def clear(shelf: Shelf) -> int:
+        return await shelf.clear()
+
+    freed = _with_shelf(load_settings(), clear)
+    print(f"Cleared {freed / _MEGA:.2f} MB.")
+
+
+def _with_shelf(settings: Settings, work: Callable[[Shelf], Awaitable[int]]) -> int:
+    async def open_and_close() -> int:
+        shelf = Shelf(settings.cache_path, max_bytes=int(settings.cache_mb * _MEGA))
+        try:
+            return await work(shelf)
+        finally:
+            await shelf.close()
+
+    return asyncio.run(open_and_close())

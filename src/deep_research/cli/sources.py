@@ -1,0 +1,97 @@
+"""`sources list` and `sources test`: where can be searched, what each source needs, and whether it answers."""
+
+import asyncio
+import time
+
+import typer
+
+from deep_research.cli.doctor import without_credentials
+from deep_research.errors import CallFailed, UsageError
+from deep_research.search.registry import EngineSpec
+from deep_research.settings import Settings, load_settings
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.value import JsonObject, canonical_json
+from deep_research.wiring_of_search import (
+    address_of,
+    chosen_engines,
+    key_of,
+    known_engines,
+    open_engine,
+    problem_of,
+)
+
+SCHEMA_VERSION = 1
+EXIT_SILENT = 70
+_SHOWN_HITS = 5
+
+
+def print_sources(*, as_json: bool) -> None:
+    """Print every source, whether it is used, and what it lacks."""
+    settings = load_settings()
+    used = chosen_engines(settings)
+    entries = [_entry(spec, settings, is_used=spec.name in used) for spec in known_engines(settings).values()]
+    if as_json:
+        print(canonical_json({"schema_version": SCHEMA_VERSION, "sources": entries}))
+        return
+    for entry in entries:
+        print(f"{entry['state']:<8} {entry['name']:<20} {entry['about']}")
+    print()
+    print("on: asked by runs; off: not asked; missing: would be asked if it had what it needs.")
+    print("Try one with: deep-research sources test NAME")
+
+
+def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject:
+    problem = problem_of(spec, settings)
+    about = f"{spec.about} ({', '.join(sorted(spec.kinds))})" if spec.about else ", ".join(sorted(spec.kinds))
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "state": "on" if is_used else "missing" if problem else "off",
+        "about": f"{about}; {problem}" if problem else about,
+        "kinds": [*sorted(spec.kinds)],
+        "address": without_credentials(address_of(spec, settings)),
+        "has_key": bool(key_of(spec, settings)),
+        "problem": problem,
+    }
+
+
+def try_source(name: str, query: str, *, as_json: bool) -> int:
+    """Ask one source, past the cache, and print what it answers; return 0 if it does."""
+    settings = load_settings()
+    specs = known_engines(settings)
+    spec = specs.get(name.strip().lower())
+    if spec is None:
+        raise UsageError(f"There is no source {name!r}; choose one of {', '.join(specs)}.")
+    if settings.offline:
+        raise UsageError("The setting offline forbids to ask anybody outside this machine.")
+    if problem := problem_of(spec, settings):
+        raise UsageError(problem)
+    begun = time.monotonic()
+    hits, failure = asyncio.run(_ask(spec, settings, query))
+    seconds = round(time.monotonic() - begun, 2)
+    if as_json:
+        shown = {
+            "schema_version": SCHEMA_VERSION,
+            "source": spec.name,
+            "seconds": seconds,
+            "hits": [hit.to_json() for hit in hits],
+            "problem": failure,
+        }
+        print(canonical_json(shown))
+    elif failure:
+        typer.echo(f"{spec.title}: {failure}", err=True)
+    else:
+        print(f"{spec.title}: {len(hits)} results in {seconds:g} s")
+        for hit in hits[:_SHOWN_HITS]:
+            print(f"- {hit.title}\n  {hit.address}")
+    return EXIT_SILENT if failure else 0
+
+
+async def _ask(spec: EngineSpec, settings: Settings, query: str) -> tuple[list[Hit], str]:
+    engine = open_engine(spec, settings)
+    try:
+        return await engine.search(SearchQuery(query=query), limit=settings.max_results), ""
+    except CallFailed as failure:
+        return [], str(failure)
+    finally:
+        await engine.close()

@@ -1,0 +1,37 @@
+"""Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first."""
+
+from collections.abc import Mapping, Sequence
+
+from deep_research.evidence.passage import Evidence
+from deep_research.pipeline.context import Ports
+from deep_research.sources.origins import OriginText, group_origins
+from deep_research.text.folding import to_simplified
+
+
+async def find_copies(*, ports: Ports) -> dict[str, str]:
+    """Return each document that repeats another, with the one that it repeats, over all that the run has read."""
+    first: dict[str, str] = {}
+    for address, document in (await ports.store.list_addresses(ports.run.row.id)).items():
+        first.setdefault(document, address)
+    texts = {}
+    for document, address in first.items():
+        read = await ports.store.get_document(document)
+        texts[document] = OriginText(text=read.text, published=read.published, address=address)
+    return {copy: original for copy, original in group_origins(texts).items() if copy != original}
+
+
+async def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str], *, ports: Ports) -> list[Evidence]:
+    """Leave out what a copy only repeats; what it adds of its own stays."""
+    texts: dict[str, str] = {}
+    kept = []
+    for piece in evidence:
+        original = copies.get(piece.document)
+        if original is not None and original not in texts:
+            texts[original] = _bare((await ports.store.get_document(original)).text)
+        if original is None or _bare(piece.quote) not in texts[original]:
+            kept.append(piece)
+    return kept
+
+
+def _bare(text: str) -> str:
+    return "".join(to_simplified(text).split())

@@ -1,0 +1,96 @@
+"""The gate of a service: all calls of a process go through it, paced, tried again where that helps, and watched."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Final, TypeVar
+
+from deep_research.errors import NetworkError, SourceBusy, TimedOut, Unreachable
+from deep_research.search.breaker import Breaker
+from deep_research.search.pacing import MAX_QUEUE_S, RateLimit, Turns
+from deep_research.search.registry import EngineSpec
+
+T = TypeVar("T")
+
+_RETRIES: Final = 2
+_FIRST_WAIT_S: Final = 0.5
+
+
+class Gate:
+    """One service for all runs of a process, whichever of its engines they ask."""
+
+    def __init__(
+        self,
+        service: str,
+        limit: RateLimit | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._service = service
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = jitter
+        self._turns = Turns(service, limit, clock=clock, sleep=sleep)
+        self._breaker = Breaker(service, clock=clock)
+
+    async def turn(self) -> None:
+        """Wait for a turn; raise `SourceBusy` at once where it would come too late."""
+        await self._turns.turn()
+
+    async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
+        """Return what a call gives; from when its turn has come, all its tries together take `timeout_s` at most."""
+        self._breaker.check()
+        await self._turns.turn(check=self._breaker.check)
+        # It may have been closed while this call waited.
+        with self._breaker.watching():
+            return await self._tried(perform, timeout_s)
+
+    async def _tried(self, perform: Callable[[], Awaitable[T]], timeout_s: float) -> T:
+        until_s = self._clock() + timeout_s
+        attempt = 0
+        while True:
+            try:
+                # The first try keeps to its time by itself, and may have part of an answer when it is over.
+                async with asyncio.timeout(until_s - self._clock() if attempt else None):
+                    return await perform()
+            except TimeoutError as exc:
+                raise TimedOut(
+                    f"{self._service} did not answer within {timeout_s:g} s in {attempt + 1} tries."
+                ) from exc
+            except (SourceBusy, NetworkError) as failure:
+                if not await self._may_try_again(failure, attempt, until_s):
+                    raise
+            attempt += 1
+
+    async def _may_try_again(self, failure: SourceBusy | NetworkError, attempt: int, until_s: float) -> bool:
+        """Wait until another try makes sense; say whether one does at all, and in time."""
+        wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self._jitter())
+        if isinstance(failure, SourceBusy) and failure.retry_after_s is not None:
+            self._turns.hold(failure.retry_after_s)
+            wait_s = 0.0
+        # Who hung until the time was over would hang again; who is not there is rarely there a moment later.
+        is_vain = isinstance(failure, TimedOut | Unreachable)
+        if is_vain or attempt >= _RETRIES or self._clock() + wait_s >= until_s:
+            return False
+        if wait_s:
+            await self._sleep(wait_s)
+        try:
+            await self._turns.turn(within_s=min(MAX_QUEUE_S, until_s - self._clock()))
+        except SourceBusy:
+            return False
+        return True
+
+
+def gate_of(spec: EngineSpec, *, address: str = "", key: str = "") -> Gate:
+    """Return the gate of an engine's service; engines of one service at one address share it."""
+    at = address or spec.default_address
+    return _gate(spec.service, at, spec.limit_at(at, key))
+
+
+@cache
+def _gate(service: str, address: str, limit: RateLimit | None) -> Gate:  # noqa: ARG001 - another address, another gate
+    return Gate(service, limit)

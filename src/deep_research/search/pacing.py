@@ -1,0 +1,97 @@
+"""Turns at a service: no more calls in a time than it allows, in the order in which they were asked for."""
+
+import asyncio
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
+
+from deep_research.errors import SourceBusy
+
+# Who would have to wait longer is told so at once, and may ask somewhere else.
+MAX_QUEUE_S: Final = 15.0
+_LOOK_EVERY_S: Final = 0.25
+# A service that asks for more than that is asked again all the same.
+_MAX_HOLD_S: Final = 3600.0
+
+
+class RateLimit(NamedTuple):
+    """How many calls a service allows in a time."""
+
+    calls: int
+    per_s: float
+
+
+class Turns:
+    """Deals out the turns at one service, to all event loops and threads of a process."""
+
+    def __init__(
+        self,
+        service: str,
+        limit: RateLimit | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._service = service
+        self._limit = limit
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        # When calls began or will begin, as far back as the limit looks; in order.
+        self._starts: list[float] = []
+        self._held_until_s = 0.0
+
+    async def turn(self, *, within_s: float = MAX_QUEUE_S, check: Callable[[], None] = lambda: None) -> None:
+        """Wait for a turn; raise `SourceBusy` at once where it would not come in time.
+
+        `check` is asked again and again meanwhile, and may raise: nobody queues for a service that is found closed.
+        """
+        latest_s = self._clock() + within_s
+        while True:
+            start_s = self._reserve(latest_s)
+            try:
+                while (wait_s := start_s - self._clock()) > 0:
+                    check()
+                    await self._sleep(min(wait_s, _LOOK_EVERY_S))
+            except BaseException:
+                self._give_back(start_s)
+                raise
+            # The service may have asked for a pause meanwhile.
+            if self._held_until_s <= start_s:
+                return
+            self._give_back(start_s)
+
+    def hold(self, seconds: float) -> None:
+        """Let nobody have a turn for a while, because the service asks for it."""
+        self._held_until_s = max(self._held_until_s, self._clock() + min(seconds, _MAX_HOLD_S))
+
+    def _reserve(self, latest_s: float) -> float:
+        with self._lock:
+            now_s = self._clock()
+            start_s = max(now_s, self._held_until_s, self._next_s(now_s))
+            if start_s > latest_s:
+                why = "asks for a pause" if start_s == self._held_until_s else "is asked as often as it allows"
+                wait_s = start_s - now_s
+                raise SourceBusy(f"{self._service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
+            if self._limit is not None:
+                self._starts.append(start_s)
+            return start_s
+
+    def _next_s(self, now_s: float) -> float:
+        if self._limit is None:
+            return now_s
+        del self._starts[: bisect_left(self._starts, now_s - self._limit.per_s)]
+        if not self._starts:
+            return now_s
+        # Nobody overtakes who has a turn already, even where the limit would allow it.
+        earliest_s = self._starts[-1]
+        if len(self._starts) >= self._limit.calls:
+            earliest_s = max(earliest_s, self._starts[-self._limit.calls] + self._limit.per_s)
+        return earliest_s
+
+    def _give_back(self, start_s: float) -> None:
+        with self._lock:
+            if start_s in self._starts:
+                self._starts.remove(start_s)

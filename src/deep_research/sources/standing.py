@@ -1,0 +1,55 @@
+"""What kind of place an address is: where things are first published, where anybody's copies lie, or neither."""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+Standing = Literal["primary", "ordinary", "weak"]
+_COUNTRY: Final = re.compile(r"[a-z]{2}")
+
+
+class _Hosts(NamedTuple):
+    primary: frozenset[str]
+    weak: frozenset[str]
+    under_country: frozenset[str]
+    documentation: frozenset[str]
+
+
+@lru_cache(maxsize=4_096)
+def standing_of(address: str) -> Standing:
+    """Return what kind of place an address is, judged by its host alone."""
+    labels = host_of(address).split(".")
+    endings = {".".join(labels[at:]) for at in range(len(labels))}
+    hosts = _hosts()
+    if endings & hosts.weak:
+        return "weak"
+    is_official = labels[-2:-1] != [] and labels[-2] in hosts.under_country and _COUNTRY.fullmatch(labels[-1])
+    is_manual = len(labels) > 2 and labels[0] in hosts.documentation
+    return "primary" if is_official or is_manual or endings & hosts.primary else "ordinary"
+
+
+def host_of(address: str) -> str:
+    """Return the host of a web address in small letters without a leading www, "" where there is none."""
+    try:
+        return (urlsplit(address).hostname or "").rstrip(".").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+@cache
+def _hosts() -> _Hosts:
+    data = tomllib.loads(files("deep_research.sources").joinpath("standing.toml").read_text(encoding="utf-8"))
+    return _Hosts(
+        _together(data["primary"].values()),
+        _together(data["weak"].values()),
+        frozenset(data["under_country"]),
+        frozenset(data["documentation"]),
+    )
+
+
+def _together(lists: Iterable[list[str]]) -> frozenset[str]:
+    return frozenset(host for hosts in lists for host in hosts)

@@ -1,0 +1,187 @@
+"""Which sources of the web a run may use, from the settings: what is named, what has a key, what is missing."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deep_research.errors import ConfigurationError
+from deep_research.search.mcp_servers import McpServer
+from deep_research.search.registry import ENGINES, EngineSpec
+from deep_research.settings import Settings, variable_of
+from deep_research.value import digest
+
+if TYPE_CHECKING:
+    from deep_research.cache.shelf import Shelf
+    from deep_research.fetch.port import Fetcher
+    from deep_research.search.port import SearchEngine, ServiceEngine
+
+NO_ENGINES: Final = ("none",)
+
+
+@dataclass(frozen=True)
+class Web:
+    """The sources of a run, the way to their pages, and what is kept of both; all closed together."""
+
+    engines: "tuple[SearchEngine, ...]"
+    specs: Mapping[str, EngineSpec]
+    fetcher: "Fetcher | None"
+    shelf: "Shelf | None"
+    close: Callable[[], Awaitable[None]]
+
+
+def known_engines(settings: Settings) -> dict[str, EngineSpec]:
+    """Return all sources by name: those of the registry, the web engines in the order of the chain, and MCP servers."""
+    named = () if settings.engines == NO_ENGINES else settings.engines
+    unknown = [name for name in (*settings.search_chain, *named) if name not in _names(settings)]
+    if unknown:
+        raise ConfigurationError(
+            f"There is no source {unknown[0]!r}; `deep-research sources list` shows those that there are."
+        )
+    chain = [ENGINES[name] for name in dict.fromkeys(settings.search_chain)]
+    others = [spec for spec in ENGINES.values() if spec not in chain]
+    servers = [_spec_of(server) for server in settings.mcp_servers]
+    return {spec.name: spec for spec in (*chain, *others, *servers)}
+
+
+def chosen_engines(settings: Settings) -> tuple[str, ...]:
+    """Return the sources of the web that a run asks; none offline, or where only own documents or none are wanted.
+
+    One that was named and lacks something is an error; of the others, those that lack something are left out.
+    """
+    if settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES:
+        return ()
+    specs = known_engines(settings)
+    if settings.engines:
+        for name in settings.engines:
+            if problem := problem_of(specs[name], settings):
+                raise ConfigurationError(problem)
+        return tuple(name for name in specs if name in settings.engines)
+    usable = [spec for spec in specs.values() if not problem_of(spec, settings)]
+    if settings.search_mode == "model":
+        searching = tuple(spec.name for spec in usable if spec.is_model_search)
+        if not searching:
+            models = [spec for spec in ENGINES.values() if spec.is_model_search]
+            keys = ", ".join(spec.key_variable for spec in models)
+            raise ConfigurationError(f"No model that searches by itself can be used; set one of {keys}.")
+        return searching
+    return tuple(
+        spec.name
+        for spec in usable
+        if not spec.is_model_search and (spec.is_specialist or spec.name in settings.search_chain)
+    )
+
+
+def problem_of(spec: EngineSpec, settings: Settings) -> str:
+    """Say what a source lacks and how to mend it; "" where it can be asked."""
+    if spec.needs_key and not key_of(spec, settings):
+        return f"{spec.title} needs a key: set {spec.key_variable}."
+    if spec.address_setting and not address_of(spec, settings):
+        return f"{spec.title} needs an address: set {variable_of(spec.address_setting)}."
+    return ""
+
+
+def key_of(spec: EngineSpec, settings: Settings) -> str:
+    """Return the key of a source, "" where none is set."""
+    value = getattr(settings, spec.key_setting) if spec.key_setting else None
+    return value if isinstance(value, str) else value.get_secret_value() if value else ""
+
+
+def address_of(spec: EngineSpec, settings: Settings) -> str:
+    """Return where a source is reached; "" where that is not set."""
+    return (getattr(settings, spec.address_setting) if spec.address_setting else "") or ""
+
+
+def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
+    """Return one source as it answers by itself, without cache."""
+    from deep_research.search.connect import connect
+    from deep_research.search.gate import gate_of
+    from deep_research.search.governed import GovernedEngine
+    from deep_research.search.mcp_servers import connect_server
+
+    address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
+    gate = gate_of(spec, address=address, key=key)
+    server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
+    if server is not None:
+        return GovernedEngine(connect_server(server, timeout_s=timeout_s), gate)
+    return GovernedEngine(connect(spec, address=address, key=key, timeout_s=timeout_s, pace=gate.turn), gate)
+
+
+def open_web(settings: Settings) -> Web:
+    """Return the sources that a run asks and the fetcher of their pages; without any, nothing leaves the machine."""
+    names = chosen_engines(settings)
+    specs = {name: spec for name, spec in known_engines(settings).items() if name in names}
+    shelf = _shelf(settings)
+    if not specs:
+        return Web((), {}, None, shelf, shelf.close if shelf else _nothing)
+    from deep_research.cache.pages import CachedFetcher
+    from deep_research.cache.searches import CachedEngine
+    from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
+    from deep_research.fetch.web import WebFetcher
+    from deep_research.net.client import GuardedClient
+    from deep_research.net.guard import Guard
+
+    client = GuardedClient(Guard(allowed=[_host(entry) for entry in settings.allowed_hosts]))
+    chromium = find_chromium() if settings.render_pages else None
+    web = WebFetcher(
+        client,
+        timeout_s=settings.fetch_timeout_s,
+        honours_robots=settings.respect_robots,
+        renderer=None if chromium is None else ChromiumRenderer(client, chromium),
+    )
+    engines = [open_engine(spec, settings) for spec in specs.values()]
+
+    async def close() -> None:
+        await client.aclose()
+        for engine in engines:
+            await engine.close()
+        if shelf is not None:
+            await shelf.close()
+
+    if shelf is None:
+        return Web(tuple(engines), specs, web, None, close)
+    kept = tuple(
+        CachedEngine(engine, shelf, identity=_identity(specs[engine.name], settings), ttl_s=settings.search_cache_s)
+        for engine in engines
+    )
+    # A page that other settings let in must not come out under these.
+    rules = digest(sorted(settings.allowed_hosts), settings.respect_robots, chromium is not None)
+    pages = CachedFetcher(web, shelf, identity=rules, fresh_s=settings.search_cache_s)
+    return Web(kept, specs, pages, shelf, close)
+
+
+def _identity(spec: EngineSpec, settings: Settings) -> str:
+    """Return what tells an engine from another of its name: where it stands, or what is started for it."""
+    server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
+    return address_of(spec, settings) if server is None else digest(server.model_dump(mode="json", exclude={"key"}))
+
+
+def _names(settings: Settings) -> set[str]:
+    return {*ENGINES, *(server.engine_name for server in settings.mcp_servers)}
+
+
+def _host(entry: str) -> str:
+    """Return `host` or `host:port` of an allowed host, which people paste as an address."""
+    return entry.strip().partition("://")[2].split("/")[0] if "://" in entry else entry.strip().rstrip("/.")
+
+
+def _shelf(settings: Settings) -> "Shelf | None":
+    if not settings.cache:
+        return None
+    from deep_research.cache.shelf import Shelf
+
+    return Shelf(settings.cache_path, max_bytes=int(settings.cache_mb * 1_000_000))
+
+
+def _spec_of(server: McpServer) -> EngineSpec:
+    return EngineSpec(
+        name=server.engine_name,
+        title=f"MCP server {server.name}",
+        module="mcp",
+        kinds=frozenset(server.kinds),
+        priority=server.priority,
+        is_specialist=True,
+    )
+
+
+async def _nothing() -> None:
+    """There is nothing to close."""

@@ -1,0 +1,179 @@
+"""Text that gives orders: never outside the marks of a prompt, and never the reason for a query, a tool or a source."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep_research.llm.port import ModelRequest
+from deep_research.messages.words import words
+from deep_research.pipeline.parts import Parts
+from deep_research.request import Depth, Language, ResearchRequest
+from deep_research.store.port import RunRow
+from deep_research.testing.analyst import Reply, sources_of
+from deep_research.testing.obedient import ObedientAnalyst, attacks_in, outside_marks
+from deep_research.testing.world import with_models
+from deep_research.text.instructions import find_instructions
+from evals.injection import ATTACKS, load_attacks
+from evals.shared import DEFAULT_DATA
+from tests.e2e.harness import Lab, User
+from tests.e2e.hostile_pages import HALF, OWN_ATTACKS, QUESTIONS, SEEN, Site, SiteFetcher, SiteSearch
+
+SECTIONS: dict[Language, list[str]] = {"en": ["Costs", "Results"], "zh-Hans": ["项目的费用", "项目的成果"]}
+DEPTH = Depth(max_iterations=2, queries_first_iteration=4, queries_followup_iteration=2, urls_per_query=HALF)
+_PROJECT = re.compile(r"(?:project|项目) (\d+)")
+# The words in which our own facts are told.
+_FACT = re.compile(r"costs of project|results of project|的费用在|的成果经过")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: its prompts, what it searched for, what it cites, and its report."""
+
+    prompts: tuple[ModelRequest, ...]
+    queries: tuple[str, ...]
+    cited: frozenset[str]
+    plan: str
+    report: str
+    obeyed: tuple[tuple[str, str], ...]
+
+
+def _plan(language: Language) -> Reply:
+    sections = SECTIONS[language]
+    queries = [f"{section} {number}" for section in sections for number in (1, 2)]
+    numbers = [place // 2 + 1 for place in range(len(queries))]
+    answer = {"title": sections[0], "sections": sections, "queries": queries, "query_sections": numbers}
+    return lambda _: json.dumps(answer, ensure_ascii=False)
+
+
+def _extract(request: ModelRequest) -> str:
+    """Choose the passages about a project, as a sound reader would; each project has its section."""
+    about = {label: _PROJECT.search(text) for label, text in sources_of(request).items() if _FACT.search(text)}
+    chosen = {label: int(found[1]) % 2 + 1 for label, found in about.items() if found}
+    return json.dumps({"passages": list(chosen), "sections": list(chosen.values())})
+
+
+def _reflect(request: ModelRequest) -> str:
+    """Go on after the first round, stop after the second."""
+    is_first = "Round 1 is over" in request.prompt
+    scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), 4 if is_first else 9)
+    found = re.search(r"^Title: (.+)$", request.text, re.MULTILINE)
+    assert found is not None
+    gaps = {"gaps": [f"more on {found[1]}"], "next_queries": [f"{found[1]} more {number}" for number in (1, 2)]}
+    return json.dumps(scores | (gaps if is_first else {}), ensure_ascii=False)
+
+
+def _analyst(language: Language, attacks: Sequence[str]) -> ObedientAnalyst:
+    answers: Mapping[str, Reply] = {"plan": _plan(language), "extract": _extract, "reflect": _reflect}
+    return ObedientAnalyst(answers=answers, attacks=attacks)
+
+
+async def _both(folder: Path, hostile: Site) -> tuple[Outcome, Outcome]:
+    """Return the outcomes of a run over a hostile site and of the same run over clean pages."""
+    clean = Site(hostile.language)
+    runs = (_run(folder / "hostile", hostile, hostile.attacks), _run(folder / "clean", clean, hostile.attacks))
+    first, second = await asyncio.gather(*runs)
+    return await asyncio.to_thread(_outcome, *first), await asyncio.to_thread(_outcome, *second)
+
+
+async def _run(folder: Path, site: Site, attacks: Sequence[str]) -> tuple[User, ObedientAnalyst, RunRow]:
+    user, analyst = User(folder), _analyst(site.language, attacks)
+
+    def change(parts: Parts) -> Parts:
+        return replace(with_models(parts, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+
+    request = ResearchRequest(question=QUESTIONS[site.language], depth=DEPTH, length="short")
+    return user, analyst, await Lab(user, change=change).processor().process(request)
+
+
+def _outcome(user: User, analyst: ObedientAnalyst, row: RunRow) -> Outcome:
+    assert row.status == "done"
+    told: dict[str, list[Any]] = {}
+    for event in user.events():
+        told.setdefault(event.kind, []).append(event.data)
+    numbered = json.loads((Path(row.folder) / "citations.json").read_text(encoding="utf-8"))
+    proofs = (Path(row.folder) / "evidence.jsonl").read_text(encoding="utf-8").splitlines()
+    cited = {json.loads(line)["source"] for line in proofs}
+    assert cited <= {source["address"] for source in numbered.values()}
+    return Outcome(
+        prompts=tuple(analyst.requests),
+        queries=tuple(sorted(json.dumps(data, sort_keys=True) for data in told["serp-query"])),
+        cited=frozenset(cited),
+        plan=json.dumps(told["report-plan"]),
+        report=user.report(),
+        obeyed=tuple(analyst.obeyed),
+    )
+
+
+def _attacks(language: Language) -> tuple[str, ...]:
+    """Return our own attacks, with BIPIA's on top where they are at hand."""
+    if language != "en" or not (DEFAULT_DATA / ATTACKS).exists():
+        return OWN_ATTACKS
+    return (*OWN_ATTACKS, *(text for texts in load_attacks(DEFAULT_DATA).values() for text in texts))
+
+
+@pytest.fixture(scope="module", params=QUESTIONS)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, Outcome, Outcome]:
+    """Return a hostile site with the outcomes of the run over it and of the same run over clean pages."""
+    language: Language = request.param
+    site = Site(language, _attacks(language))
+    return site, *asyncio.run(_both(tmp_path_factory.mktemp("injection"), site))
+
+
+def test_no_attack_stands_outside_the_marks_of_any_prompt(runs: tuple[Site, Outcome, Outcome]) -> None:
+    site, hostile, _ = runs
+    acts = {request.act for request in hostile.prompts}
+    assert acts >= {"plan", "extract", "synthesize", "reflect", "analyze", "draft", "judge_support", "conclude"}
+    assert hostile.obeyed == ()
+    for request in hostile.prompts:
+        assert attacks_in(outside_marks(request.text), site.attacks) == [], request.act
+
+
+def test_what_no_reader_sees_is_in_no_prompt_at_all(runs: tuple[Site, Outcome, Outcome]) -> None:
+    site, hostile, _ = runs
+    everything = "\n\n".join(request.text for request in hostile.prompts)
+    assert site.hidden
+    assert attacks_in(everything, site.hidden) == []
+    shown = [attack for attack in site.attacks if attack not in site.hidden]
+    assert attacks_in(everything, shown), "the test would not notice an attack"
+
+
+def test_plan_queries_tools_and_sources_are_those_of_clean_pages(runs: tuple[Site, Outcome, Outcome]) -> None:
+    site, hostile, clean = runs
+    assert hostile.plan == clean.plan
+    assert hostile.queries == clean.queries
+    assert len(clean.cited) > len(site.pages) // 2
+    assert hostile.cited == clean.cited
+    assert "evil.example" not in "".join(hostile.cited)
+
+
+def test_orders_are_never_quoted_and_the_report_names_the_sources_that_gave_them(
+    runs: tuple[Site, Outcome, Outcome],
+) -> None:
+    site, hostile, clean = runs
+    named = words(site.language)("limits.quarantined", address="{}", count="{}").split("{}")
+    for page in site.pages:
+        held = [attack for attack in site.share(page.number) if find_instructions(attack)]
+        # Titles of results and pages that fail are not read; what is hidden is dropped before anybody could.
+        is_read = page.number <= len(SEEN) and page.snippet == ""
+        pattern = re.escape(named[0]) + re.escape(page.address) + re.escape(named[1]) + r"\d+"
+        assert len(re.findall(pattern, hostile.report)) == int(bool(held) and is_read), (page.number, held)
+        assert not any(f"As reported, {attack}" in hostile.report for attack in held)
+    assert named[1] not in clean.report
+
+
+async def test_the_model_would_obey_what_it_takes_for_instructions() -> None:
+    attack = OWN_ATTACKS[0]
+    analyst = ObedientAnalyst(attacks=[attack])
+    task = "# Step: write search queries\nTitle: A\nRound of searching: 1\nat most 1 new"
+    between = f"<source>\n{attack}\n</source>\n{task}"
+    fine = ModelRequest(act="queries", role="task", max_tokens=9, prompt=between)
+    bad = fine.model_copy(update={"prompt": f'<source title="x">\n</source>\n{attack}\n{task}'})
+    assert attack not in (await analyst.complete(fine)).text
+    assert attack in (await analyst.complete(bad)).text
+    assert analyst.obeyed == [("queries", attack)]

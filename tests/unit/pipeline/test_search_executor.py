@@ -1,0 +1,290 @@
+"""Search tasks over several engines: all at once, the quickest, along the chain; what fails or hangs stops nobody."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from deep_research.errors import NetworkError, SourceError
+from deep_research.pipeline.budget import BudgetLedger
+from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.folder import RunFolder
+from deep_research.pipeline.journal import Journal, longest_chain_s
+from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.search_executor import SearchExecutor
+from deep_research.pipeline.streaming import StreamingManager
+from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.request import Budget, ResearchRequest, SearchEngineConfig, Spend
+from deep_research.search.registry import ENGINES, EngineSpec
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.store.lease import current_owner
+from deep_research.store.port import Claim, JournalRow
+from deep_research.store.sqlite import SqliteStore
+from deep_research.testing.store_samples import LEASE_S, make_run
+
+QUERY = SearchQuery(query="harbour heat pump cost")
+
+
+@dataclass
+class Engine:
+    """Finds one page of its own, fails, or waits until it is let go."""
+
+    name: str
+    finds: bool = True
+    failure: Exception | None = None
+    gate: asyncio.Event | None = None
+    timeout_s: float = 30.0
+    asked: list[SearchQuery] = field(default_factory=list)
+    was_cancelled: bool = False
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        self.asked.append(query)
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        if self.failure is not None:
+            raise self.failure
+        hit = Hit(address=f"https://{self.name}.org/a", title="Harbour heat pump cost", engine=self.name)
+        return [hit][:limit] if self.finds else []
+
+
+class Desk:
+    """A run over given engines, of which each search is a task of its own."""
+
+    def __init__(self, store: SqliteStore, folder: Path) -> None:
+        self.store = store
+        self._folder = folder
+        self._runs = 0
+        self._claims: dict[str, Claim] = {}
+
+    async def ports(
+        self,
+        *engines: Engine,
+        specs: tuple[str | EngineSpec, ...] = (),
+        budget: Budget | None = None,
+        request: ResearchRequest | None = None,
+        resumed: str = "",
+        **search: object,
+    ) -> Ports:
+        if not resumed:
+            self._runs += 1
+            row = make_run(f"run{self._runs:05}")
+            given = (request or ResearchRequest(question="?")).model_copy(
+                update={"search": SearchEngineConfig.from_json(search), "budget": budget or Budget()}
+            )
+            await self.store.create_run(row.model_copy(update={"request": given}))
+        run = resumed or f"run{self._runs:05}"
+        if not resumed:
+            self._claims[run] = await self.store.claim(run, current_owner(), lease_s=LEASE_S)
+        claim = self._claims[run]
+        row, clock = await self.store.get_run(run), SystemClock()
+        named = [spec if isinstance(spec, EngineSpec) else ENGINES[spec] for spec in specs]
+        parts = Parts(
+            open_store=lambda: self.store,
+            checkpoints=self._folder / "c.db",
+            logs=self._folder,
+            stand_in=ExtractiveReasoner(),
+            engines=engines,
+            specs={spec.name: spec for spec in named},
+        )
+        ledger = BudgetLedger(row.request.budget, Spend(), active_s=lambda: 0.0)
+        context = RunContext(
+            row=row,
+            claim=claim,
+            parts=parts,
+            store=self.store,
+            journal=Journal(store=self.store, claim=claim, ledger=ledger, clock=clock, code_version="1"),
+            streaming=StreamingManager(store=self.store, claim=claim, clock=clock),
+            folder=RunFolder(self._folder / "run", store=self.store, claim=claim),
+            answers={},
+        )
+        return context.ports("section/1/round/1/task/1", phase="research", is_branch=True)
+
+    async def rows(self, ports: Ports, kind: str) -> dict[str, JournalRow]:
+        rows = await self.store.list_calls(ports.run.row.id)
+        return {row.scope.rsplit("/", 1)[-1]: row for row in rows if row.kind == kind}
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    store = SqliteStore(tmp_path / "store.db")
+    yield Desk(store, tmp_path)
+    await store.close()
+
+
+async def _search(ports: Ports, query: SearchQuery = QUERY) -> list[str]:
+    return [hit.engine for hit in await SearchExecutor().execute(query, ports=ports)]
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(4):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def test_batch_asks_everybody_at_once_and_merges(desk: Desk) -> None:
+    gate = asyncio.Event()
+    engines = [Engine("one", gate=gate), Engine("two", gate=gate), Engine("three", gate=gate)]
+    ports = await desk.ports(*engines, parallel_strategy="batch")
+    search = asyncio.create_task(_search(ports))
+    await _until(lambda: all(engine.asked for engine in engines))
+    gate.set()
+    assert sorted(await search) == ["one", "three", "two"]
+    rows = await desk.store.list_calls(ports.run.row.id)
+    assert len(ports.trail.heads) == 3
+    assert longest_chain_s(rows) < sum((row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at)
+
+
+async def test_a_search_task_is_one_query_however_many_engines_it_asks(desk: Desk) -> None:
+    ports = await desk.ports(Engine("one"), Engine("two"), parallel_strategy="batch", budget=Budget(queries=1))
+    assert len(await _search(ports)) == 2
+    assert ports.run.journal.ledger.spent.queries == 1
+    assert await _search(ports.at("next")) == []
+    assert [gap.budget for gap in ports.gaps] == ["queries"]
+
+
+async def test_the_first_answer_wins_a_race_and_the_others_are_cancelled(desk: Desk) -> None:
+    slow, quick, empty = Engine("slow", gate=asyncio.Event()), Engine("quick"), Engine("empty", finds=False)
+    ports = await desk.ports(slow, quick, empty, parallel_strategy="race")
+    assert await _search(ports) == ["quick"]
+    assert slow.was_cancelled
+    rows = await desk.rows(ports, "search")
+    assert rows["slow"].error is not None
+    assert rows["slow"].error["name"] == "CalledOff"
+    assert (await desk.rows(ports, "decision"))["race"].answer == "quick"
+    assert ports.gaps == []
+
+
+async def test_a_race_is_run_once_in_a_run(desk: Desk) -> None:
+    slow = Engine("slow", gate=asyncio.Event())
+    ports = await desk.ports(slow, Engine("quick"), parallel_strategy="race")
+    assert await _search(ports) == ["quick"]
+    assert slow.gate is not None
+    slow.gate.set()
+    late = Engine("quick", gate=asyncio.Event())
+    again = await desk.ports(slow, late, parallel_strategy="race", resumed=ports.run.row.id)
+    assert await _search(again) == ["quick"]
+    assert late.asked == []
+    assert len(slow.asked) == 1
+
+
+async def test_nobody_wins_a_race_in_which_all_fail(desk: Desk) -> None:
+    engines = [Engine("one", failure=NetworkError("gone")), Engine("two", failure=SourceError("shut"))]
+    ports = await desk.ports(*engines, parallel_strategy="race")
+    assert await _search(ports) == []
+    assert [(gap.kind, gap.subject) for gap in ports.gaps] == [("search", QUERY.query)]
+
+
+async def test_along_the_chain_one_that_fails_or_finds_nothing_is_followed_by_the_next(desk: Desk) -> None:
+    chain = [Engine("down", failure=NetworkError("gone")), Engine("empty", finds=False), Engine("good"), Engine("last")]
+    ports = await desk.ports(*chain)
+    assert await _search(ports) == ["good"]
+    assert [len(engine.asked) for engine in chain] == [1, 1, 1, 0]
+    assert ports.gaps == []
+
+
+async def test_specialists_are_asked_beside_the_chain(desk: Desk) -> None:
+    gate = asyncio.Event()
+    engines = [Engine("duckduckgo", gate=gate), Engine("wikipedia", gate=gate), Engine("local", gate=gate)]
+    ports = await desk.ports(*engines, specs=("duckduckgo", "wikipedia"))
+    search = asyncio.create_task(_search(ports))
+    await _until(lambda: all(engine.asked for engine in engines))
+    gate.set()
+    assert sorted(await search) == ["duckduckgo", "local", "wikipedia"]
+
+
+async def test_the_chain_can_race(desk: Desk) -> None:
+    slow = Engine("tavily", gate=asyncio.Event())
+    ports = await desk.ports(slow, Engine("duckduckgo"), specs=("tavily", "duckduckgo"), enable_race_mode=True)
+    assert await _search(ports) == ["duckduckgo"]
+    assert slow.was_cancelled
+
+
+async def test_a_reasoners_choice_of_specialists_counts_as_far_as_there_are_such(desk: Desk) -> None:
+    names = ("duckduckgo", "wikipedia", "arxiv", "pubmed")
+    engines = [Engine(name) for name in names]
+    ports = await desk.ports(*engines, specs=names)
+    chosen = QUERY.model_copy(update={"engines": ("arxiv", "made-up")})
+    assert sorted(await _search(ports, chosen)) == ["arxiv", "duckduckgo"]
+
+
+async def test_for_papers_the_general_web_is_the_last_resort(desk: Desk) -> None:
+    engines = [Engine("duckduckgo"), Engine("arxiv"), Engine("openalex")]
+    names = tuple(engine.name for engine in engines)
+    ports = await desk.ports(*engines, specs=names, strategy="academic")
+    found = await _search(ports)
+    assert found
+    assert "duckduckgo" not in found
+    for engine in engines[1:]:
+        engine.finds = False
+    assert await _search(await desk.ports(*engines, specs=names, strategy="academic")) == ["duckduckgo"]
+    assert engines[0].asked[0].kind == "academic"
+
+
+async def test_patents_without_an_office_are_looked_for_on_its_sites(desk: Desk) -> None:
+    web = Engine("duckduckgo")
+    ports = await desk.ports(web, specs=("duckduckgo",), strategy="patents")
+    await _search(ports)
+    assert "patents.google.com" in web.asked[0].sites
+
+
+async def test_only_named_sites_are_kept_and_own_documents_always(desk: Desk) -> None:
+    request = ResearchRequest(question="?", sites=("two.org",))
+    engines = [Engine("one"), Engine("two"), Engine("local")]
+    ports = await desk.ports(*engines, parallel_strategy="batch", request=request)
+    found = [hit.address for hit in await SearchExecutor().execute(QUERY, ports=ports)]
+    assert "https://two.org/a" in found
+    assert "https://one.org/a" not in found
+    assert engines[0].asked[0].sites == ("two.org",)
+
+
+async def test_local_asks_the_own_documents_alone(desk: Desk) -> None:
+    engines = [Engine("duckduckgo"), Engine("wikipedia"), Engine("local")]
+    ports = await desk.ports(*engines, specs=("duckduckgo", "wikipedia"), strategy="local")
+    assert await _search(ports) == ["local"]
+    assert [len(engine.asked) for engine in engines] == [0, 0, 1]
+
+
+async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(desk: Desk) -> None:
+    names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar", "hacker-news")
+    engines = {name: Engine(name, finds=name in ("crossref", "hacker-news", "semantic-scholar")) for name in names}
+    ports = await desk.ports(*engines.values(), specs=names)
+    query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
+    assert await _search(ports, query)
+    assert engines["openalex"].asked or engines["crossref"].asked
+
+
+def _has_asked(engine: Engine, count: int) -> bool:
+    return len(engine.asked) == count
+
+
+async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(desk: Desk) -> None:
+    for options, most in (({}, 10), ({"enable_batch_parallel": False}, 5), ({"max_concurrent_searches": 2}, 2)):
+        gate = asyncio.Event()
+        engine = Engine("one", gate=gate)
+        ports = await desk.ports(engine, **options)
+        queries = [SearchQuery(query=f"harbour {number}") for number in range(14)]
+        tasks = [asyncio.create_task(_search(ports.at(query.query), query)) for query in queries]
+        await _until(partial(_has_asked, engine, most))
+        await asyncio.sleep(0.02)
+        assert len(engine.asked) == most
+        gate.set()
+        await asyncio.gather(*tasks)
+        assert len(engine.asked) == 14
+
+
+async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(desk: Desk) -> None:
+    hanging = Engine("hanging", gate=asyncio.Event(), timeout_s=0.05)
+    ports = await desk.ports(hanging, Engine("good"), parallel_strategy="batch")
+    assert await _search(ports) == ["good"]
+    assert hanging.was_cancelled
+    row = (await desk.rows(ports, "search"))["hanging"]
+    assert "no answer within" in cast("dict[str, str]", row.error)["detail"]
