@@ -25,8 +25,8 @@ def test_hotpotqa() -> None:
 
 
 @needs("cmrc2018_zh")
-def test_cmrc_on_every_third_question() -> None:
-    assert cmrc.main(["--data", str(shared.DEFAULT_DATA), "--every", "3"]) == 0
+def test_cmrc_on_every_fifth_question() -> None:
+    assert cmrc.main(["--data", str(shared.DEFAULT_DATA), "--every", "5"]) == 0
 
 
 @needs("scifact_claims_train")

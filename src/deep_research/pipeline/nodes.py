@@ -20,7 +20,7 @@ from deep_research.pipeline.gap import Gap, named
 from deep_research.pipeline.intake import exchange_from, names_it
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.origins import find_copies
-from deep_research.pipeline.outcome import SectionOutcome, section_work
+from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out
 from deep_research.pipeline.page_reading import read_pages
 from deep_research.pipeline.plan import grants, next_queries
 from deep_research.pipeline.record import RunState
@@ -174,6 +174,7 @@ class Nodes:
             "is_sufficient": is_sufficient,
             "dealt": state["dealt"] + 1,
             "copies": await find_copies(ports=ports),
+            "shared": await share_out(state, ports=ports),
         }
         if state["dealt"] > 1:
             return plain(update)

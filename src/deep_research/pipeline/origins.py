@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
 from deep_research.sources.origins import OriginText, group_origins
@@ -9,15 +10,20 @@ from deep_research.text.folding import to_simplified
 
 
 async def find_copies(*, ports: Ports) -> dict[str, str]:
-    """Return each document that repeats another, with the one that it repeats, over all that the run has read."""
+    """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
+
+    Of an asker's own documents, the index keeps copies apart already.
+    """
     first: dict[str, str] = {}
     for address, document in (await ports.store.list_addresses(ports.run.row.id)).items():
-        first.setdefault(document, address)
+        if address.startswith(("http://", "https://")):
+            first.setdefault(document, address)
     texts = {}
     for document, address in first.items():
         read = await ports.store.get_document(document)
         texts[document] = OriginText(text=read.text, published=read.published, address=address)
-    return {copy: original for copy, original in group_origins(texts).items() if copy != original}
+    leaders = await aside(group_origins, texts) if len(texts) > 1 else {}
+    return {copy: original for copy, original in leaders.items() if copy != original}
 
 
 async def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str], *, ports: Ports) -> list[Evidence]:

@@ -1,7 +1,10 @@
 """What a section's research came to, and the reading of it back from the state."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from deep_research.aside import aside
+from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.origins import without_copies
@@ -63,32 +66,39 @@ async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
         known = {
             "brief": state["brief"],
             "section": section.to_json(),
-            "evidence": list(outcome.evidence),
+            "evidence": [*outcome.evidence, *state.get("shared", {}).get(section.title, [])],
             "synthesis": outcome.synthesis,
             "round": outcome.rounds,
             "asked": list(outcome.asked),
         }
         work = await section_work(known, ports=ports)
-        work = await _with_shared(work, state.get("gathered_info", []), ports=ports)
         own = await without_copies(work.evidence, state.get("copies", {}), ports=ports)
         sections.append(work.model_copy(update={"evidence": tuple(own)}))
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 
 
-async def _with_shared(work: SectionWork, gathered: list[str], *, ports: Ports) -> SectionWork:
-    """Add what pages read for other sections have for this one, the best first, as far as there is room."""
-    known = {piece.id for piece in work.evidence}
-    others = [id_ for id_ in gathered if id_ not in known]
-    title = work.section.title
-    found = await ports.store.get_evidence(ports.run.row.id, others, section=title)
-    fitting = sorted((piece for piece in found if piece.section == title), key=lambda piece: (-piece.score, piece.id))
-    evidence = list(work.evidence)
-    for piece in fitting:
-        if len(evidence) >= work.brief.room:
+async def share_out(state: dict[str, Any], *, ports: Ports) -> dict[str, list[str]]:
+    """Return for each section what pages read for others have for it, the best first, as far as there is room."""
+    plain = {**state, "shared": {}, "copies": {}}
+    shared: dict[str, list[str]] = {}
+    for work in (await findings_from(plain, ports=ports)).sections:
+        known, title = {piece.id for piece in work.evidence}, work.section.title
+        others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
+        found = await ports.store.get_evidence(ports.run.row.id, others, section=title)
+        fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
+        chosen = await aside(_new_to, work.evidence, fitting, room=work.brief.room)
+        shared[title] = [piece.id for piece in chosen]
+    return shared
+
+
+def _new_to(known: Sequence[Evidence], offered: Sequence[Evidence], *, room: int) -> list[Evidence]:
+    chosen: list[Evidence] = []
+    for piece in offered:
+        if len(known) + len(chosen) >= room:
             break
-        if piece.header or not any(repeats(piece.quote, other.quote) for other in evidence):
-            evidence.append(piece)
-    return work.model_copy(update={"evidence": tuple(evidence)})
+        if piece.header or not any(repeats(piece.quote, other.quote) for other in (*known, *chosen)):
+            chosen.append(piece)
+    return chosen
 
 
 def unanswered(outcomes: list[Any], findings: Findings) -> list[str]:

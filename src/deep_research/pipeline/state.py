@@ -55,6 +55,7 @@ class DeepResearchState(TypedDict, total=False):
     outcomes: Annotated[list[JsonObject], merge_by_scope]
     gaps: Annotated[list[JsonObject], merge_by_scope]
     copies: dict[str, str]
+    shared: dict[str, list[str]]
     after: list[str]
     analysis: str
     figures: list[str]
