@@ -140,15 +140,22 @@ class SourceFound(TypedDict):
 
 
 class SectionCoverage(TypedDict):
-    """How well a section is covered after a round."""
+    """How well a section is covered after a round, on five counts from 1 to 10, and what it still lacks.
+
+    `stop` says why it is not searched for any further (`sufficient`, `budget`, `iterations`, `exhausted`); "" means
+    that it is searched for again, first with `next_queries`, where there are any.
+    """
 
     section: str
     round: int
     coverage: float
     score: int
+    dimensions: dict[str, int]
     is_sufficient: bool
     gaps: list[str]
+    next_queries: list[str]
     reason: str
+    stop: str
 
 
 class BudgetState(TypedDict):

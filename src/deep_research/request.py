@@ -10,6 +10,7 @@ from deep_research.value import Value
 ClarifyMode = Literal["auto", "strict", "off"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
 ReportLength = Literal["short", "standard", "long"]
+DepthName = Literal["quick", "standard", "deep"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]
 # SPEC P5: what kind of source is looked for; `local` means the asker's own documents.
 SearchKind = Literal["general", "academic", "news", "code", "patents", "local"]
@@ -94,6 +95,26 @@ class Depth(Value):
             counts.append(share)
             left -= share
         return counts
+
+    @classmethod
+    def named(cls, name: DepthName) -> "Depth":
+        """Return a depth by its name."""
+        return _DEPTHS[name]
+
+
+_DEPTHS: dict[DepthName, Depth] = {
+    "quick": Depth(
+        max_iterations=1, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=4, urls_per_query=3
+    ),
+    "standard": Depth(),
+    "deep": Depth(
+        max_iterations=8,
+        queries_first_iteration=12,
+        queries_followup_iteration=4,
+        max_total_queries=40,
+        urls_per_query=4,
+    ),
+}
 
 
 class FocusRule(Value):

@@ -12,7 +12,7 @@ from deep_research.pipeline.processor import DeepResearchProcessor, Result
 from deep_research.pipeline.runtime import OnQuestion, answer_needed
 from deep_research.reasoning.clarifier import usable_question
 from deep_research.reasoning.topic_rules import load_rules
-from deep_research.request import Budget, Depth, ResearchRequest, SearchKind
+from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import parts_for
@@ -49,6 +49,7 @@ def build_deep_research_graph(
     max_iterations: int | None = None,
     docs: str | Path | None = None,
     strategy: SearchKind | None = None,
+    depth: DepthName | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
 ) -> DeepResearchGraph:
@@ -59,6 +60,7 @@ def build_deep_research_graph(
         "max_iterations": max_iterations,
         "docs": docs,
         "strategy": strategy,
+        "depth": depth,
     }
     flags = {name: value for name, value in given.items() if value is not None}
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
@@ -86,6 +88,7 @@ async def research(
     *,
     docs: str | Path | None = None,
     strategy: SearchKind | None = None,
+    depth: DepthName | None = None,
     model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
@@ -96,12 +99,12 @@ async def research(
 ) -> Result:
     """Research a question and return its report with sources and findings.
 
-    `docs` is a folder of documents, `strategy` the kind of source (`local` for `docs` alone, `academic`, …), `model` a
-    name such as `openai:gpt-5` or `none`. Without `on_clarify_question`
-    nobody can be asked: a question too vague to research raises `AnswerNeeded`.
+    `docs` is a folder of documents, `strategy` the kind of source (`local` for `docs` alone, `academic`, …), `depth`
+    how far to go (`quick`, `standard`, `deep`), `model` a name such as `openai:gpt-5` or `none`. Without
+    `on_clarify_question` nobody can be asked: a question too vague to research raises `AnswerNeeded`.
     """
     graph = build_deep_research_graph(
-        model_provider=model, docs=docs, strategy=strategy, settings=settings, machine=machine
+        model_provider=model, docs=docs, strategy=strategy, depth=depth, settings=settings, machine=machine
     )
     given = request_from(graph.settings, question)
     if budget is not None:
@@ -115,6 +118,7 @@ def research_sync(
     *,
     docs: str | Path | None = None,
     strategy: SearchKind | None = None,
+    depth: DepthName | None = None,
     model: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
@@ -127,6 +131,7 @@ def research_sync(
             question,
             docs=docs,
             strategy=strategy,
+            depth=depth,
             model=model,
             settings=settings,
             machine=machine,
@@ -169,7 +174,7 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         models=chosen_models(settings),
         rules=load_rules(settings.clarify_rules),
         clarify=settings.clarify,
-        depth=settings.depth(),
+        depth=settings.research_depth(),
         budget=settings.budget(),
         search=settings.search_config().model_copy(update={"engines": chosen_engines(settings)}),
     )

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
@@ -16,6 +16,7 @@ from deep_research.request import (
     Budget,
     ClarifyMode,
     Depth,
+    DepthName,
     Language,
     ParallelStrategy,
     ReportLength,
@@ -29,9 +30,9 @@ ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
 # Switches of a tracer that LangChain no longer has; a run would end in its complaint.
 _OUTDATED = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
-Source = Literal["flag", "environment", "file", "default"]
+# `depth` is the setting of that name, where it is not the default and says a number that is not set by itself.
+Source = Literal["flag", "environment", "file", "depth", "default"]
 
-_DEPTH = Depth()
 _SEARCH = SearchEngineConfig()
 
 
@@ -48,6 +49,17 @@ def user_data_folder() -> Path:
     given = Path(os.environ.get("XDG_DATA_HOME", ""))
     # The XDG rules say that a relative path counts as not set.
     return (given if given.is_absolute() else home / ".local" / "share") / "deep-research"
+
+
+def _by_depth(number: str, description: str, *, least: int, most: int | None = None) -> Any:
+    """Return the field of a number that the named depth sets, unless it is set by itself."""
+    usual = ", ".join(f"`{name}` {getattr(Depth.named(name), number)}" for name in get_args(DepthName))
+    return Field(
+        default_factory=lambda known: getattr(Depth.named(known["depth"]), number),
+        ge=least,
+        le=most,
+        description=f"{description}; not set, as `depth` says: {usual}.",
+    )
 
 
 class Settings(ModelSettings, SearchSettings, BaseSettings):
@@ -80,17 +92,22 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         default="standard", description="How much a report tells: `short`, `standard` or `long`."
     )
 
-    max_iterations: int = Field(
-        default=_DEPTH.max_iterations, ge=1, le=10, description="Most rounds of searching and reading for a section."
+    depth: DepthName = Field(
+        default="standard",
+        description="How far a run goes: `quick`, `standard` or `deep`; sets the five numbers that follow, where they "
+        "are not set by themselves.",
     )
-    queries_first_iteration: int = Field(
-        default=_DEPTH.queries_first_iteration, ge=1, description="Queries of the first round, over all sections."
+    max_iterations: int = _by_depth(
+        "max_iterations", "Most rounds of searching and reading for a section", least=1, most=10
     )
-    queries_followup_iteration: int = Field(
-        default=_DEPTH.queries_followup_iteration, ge=1, description="Queries of each later round, over all sections."
+    queries_first_iteration: int = _by_depth(
+        "queries_first_iteration", "Queries of the first round, over all sections", least=1
     )
-    max_total_queries: int = Field(default=_DEPTH.max_total_queries, ge=0, description="Most queries of a run.")
-    urls_per_query: int = Field(default=_DEPTH.urls_per_query, ge=0, description="Pages read in full for each query.")
+    queries_followup_iteration: int = _by_depth(
+        "queries_followup_iteration", "Queries of each later round, over all sections", least=1
+    )
+    max_total_queries: int = _by_depth("max_total_queries", "Most queries of a run", least=0)
+    urls_per_query: int = _by_depth("urls_per_query", "Pages read in full for each query", least=0)
 
     parallel_strategy: ParallelStrategy = Field(
         default=_SEARCH.parallel_strategy,
@@ -182,7 +199,9 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         """Say where a setting's value came from."""
         if field not in type(self).model_fields:
             raise KeyError(field)
-        return self._sources.get(field, "flag" if field in self.model_fields_set else "default")
+        if field in self._sources or field in self.model_fields_set:
+            return self._sources.get(field, "flag")
+        return "depth" if field in Depth.model_fields and self.depth != "standard" else "default"
 
     @property
     def store_path(self) -> Path:
@@ -209,8 +228,8 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         """The file of settings, whether or not it exists."""
         return self.home / CONFIG_FILE
 
-    def depth(self) -> Depth:
-        """Return how far a run goes."""
+    def research_depth(self) -> Depth:
+        """Return how far a run goes: as `depth` says, but for the numbers that are set by themselves."""
         return Depth(**{name: getattr(self, name) for name in Depth.model_fields})
 
     def budget(self) -> Budget:
@@ -301,6 +320,8 @@ def _problems(error: ValidationError, sources: Mapping[str, Source], path: Path 
     fields = {variable_of(field): field for field in Settings.model_fields}
     lines = []
     for problem in error.errors(include_input=False, include_url=False):
+        if problem["type"] == "default_factory_not_called":
+            continue  # What hangs on a bad value is not bad itself.
         name = str(problem["loc"][0])
         field = fields.get(name, name)
         places = {

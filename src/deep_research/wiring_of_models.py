@@ -1,12 +1,13 @@
 """Which models a run uses, from the settings: what is named, what has a key, what is missing."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings, variable_of
 
 if TYPE_CHECKING:
+    from deep_research.llm.chat import VendorChat
     from deep_research.llm.port import ChatModel
     from deep_research.llm.registry import ModelName, Provider
     from deep_research.reasoning.extractive import ExtractiveReasoner
@@ -126,11 +127,18 @@ def _require(name: "ModelName", settings: Settings) -> None:
     require_ready(name, address=address, key=_key(provider, settings))
 
 
-def models_from(settings: Settings) -> "tuple[ChatModel, ...]":
+class Models(NamedTuple):
+    """The chain of models, and what lets go of their connections."""
+
+    chain: "tuple[ChatModel, ...]" = ()
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+def models_from(settings: Settings) -> Models:
     """Return the chain of models: the chosen pair for the two roles, then each fallback for both."""
     names = chosen_models(settings)
     if not names:
-        return ()
+        return Models()
     from deep_research.llm.chat import Limits
     from deep_research.llm.connect import connect
     from deep_research.llm.prices import load_prices
@@ -140,12 +148,18 @@ def models_from(settings: Settings) -> "tuple[ChatModel, ...]":
     prices = load_prices(settings.prices)
     limits = Limits(settings.model_timeout_s, settings.model_idle_timeout_s, settings.model_calls_in_flight)
 
-    def model(text: str) -> "ChatModel":
+    def model(text: str) -> "VendorChat":
         name = model_named(text)
         address, key = address_of(name, settings), _key(name.provider, settings)
         return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
 
-    return (RoleModels(model(names[0]), model(names[1])), *map(model, names[2:]))
+    thinking, task, *fallbacks = map(model, names)
+
+    async def close() -> None:
+        for chat in (thinking, task, *fallbacks):
+            await chat.close()
+
+    return Models((RoleModels(thinking, task), *fallbacks), close)
 
 
 def reasoner_from(

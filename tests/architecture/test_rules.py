@@ -14,9 +14,10 @@ MAY_READ_ENVIRONMENT = ["settings.py"]
 # Who may catch everything, and why (CONVENTIONS: the runner, the edge of a fan-out branch, entry points of shells).
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
-    "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
+    "pipeline/section_nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/page_reading.py": "the same for one page",
     "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
+    "store/sqlite_writes.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }
 

@@ -59,7 +59,7 @@ def test_plan_without_a_model_costs_nothing_and_shows_what_it_may_take(tmp_path:
     shown = [line.removeprefix("     · ") for line in said.splitlines() if line.startswith("     · ")]
     assert len(shown) == 6
     assert "description: ''" in user.call("runs", "plan", run).stdout, "no description repeats the question"
-    assert "6 queries in the first round, at most 6 in 1 rounds; at most 18 pages." in said
+    assert "Queries: 6 in the first round, at most 6 in all; rounds: at most 1; pages: at most 18." in said
     assert "No model is paid for" in said
     for command in (f"answer {run} approve", f'answer {run} "drop 2"', f"plan {run} > plan.yaml", "--file plan.yaml"):
         assert f"{command}" in said

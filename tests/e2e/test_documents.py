@@ -139,7 +139,7 @@ def test_run_folder_is_complete(asked: Asked) -> None:
     names = {path.name for path in asked.folder.iterdir()}
     assert names >= {
         *("report.md", "verification.md", "verify.json", "paragraphs.jsonl", "evidence.jsonl", "citations.json"),
-        *("clarify.json", "search_results.json", "stats.json"),
+        *("clarify.json", "search_results.json", "stats.json", "rounds.jsonl"),
     }
     copy = asked.folder.parent.parent / "reports" / f"{asked.folder.name}.md"
     assert copy.read_text(encoding="utf-8") == asked.report

@@ -88,8 +88,13 @@ def _kill_and_resume(user: User, undisturbed: User, point: dict[str, str]) -> tu
     assert events[: len(told)] == told, "what was told must not change"
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
     assert user.report() == undisturbed.report(), f"{point}"
+    assert _rounds(user) == _rounds(undisturbed), f"{point}"
     open_steps = _open_steps(told)
     return 1, {step for step, _ in open_steps}, told[-1].key if told else ""
+
+
+def _rounds(user: User) -> bytes:
+    return (Path(user.only_run().folder) / "rounds.jsonl").read_bytes()
 
 
 def _open_steps(told: list) -> set[tuple[str, str]]:

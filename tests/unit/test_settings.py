@@ -19,7 +19,7 @@ def config(own_home: Path) -> Path:
 
 def test_defaults_are_those_of_the_request_types():
     settings = Settings()
-    assert settings.depth() == Depth()
+    assert settings.research_depth() == Depth()
     assert settings.budget() == Budget()
     assert settings.search_config() == SearchEngineConfig()
     assert settings.clarify == ResearchRequest(question="?").clarify
@@ -34,6 +34,44 @@ def test_flag_wins_over_environment_over_file_over_default(monkeypatch, config):
     fields = ("max_iterations", "urls_per_query", "batch_size", "lease_s")
     assert [getattr(settings, field) for field in fields] == [4, 8, 9, 30.0]
     assert [settings.source_of(field) for field in fields] == ["flag", "environment", "file", "default"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rounds"), [("quick", [4]), ("standard", [8, 5, 5, 2]), ("deep", [12, 4, 4, 4, 4, 4, 4, 4])]
+)
+def test_a_named_depth_sets_rounds_and_queries(monkeypatch, name, rounds):
+    monkeypatch.setenv("DEEP_RESEARCH_DEPTH", name)
+    settings = load_settings()
+    assert settings.research_depth() == Depth.named(name)
+    assert settings.research_depth().rounds() == rounds
+    assert settings.search_config().max_total_queries == sum(rounds)
+    assert settings.source_of("max_iterations") == ("default" if name == "standard" else "depth")
+
+
+def test_a_number_that_is_set_wins_over_the_named_depth_wherever_each_comes_from(monkeypatch, config):
+    config.write_text("max_iterations = 2\n")
+    monkeypatch.setenv("DEEP_RESEARCH_MAX_TOTAL_QUERIES", "15")
+    settings = load_settings(depth="deep")
+    assert settings.research_depth().rounds() == [12, 3]
+    assert [settings.source_of(name) for name in ("max_iterations", "max_total_queries", "urls_per_query")] == [
+        "file",
+        "environment",
+        "depth",
+    ]
+    quick = settings.with_changes(depth="quick", max_iterations=3)
+    assert quick.research_depth() == Depth(
+        max_iterations=3, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=15
+    )
+
+
+def test_an_unknown_depth_names_the_choices_and_nothing_else(monkeypatch):
+    monkeypatch.setenv("DEEP_RESEARCH_DEPTH", "bottomless")
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert str(caught.value) == (
+        "The value of depth from the environment variable DEEP_RESEARCH_DEPTH does not fit: "
+        "input should be 'quick', 'standard' or 'deep'."
+    )
 
 
 def test_flag_of_none_is_not_given(monkeypatch):
@@ -157,7 +195,7 @@ def test_budget_holds_every_kind(monkeypatch):
 
 def test_bounds_are_those_of_the_request_types():
     """What settings accept, `Depth` and `SearchEngineConfig` accept too."""
-    for kind, method in ((Depth, Settings.depth), (SearchEngineConfig, Settings.search_config)):
+    for kind, method in ((Depth, Settings.research_depth), (SearchEngineConfig, Settings.search_config)):
         for name, field in kind.model_fields.items():
             ours, theirs = (
                 {repr(bound) for bound in each.metadata if isinstance(bound, BaseMetadata)}

@@ -12,6 +12,7 @@ from deep_research.errors import DeepResearchError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
+from deep_research.request import Depth
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.value import canonical_json
 from deep_research.wiring import open_store
@@ -64,6 +65,7 @@ def print_diagnosis() -> int:
         _home(settings),
         asyncio.run(_store(settings)),
         _documents(settings),
+        _depth(settings),
         *_models(settings),
         *_sources(settings),
         *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
@@ -109,6 +111,15 @@ def _documents(settings: Settings) -> tuple[str, str, str]:
     if not settings.docs.is_dir():
         return MISSING, "documents", f"{settings.docs} is no folder: name another with --docs"
     return OK, "documents", str(settings.docs)
+
+
+def _depth(settings: Settings) -> tuple[str, str, str]:
+    depth = settings.research_depth()
+    rounds = depth.rounds()
+    effort = f"queries: {sum(rounds)}, rounds: {len(rounds)}, pages for each query: {depth.urls_per_query}"
+    changed = [name for name in Depth.model_fields if settings.source_of(name) not in ("depth", "default")]
+    own = f" ({', '.join(changed)} set)" if changed else ""
+    return OK, "depth", f"{settings.depth}; at most: {effort}{own}"
 
 
 def _models(settings: Settings) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -20,7 +20,7 @@ from deep_research.pipeline.clock import SystemClock
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, RunRow, Store
-from deep_research.value import canonical_json
+from deep_research.value import JsonObject, canonical_json
 from deep_research.wiring import open_store
 from deep_research.wiring_of_models import unpriced_models
 
@@ -61,9 +61,7 @@ def print_run(run: str, *, as_json: bool) -> None:
 
     row, events, calls, settings = _with_store(look)
     spent = spent_so_far(calls)
-    # A call with a price costs something, and one on this machine has a price of nothing.
-    is_unpaid = any(call.kind == "llm" and call.spend.tokens and not call.spend.usd for call in calls)
-    unpriced = unpriced_models(row.request.models, settings) if is_unpaid else ()
+    unpriced = _unpriced(row, calls, settings)
     if not as_json:
         print(page_of(row, events, spent, unpriced))
         return
@@ -79,6 +77,33 @@ def print_run(run: str, *, as_json: bool) -> None:
         "workflow": dict(workflow_state(events)),
     }
     print(canonical_json({"schema_version": SCHEMA_VERSION, "run": shown}))
+
+
+def print_statistics(run: str, *, as_json: bool) -> None:
+    """Print where a run's time and calls went, as far as it has come."""
+    from deep_research.cli.run_stats import stats_page
+    from deep_research.pipeline.statistics import statistics_for
+
+    async def look(store: Store, settings: Settings) -> tuple[RunRow, JsonObject, Sequence[str]]:
+        row = await store.get_run(run)
+        unpriced = _unpriced(row, await store.list_calls(row.id), settings)
+        return row, await statistics_for(row, store=store), unpriced
+
+    row, figures, unpriced = _with_store(look)
+    shown = {
+        "schema_version": SCHEMA_VERSION,
+        "run": _summary(row),
+        "statistics": figures,
+        "unpriced_models": list(unpriced),
+    }
+    print(canonical_json(shown) if as_json else stats_page(row, figures, unpriced))
+
+
+def _unpriced(row: RunRow, calls: Sequence[JournalRow], settings: Settings) -> Sequence[str]:
+    """Return the models of a run whose price nobody knows, where it used them."""
+    # A call with a price costs something, and one on this machine has a price of nothing.
+    is_unpaid = any(call.kind == "llm" and call.spend.tokens and not call.spend.usd for call in calls)
+    return unpriced_models(row.request.models, settings) if is_unpaid else ()
 
 
 def print_plan(run: str) -> None:

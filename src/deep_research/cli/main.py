@@ -73,6 +73,7 @@ def ask(
     clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, typer.Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
+    depth: Annotated[str | None, typer.Option(help="How far to go: quick, standard or deep.")] = None,
     max_iterations: Annotated[int | None, typer.Option(help="Most rounds for a section (1-10).")] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most money, in US dollars.")] = None,
     budget_tokens: Annotated[int | None, typer.Option(help="Most model tokens.")] = None,
@@ -110,6 +111,7 @@ def ask(
 
     flags = {
         "docs": docs,
+        "depth": depth,
         "max_iterations": max_iterations,
         "language": language,
         "length": length,
@@ -147,11 +149,15 @@ def list_runs(
 
 
 @runs.command()
-def show(run: RunId, as_json: Json = False) -> None:
+def show(
+    run: RunId,
+    stats: Annotated[bool, typer.Option("--stats", help="Show where its time and its calls went.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show one run: where it stands, what it cost, what it lost."""
-    from deep_research.cli.history import print_run
+    from deep_research.cli.history import print_run, print_statistics
 
-    print_run(run, as_json=as_json)
+    (print_statistics if stats else print_run)(run, as_json=as_json)
 
 
 @runs.command()

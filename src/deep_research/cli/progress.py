@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
+from deep_research.cli.section_lines import SectionLines, coverage_line
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
+from deep_research.value import Json
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -85,6 +87,8 @@ class Lines:
 
     def _line(self, event: RunEvent) -> str:
         news = self._news.of(event)
+        if event.kind == "section-coverage":
+            return f"  {coverage_line(event.data, self._said)}"
         if event.kind == "progress" and event.data["status"] == "started":
             step = str(event.data["step"])
             if step in self._begun or step in _RESEARCH - {"harvest"}:
@@ -130,6 +134,8 @@ class News:
                 for title, covered in self._thin.items()
             ]
             return self._said("shell.thin_sections", sections=self._listed(sections))
+        if event.kind == "progress" and data["step"] == "supervise":
+            return self._dealt(data.get("data"))
         if event.kind == "budget":
             return self._said("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
@@ -137,16 +143,23 @@ class News:
             return self._said("shell.trying_again", retry=data["retry_count"])
         return f"! {data['message']}" if event.kind == "error" else ""
 
+    def _dealt(self, told: Json) -> str:
+        dealt = told.get("dealt") if isinstance(told, dict) else None
+        shares = dealt.items() if isinstance(dealt, dict) else ()
+        sections = [self._said("shell.dealt_section", title=title, count=count) for title, count in shares]
+        return self._said("shell.dealt", sections=self._listed(sections)) if sections else ""
+
     def _listed(self, items: list[str]) -> str:
         return self._said("report.list_separator").join(items)
 
 
 class Bars:
-    """Stages with bars that move, and below them what was found so far."""
+    """Stages with bars that move, and below them the sections: how well covered, how good, and what they lack."""
 
     def __init__(self, said: Words) -> None:
         self._said = said
         self._news = News(said)
+        self._sections = SectionLines(said)
         self._sources: set[str] = set()
         self._evidence = 0
         self._written: dict[str, Counter[str]] = {}
@@ -155,7 +168,9 @@ class Bars:
 
     def _begin(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        from deep_research.cli.board import Board
 
         columns = (
             SpinnerColumn(finished_text="✓"),
@@ -164,7 +179,7 @@ class Bars:
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
-        self._progress: Progress = Progress(*columns, console=Console(stderr=True), transient=False)
+        self._progress = Board(*columns, console=Console(stderr=True), below=self._sections.lines)
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, event: RunEvent) -> None:
@@ -172,6 +187,7 @@ class Bars:
         if self._is_closed:
             return
         self._progress.start()
+        self._sections.show(event)
         data = event.data
         if line := self._news.of(event):
             self._progress.console.print(line, highlight=False, markup=False)
@@ -210,22 +226,24 @@ class Bars:
         self._progress.stop()
 
     def _stage(self, step: str, status: str) -> None:
-        if step in _RESEARCH:
+        if step in _RESEARCH or step == "supervise":
             self._task("research")
             return
         task = self._task(step)
         if step == "analyze" and "research" in self._tasks:
             self._finish("research")
-        if status != "started":
-            self._finish(step)
-            if status == "skipped":
-                self._progress.update(task, note=self._said("shell.skipped"))
+        if status == "started":
+            # Sections are written side by side: the stage is done when all are.
+            self._grow(step, 1)
+            return
+        self._progress.advance(task)
+        if status == "skipped":
+            self._progress.update(task, note=self._said("shell.skipped"))
 
     def _task(self, name: str) -> "TaskID":
         if name not in self._tasks:
             label = self._said(f"stage.{'harvest' if name == 'research' else name}")
-            total = 0 if name == "research" else 1
-            self._tasks[name] = self._progress.add_task(label, total=total or None, note="")
+            self._tasks[name] = self._progress.add_task(label, total=None, note="")
         return self._tasks[name]
 
     def _grow(self, name: str, more: int) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import anthropic
 import httpx2
 from langchain_anthropic import ChatAnthropic
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from pydantic import PrivateAttr, SecretStr
 
-from deep_research.llm.address import CONNECT_TIMEOUT_S, connection_options
+from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
+from deep_research.llm.langchain import talk_through, turn_messages
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, turn_messages
+from deep_research.llm.vendor import Endpoint, Fault, Talk
 
 _STOPS: dict[str, StopReason] = {
     "max_tokens": "length",
@@ -51,11 +51,11 @@ class AnthropicVendor:
         self._endpoint = endpoint
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseChatModel]:
-        """Open a model for one call."""
+    async def open(self) -> AsyncIterator[Talk]:
+        """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
-        async with httpx2.AsyncClient(**options) as http:
+        async with httpx2.AsyncClient(**options, limits=httpx2.Limits(**UNLIMITED)) as http:
             model = _Claude(
                 model_name=endpoint.model,
                 api_key=SecretStr(endpoint.key),
@@ -65,7 +65,7 @@ class AnthropicVendor:
                 stop=None,
             )
             model._http = http
-            yield model
+            yield talk_through(model, self)
 
     def messages(self, request: ModelRequest) -> list[BaseMessage]:
         """Return what the model reads, with marks for its cache where the parts end that come again."""

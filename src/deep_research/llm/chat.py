@@ -4,12 +4,9 @@ Tries nothing twice but the form of an answer: retries and fallbacks belong to t
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import cast
-
-from langchain_core.messages import AIMessageChunk
 
 from deep_research.errors import ModelError, NetworkError
 from deep_research.llm.answer import GrowingAnswer
@@ -20,11 +17,12 @@ from deep_research.llm.prices import Price
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
-from deep_research.llm.vendor import Endpoint, Fault, Vendor
+from deep_research.llm.vendor import Endpoint, Fault, Piece, Vendor
+from deep_research.net.per_loop import PerLoop
 from deep_research.request import Spend
 from deep_research.value import canonical_json
 
-# What the vendors' libraries raise when a server sends something that is not in the protocol.
+# What is raised when a server sends something that is not in the protocol.
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
 
@@ -44,7 +42,12 @@ class VendorChat:
         self._vendor = vendor
         self._endpoint = endpoint
         self._limits = limits
+        self._talks = PerLoop(vendor.open)
         self.price = price
+
+    async def close(self) -> None:
+        """Close the connections of this event loop; a later call opens new ones."""
+        await self._talks.aclose()
 
     @property
     def name(self) -> str:
@@ -83,17 +86,15 @@ class VendorChat:
         """Gather the answer; return what went wrong with the call, or None."""
         clock, limits = asyncio.get_running_loop().time, self._limits
         deadline = clock() + limits.timeout_s
-        messages, options = self._vendor.messages(request), self._vendor.options(request, way)
         try:
             async with (
                 asyncio.timeout_at(deadline) as alarm,
-                self._vendor.open() as model,
-                aclosing(_pieces(self.name, model.astream(messages, **options))) as pieces,
+                aclosing(_pieces(self.name, (await self._talks.get())(request, way))) as pieces,
             ):
                 async for piece in pieces:
                     # Only from here on: a local model may read for minutes before its first word.
                     alarm.reschedule(min(deadline, clock() + limits.idle_timeout_s))
-                    _tell(answer.take(piece, self._vendor.stop_reason(piece)), on_delta)
+                    _tell(answer.take(piece), on_delta)
                     if answer.is_circling:
                         break
         except TimeoutError:
@@ -110,7 +111,7 @@ class VendorChat:
         return None if answer.stop else Fault()
 
     def _reply(self, request: ModelRequest, answer: GrowingAnswer) -> ModelReply:
-        usage = answer.usage(_prompt_tokens(request))
+        usage = answer.usage(lambda: _prompt_tokens(request))
         return ModelReply(
             text=answer.text,
             reasoning=answer.reasoning,
@@ -127,11 +128,10 @@ class VendorChat:
         return self._reply(request, answer).spend
 
 
-async def _pieces(name: str, stream: AsyncIterator[AIMessageChunk]) -> AsyncGenerator[AIMessageChunk, None]:
+async def _pieces(name: str, stream: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
     """Pass a vendor's stream on, and end it where the server sends what is not in the protocol."""
     try:
-        # langchain's iterator is a generator; its connection is let go when it is closed.
-        async with aclosing(cast("AsyncGenerator[AIMessageChunk, None]", stream)):
+        async with aclosing(stream):
             async for piece in stream:
                 yield piece
     except _MALFORMED:

@@ -9,17 +9,17 @@ import httpx
 from google.genai import Client
 from google.genai.errors import APIError
 from google.genai.types import HttpOptions
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 from pydantic import SecretStr
 
-from deep_research.llm.address import connection_options
+from deep_research.llm.address import UNLIMITED, connection_options
+from deep_research.llm.langchain import plain_messages, talk_through
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, plain_messages
+from deep_research.llm.vendor import Endpoint, Fault, Talk
 
 _REFUSALS = frozenset(
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT".split()
@@ -37,13 +37,13 @@ class GeminiVendor:
         self._endpoint = endpoint
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseChatModel]:
-        """Open a model for one call."""
+    async def open(self) -> AsyncIterator[Talk]:
+        """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
         # For its websockets, which nobody opens, the library would read all certificates at each call.
         arguments = options | {"ssl": options["verify"]}
-        async with httpx.AsyncClient(**options) as http:
+        async with httpx.AsyncClient(**options, limits=httpx.Limits(**UNLIMITED)) as http:
             with httpx.Client(**options) as unused:
                 model = ChatGoogleGenerativeAI(
                     model=endpoint.model,
@@ -68,7 +68,7 @@ class GeminiVendor:
                         httpx_client=unused,
                     ),
                 )
-                yield model
+                yield talk_through(model, self)
 
     def messages(self, request: ModelRequest) -> list[BaseMessage]:
         """Return what the model reads."""

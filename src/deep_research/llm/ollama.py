@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_ollama import ChatOllama
 from ollama import ResponseError
 
 from deep_research.llm.address import CONNECT_TIMEOUT_S, connection_options
+from deep_research.llm.langchain import plain_messages, talk_through
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, plain_messages
+from deep_research.llm.vendor import Endpoint, Fault, Talk
 
 
 class _Ollama(ChatOllama):
@@ -46,8 +46,8 @@ class OllamaVendor:
         self._endpoint = endpoint
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseChatModel]:
-        """Open a model for one call."""
+    async def open(self) -> AsyncIterator[Talk]:
+        """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
         if endpoint.key:
@@ -60,7 +60,7 @@ class OllamaVendor:
             async_client_kwargs={"event_hooks": {"response": [_raise_for_status]}},
         )
         try:
-            yield model
+            yield talk_through(model, self)
         finally:
             await model.aclose()
 

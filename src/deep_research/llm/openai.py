@@ -1,113 +1,149 @@
-"""OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp."""
+"""OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp.
 
-from collections.abc import AsyncIterator
+Spoken here and not through a vendor's library: the protocol is a POST and a stream of JSON, and the libraries take
+longer to load than the first answer takes to come (docs/decisions/0011).
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-import openai
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
-from langchain_openai.chat_models.base import BaseChatOpenAI
-from pydantic import SecretStr
 
-from deep_research.llm.address import CONNECT_TIMEOUT_S, connection_options
+from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
 from deep_research.llm.port import ModelRequest, StopReason
+from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, plain_messages
+from deep_research.llm.vendor import Endpoint, Fault, Piece, Talk, first_message, number_of, turns_of
 
 _STOPS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal"}
-# The library wants a key; servers that need none do not look at it.
-_NO_KEY = "none"
+_SPEAKERS = {"model": "assistant", "user": "user"}
+_END = b"[DONE]"
 
 
-class _ChatCompletions(BaseChatOpenAI):
-    """Keeps what langchain's own class drops: thoughts, under either name that servers give them, and refusals."""
+class _Refused(Exception):
+    """The server answered, but with an error; one that comes in the middle of a stream has a code at best."""
 
-    def _convert_chunk_to_generation_chunk(
-        self,
-        chunk: dict[str, Any],
-        default_chunk_class: type,
-        base_generation_info: dict[str, Any] | None,
-    ) -> ChatGenerationChunk | None:
-        made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
-        choices = chunk.get("choices")
-        delta = choices[0].get("delta") if choices else None
-        if made is not None and delta:
-            thought = delta.get("reasoning_content") or delta.get("reasoning")
-            kept = {"reasoning_content": thought, "refusal": delta.get("refusal")}
-            made.message.additional_kwargs |= {name: text for name, text in kept.items() if isinstance(text, str)}
-        return made
+    def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status)
+        self.fault = Fault(status, headers or {})
 
 
 class OpenaiVendor:
     """Speaks chat completions."""
 
-    errors: tuple[type[Exception], ...] = (openai.OpenAIError, httpx2.HTTPError)
+    errors: tuple[type[Exception], ...] = (_Refused, httpx2.HTTPError)
     usage_adds_up = False
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseChatModel]:
-        """Open a model for one call."""
-        endpoint = self._endpoint
-        options: dict[str, Any] = connection_options(endpoint.address)
-        async with httpx2.AsyncClient(**options) as http:
-            with httpx2.Client(**options) as unused:
-                model = _ChatCompletions(
-                    model=endpoint.model,
-                    api_key=SecretStr(endpoint.key or _NO_KEY),
-                    base_url=endpoint.address,
-                    http_async_client=http,
-                    http_client=unused,
-                    openai_proxy="",
-                    timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
-                    max_retries=0,
-                    stream_usage=True,
-                    stream_chunk_timeout=None,
-                    use_responses_api=False,
-                )
-                if endpoint.provider.name != "openai":
-                    # The library takes them from the environment, and they are nobody else's business.
-                    model.root_async_client.organization = model.root_async_client.project = None
-                yield model
+    async def open(self) -> AsyncIterator[Talk]:
+        """Open connections."""
+        options: dict[str, Any] = connection_options(self._endpoint.address)
+        headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
+        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
+        limits = httpx2.Limits(**UNLIMITED)
+        async with httpx2.AsyncClient(**options, headers=headers, timeout=timeout, limits=limits) as http:
 
-    def messages(self, request: ModelRequest) -> list[BaseMessage]:
-        """Return what the model reads."""
-        return plain_messages(request)
+            def talk(request: ModelRequest, way: AnswerWay) -> AsyncGenerator[Piece, None]:
+                return self._talk(http, request, way)
 
-    def options(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
-        """Return the most it may answer, and the form its answer must have."""
+            yield talk
+
+    async def _talk(
+        self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
+    ) -> AsyncGenerator[Piece, None]:
+        address = f"{self._endpoint.address}/chat/completions"
+        async with http.stream("POST", address, json=self._body(request, way)) as response:
+            if response.status_code != httpx2.codes.OK:
+                raise _Refused(response.status_code, response.headers)
+            async for event in _events(response):
+                yield _piece(event)
+
+    def _body(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
+        """Return what the model reads, the most it may answer, and the form its answer must have."""
         endpoint = self._endpoint
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        turns = [{"role": _SPEAKERS[speaker], "content": text} for speaker, text in turns_of(request)]
         # OpenAI has renamed the limit, and the others have not.
         limit = "max_completion_tokens" if endpoint.provider.name == "openai" else "max_tokens"
-        options: dict[str, Any] = {limit: request.max_tokens + endpoint.reasoning_room}
+        body: dict[str, Any] = {
+            "model": endpoint.model,
+            "messages": [*system, {"role": "user", "content": first_message(request)}, *turns],
+            limit: request.max_tokens + endpoint.reasoning_room,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
         if request.answer_schema is not None and way in ("schema", "json"):
             schema = {"name": ANSWER_NAME, "strict": True, "schema": plain_schema(request.answer_schema)}
-            form = {"type": "json_schema", "json_schema": schema} if way == "schema" else {"type": "json_object"}
-            # In the body and not as an argument, for which the library parses the answer and fails where it is cut.
-            options["extra_body"] = {"response_format": form}
-        return options
-
-    def stop_reason(self, chunk: AIMessageChunk) -> StopReason | None:
-        """Return why the answer ended."""
-        if chunk.additional_kwargs.get("refusal"):
-            return "refusal"
-        reason = chunk.response_metadata.get("finish_reason")
-        return _STOPS.get(reason, "stop") if reason else None
+            is_schema = way == "schema"
+            body["response_format"] = (
+                {"type": "json_schema", "json_schema": schema} if is_schema else {"type": "json_object"}
+            )
+        return body
 
     def fault(self, error: Exception) -> Fault:
-        """Return what an error of the library says; one that is sent in the middle of a stream has a code at best."""
-        if isinstance(error, openai.APIStatusError):
-            return Fault(error.status_code, error.response.headers)
-        if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
-            code = error.body.get("code") if isinstance(error.body, dict) else None
-            return Fault(code if isinstance(code, int) else 500)
-        return Fault()
+        """Return what went wrong with a call."""
+        return error.fault if isinstance(error, _Refused) else Fault()
+
+
+async def _events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    """Yield the objects of a stream; a server that does not stream sends a single one."""
+    is_stream = "json" not in response.headers.get("content-type", "")
+    rest = b""
+    async for chunk in response.aiter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n") if is_stream else (rest + chunk,)
+        for line in lines:
+            field, _, data = line.partition(b":")
+            if field == b"data" and data.strip() == _END:
+                return
+            # The others are comments that keep the connection alive, or name the event.
+            if field == b"data":
+                yield _object(data)
+    if not is_stream:
+        yield _object(rest)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    found = json.loads(data)
+    if not isinstance(found, dict):
+        raise TypeError("a stream consists of objects")
+    if error := found.get("error"):
+        code = error.get("code") if isinstance(error, dict) else None
+        raise _Refused(code if isinstance(code, int) else 500)
+    return found
+
+
+def _piece(event: dict[str, Any]) -> Piece:
+    """Return what an object adds to the answer; servers give thoughts under either of two names."""
+    choice = (event.get("choices") or [{}])[0]
+    said = choice.get("delta") or choice.get("message") or {}
+    refusal, reason = said.get("refusal"), choice.get("finish_reason")
+    calls = [call["function"].get("arguments") for call in said.get("tool_calls") or []]
+    texts = [part for part in (said.get("content"), refusal, *calls) if isinstance(part, str)]
+    thought = said.get("reasoning_content") or said.get("reasoning")
+    return Piece(
+        text="".join(texts),
+        thought=thought if isinstance(thought, str) else "",
+        stop="refusal" if refusal else _STOPS.get(reason, "stop") if reason else None,
+        usage=_usage(event.get("usage")),
+    )
+
+
+def _usage(report: Any) -> Usage | None:
+    if not isinstance(report, dict):
+        return None
+    details = report.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
+    return Usage(
+        read=number_of(report.get("prompt_tokens")),
+        cached=number_of(cached),
+        written=number_of(report.get("completion_tokens")),
+    )
 
 
 VENDOR = OpenaiVendor

@@ -22,7 +22,7 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
         raise ConfigurationError().said("fault.no_key", provider=provider.name, variable=provider.key_variable)
     if not _is_address(address):
         raise ConfigurationError().said("fault.bad_address", setting=f"{provider.setting}_address")
-    if find_spec(provider.package) is None:
+    if provider.package and find_spec(provider.package) is None:
         command = _install_command(provider)
         raise ConfigurationError().said("fault.no_library", provider=provider.name, command=command)
 

@@ -16,12 +16,12 @@ class Provider:
 
     `answer_ways` are tried from the left: what a server refuses is asked for in the next way. `thinks` matches the
     models that think before they answer, which need room for it. `key_variable` is where users put the key,
-    `start_command` starts a server on this machine.
+    `package` is the library that an extra brings, `start_command` starts a server on this machine.
     """
 
     name: str
     module: str
-    package: str
+    package: str = ""
     extra: str = ""
     default_thinking: str = ""
     default_task: str = ""
@@ -48,7 +48,6 @@ _KNOWN = (
     Provider(
         name="openai",
         module="openai",
-        package="langchain_openai",
         default_thinking="gpt-5.4",
         default_task="gpt-5.4-mini",
         key_variable="OPENAI_API_KEY",
@@ -69,7 +68,6 @@ _KNOWN = (
     Provider(
         name="deepseek",
         module="openai",
-        package="langchain_openai",
         default_thinking="deepseek-v4-pro",
         default_task="deepseek-flash",
         answer_ways=("json", "prompt"),
@@ -89,7 +87,6 @@ _KNOWN = (
     Provider(
         name="qwen",
         module="openai",
-        package="langchain_openai",
         default_thinking="qwen3-max",
         default_task="qwen-plus",
         answer_ways=("json", "prompt"),
@@ -99,7 +96,6 @@ _KNOWN = (
     Provider(
         name="openrouter",
         module="openai",
-        package="langchain_openai",
         key_variable="OPENROUTER_API_KEY",
         thinks=rf"{_OPEN_THINKERS}|/(o\d|gpt-[5-9])|/claude-[a-z]+-[5-9]|/gemini-(2\.5|[3-9])|/deepseek-v[4-9]",
     ),
@@ -116,7 +112,6 @@ _KNOWN = (
     Provider(
         name="openai-compatible",
         module="openai",
-        package="langchain_openai",
         key_variable="DEEP_RESEARCH_OPENAI_COMPATIBLE_API_KEY",
         needs_key=False,
         thinks=_OPEN_THINKERS,

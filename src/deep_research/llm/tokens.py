@@ -9,7 +9,6 @@ from math import ceil
 from typing import Final
 
 _WORD: Final = re.compile(r"[A-Za-z]+")
-_DIGIT: Final = re.compile(r"[0-9]")
 _HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 # Words up to this length are one token nearly everywhere.
 _SHORT_WORD: Final = 6
@@ -22,15 +21,17 @@ TOKENS_PER_MESSAGE: Final = 8
 def tokens_at_most(text: str) -> int:
     """Return an upper estimate of the tokens in a text."""
     words = _WORD.findall(text)
-    letters = sum(map(len, words))
-    digits = len(_DIGIT.findall(text))
+    letters = len("".join(words))
+    long_words = [word for word in words if len(word) > _SHORT_WORD]
+    digits = sum(map(text.count, "0123456789"))
     spaces, lines = text.count(" "), text.count("\n")
-    ascii_chars = len(text.encode("ascii", "ignore"))
-    han = "".join(_HAN.findall(text))
+    is_plain = text.isascii()
+    ascii_chars = len(text) if is_plain else len(text.encode("ascii", "ignore"))
+    han = "" if is_plain else "".join(_HAN.findall(text))
     common = sum(lead <= _LAST_COMMON for lead in han.encode("gb2312", "ignore")[::2])
     return ceil(
         1.25 * len(words)
-        + 0.3 * sum(max(0, len(word) - _SHORT_WORD) for word in words)
+        + 0.3 * (len("".join(long_words)) - _SHORT_WORD * len(long_words))
         + 1.35 * common
         + 1.9 * (len(han) - common)
         + 1.1 * digits

@@ -1,14 +1,12 @@
-"""What a vendor's file gives: a langchain chat model, how to ask it, and how to read its ends and its errors."""
+"""What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol
-
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from typing import Final, NamedTuple, Protocol
 
 from deep_research.llm.port import ModelRequest, StopReason
+from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay, Provider
 
 # What a model that thinks may think on top of its answer: without it a small answer would end in mid-thought.
@@ -51,44 +49,50 @@ class Fault(NamedTuple):
     retry_after_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a stream adds to an answer: words, thoughts, why it ended, what was used so far."""
+
+    text: str = ""
+    thought: str = ""
+    stop: StopReason | None = None
+    usage: Usage | None = None
+
+
+# Asks for an answer in one of the ways, and yields it piece by piece.
+Talk = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
+
+
 class Vendor(Protocol):
     """One vendor's way of speaking."""
 
-    # What its library raises for a failed call.
+    # What a failed call raises.
     errors: tuple[type[Exception], ...]
     # Whether reports of usage in the middle of a stream add up, or each holds all before it.
     usage_adds_up: bool
 
-    def open(self) -> AbstractAsyncContextManager[BaseChatModel]:
-        """Open a model for one call and close its connection afterwards; calls share none, so that any loop may ask."""
-        ...
-
-    def messages(self, request: ModelRequest) -> list[BaseMessage]:
-        """Return what the model reads."""
-        ...
-
-    def options(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
-        """Return the most it may answer, and the form its answer must have."""
-        ...
-
-    def stop_reason(self, chunk: AIMessageChunk) -> StopReason | None:
-        """Return why the answer ended, None as long as it has not."""
+    def open(self) -> AbstractAsyncContextManager[Talk]:
+        """Open connections that all calls of a loop share, and close them afterwards."""
         ...
 
     def fault(self, error: Exception) -> Fault:
-        """Return what an error of its library says."""
+        """Return what an error says."""
         ...
 
 
-def plain_messages(request: ModelRequest) -> list[BaseMessage]:
-    """Return a request as messages: the user's first one holds context and prompt, in the order of their bytes."""
-    system: list[BaseMessage] = [SystemMessage(request.system)] if request.system else []
-    return [*system, HumanMessage("\n\n".join((*request.context, request.prompt))), *turn_messages(request)]
+def first_message(request: ModelRequest) -> str:
+    """Return the user's first words: context and prompt, in the order of their bytes."""
+    return "\n\n".join((*request.context, request.prompt))
 
 
-def turn_messages(request: ModelRequest) -> list[BaseMessage]:
-    """Return what was said after the prompt."""
+def turns_of(request: ModelRequest) -> list[tuple[str, str]]:
+    """Return who said what after the prompt."""
     return [
-        AIMessage(turn.text.strip() or _NO_WORDS) if turn.speaker == "model" else HumanMessage(turn.text)
+        (turn.speaker, (turn.text.strip() or _NO_WORDS) if turn.speaker == "model" else turn.text)
         for turn in request.turns
     ]
+
+
+def number_of(value: object) -> int:
+    """Return a count that a server reported, 0 where it is none."""
+    return value if isinstance(value, int) else 0

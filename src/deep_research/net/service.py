@@ -3,10 +3,9 @@
 An address that came from a page or a search result never goes through here; `net/client.py` has the guard for those.
 """
 
-import asyncio
 import copy
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
 from typing import Final, Self
@@ -14,6 +13,7 @@ from typing import Final, Self
 import httpx2
 
 from deep_research.errors import NetworkError, QueryRefused, SourceBusy, SourceError, TimedOut, Unreachable
+from deep_research.net.per_loop import PerLoop
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
 from deep_research.value import Json
@@ -24,9 +24,6 @@ _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 # What is wrong is what was asked: its form, its length or a value in it.
 _ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
 Params = Mapping[str, str | int | float | bool | None]
-# A service that is dropped unclosed leaves its connections to the end of its event loop: closing them in between
-# could be cancelled halfway.
-_OPEN: Final[dict[httpx2.AsyncClient, AsyncGenerator[httpx2.AsyncClient]]] = {}
 
 
 class Service:
@@ -42,7 +39,7 @@ class Service:
         self._address = address.rstrip("/")
         self._headers = {"User-Agent": USER_AGENT, **(headers or {})}
         self._has_key = bool(headers)
-        self._clients: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx2.AsyncClient]] = {}
+        self._clients = PerLoop(_client)
 
     def at(self, address: str) -> Self:
         """Return the same service at another of its addresses, with the same connections."""
@@ -52,8 +49,7 @@ class Service:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; a later call opens new ones."""
-        if clients := self._clients.pop(asyncio.get_running_loop(), None):
-            await clients.aclose()
+        await self._clients.aclose()
 
     async def get_json(self, path: str = "", *, params: Params | None = None) -> Json:
         """Return the JSON of a GET."""
@@ -92,7 +88,7 @@ class Service:
     ) -> bytes:
         wanted = {name: value for name, value in (params or {}).items() if value is not None}
         sent = {**self._headers, **(headers or {})}
-        client = await self._client()
+        client = await self._clients.get()
         try:
             async with client.stream(
                 method,
@@ -112,17 +108,6 @@ class Service:
             raise Unreachable(f"{self.name} could not be reached: {why}") from exc
         except httpx2.HTTPError as exc:
             raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
-
-    async def _client(self) -> httpx2.AsyncClient:
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            # Of loops that ended there is nothing left to close.
-            for ended in [other for other in self._clients if other.is_closed()]:
-                del self._clients[ended]
-            self._clients[loop] = _clients()
-        client = await anext(self._clients[loop])
-        _OPEN[client] = self._clients[loop]
-        return client
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
@@ -146,17 +131,10 @@ class Service:
         return bytes(body)
 
 
-async def _clients() -> AsyncGenerator[httpx2.AsyncClient]:
-    """Yield one client again and again; an event loop that ends closes its generators, and with them this client."""
+def _client() -> httpx2.AsyncClient:
     # Who was here before is nothing that a service needs to know.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    client = httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
-    try:
-        while True:
-            yield client
-    finally:
-        await client.aclose()
-        _OPEN.pop(client, None)
+    return httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
 
 
 def _is_unknown(error: BaseException | None) -> bool:

@@ -1,5 +1,9 @@
 """`ResearchAnalyzer` (document 000): the running synthesis, and the critical look at the whole."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from deep_research.pipeline.backing import backed_findings
 from deep_research.pipeline.context import Ports
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 
@@ -17,6 +21,7 @@ class ResearchAnalyzer:
         """Merge what a round found into the section's synthesis."""
         return await ports.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
 
-    async def critical_analysis_stage(self, findings: Findings, *, ports: Ports) -> Analysis:
-        """Look at the findings from several sides."""
-        return await ports.reason("analyze", lambda reasoner: reasoner.analyze(findings))
+    async def critical_analysis_stage(self, findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> Analysis:
+        """Look at the findings from several sides, knowing how well their main statements are backed."""
+        weighed = await backed_findings(findings, state, ports=ports)
+        return await ports.reason("analyze", lambda reasoner: reasoner.analyze(weighed))

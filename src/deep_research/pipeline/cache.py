@@ -20,6 +20,7 @@ async def cache(*, ports: Ports) -> None:
     events = await ports.store.read_events(run)
     asked = [await ports.run.journal.unpack(row.answer) for row in calls if row.kind == "llm" and row.state == "done"]
     statistics = statistics_of(calls, events, spent=ports.run.journal.ledger.spent, answers=asked)
+    await ports.run.rounds.write(run, store=ports.store, folder=folder)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_bytes()
     await folder.write_at(report_copy_of(folder.path), report)

@@ -22,6 +22,7 @@ from deep_research.pipeline.journalled import (
 from deep_research.pipeline.model_chain import JournalledModel
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.prompt_meter import PromptMeter
+from deep_research.pipeline.rounds import RoundLog
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.pipeline.strikes import Strikes
 from deep_research.reasoning.port import Reasoner
@@ -50,6 +51,7 @@ class RunContext:
     strikes: Strikes = field(default_factory=Strikes)
     meter: PromptMeter = field(default_factory=PromptMeter)
     addresses: dict[str, str] = field(default_factory=dict)
+    rounds: RoundLog = field(default_factory=RoundLog)
 
     async def address_for(self, document: str, *addresses: str) -> str:
         """Return the first of the addresses that no other document of the run has: a page may change as it is read."""
@@ -116,6 +118,10 @@ class Ports:
         """Return the ports of a part of this work, with a trail of its own."""
         scope = "/".join((self.scope, *map(str, path)))
         return replace(self, scope=scope, trail=self.trail.fork())
+
+    def branch(self, *path: object) -> "Ports":
+        """Return the ports of one of several parts at work side by side."""
+        return replace(self.at(*path), is_branch=True)
 
     @property
     def _desk(self) -> Desk:

@@ -1,12 +1,11 @@
-"""Draft: from sections and evidence to paragraphs that carry evidence ids. Judges nothing: what is written is checked
-by `verify`, which puts every refusal on record.
+"""Draft: from a section and its evidence to paragraphs that carry evidence ids. Judges nothing: what is written is
+checked by `verify`, which puts every refusal on record.
 """
 
 from collections.abc import Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
-from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.untold import left_out
 from deep_research.reasoning.drafting import paragraphs_of
 from deep_research.reasoning.selection import share_room
@@ -17,31 +16,15 @@ from deep_research.report.paragraph import Paragraph
 _LEAST = 2
 
 
-async def draft(findings: Findings, *, ports: Ports) -> list[Paragraph]:
-    """Write every section that has evidence, all at once; the rows of its tables are set by code."""
-    written = await fan_out("section", within_room(findings), _draft_section, ports=ports)
-    return [paragraph for paragraphs in written for paragraph in paragraphs]
+async def begin_draft(work: SectionWork, *, ports: Ports) -> list[Paragraph]:
+    """Write a section from the evidence that suffices for it."""
+    return as_claims(await ports.reason("draft", lambda reasoner: reasoner.draft(work)), work.section.title)
 
 
-def within_room(findings: Findings) -> list[SectionWork]:
-    """Return the sections that have evidence, with what of it the whole report has room for."""
-    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_LEAST)
-    works = zip(findings.sections, shared, strict=True)
-    return [work.model_copy(update={"evidence": tuple(kept)}) for work, kept in works if kept]
-
-
-def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
-    """Return what a reasoner wrote as claims to be checked: it does not call its own words a note or a caption."""
-    return [
-        paragraph.model_copy(update={"section": section, "kind": "table" if _is_table(paragraph) else "claim"})
-        for paragraph in paragraphs
-        if paragraph.sentences
-    ]
-
-
-async def _draft_section(work: SectionWork, ports: Ports) -> list[Paragraph]:
+async def draft(work: SectionWork, begun: Sequence[Paragraph], *, ports: Ports) -> list[Paragraph]:
+    """Write a section, or complete what was begun, with all its evidence; the rows of its tables are set by code."""
     title = work.section.title
-    written = as_claims(await ports.reason("draft", lambda reasoner: reasoner.draft(work)), title)
+    written = list(begun) or await begin_draft(work, ports=ports)
     offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
     if offered:
         wish = {"told": tuple(written), "offered": tuple(piece.id for piece in offered)}
@@ -52,6 +35,29 @@ async def _draft_section(work: SectionWork, ports: Ports) -> list[Paragraph]:
     shown = {id_ for paragraph in written if paragraph.kind == "table" for id_ in paragraph.cite_ids}
     rows = [piece for piece in work.evidence if piece.header and piece.id not in shown]
     return [*written, *paragraphs_of(title, rows)]
+
+
+def even_room(work: SectionWork, sections: int) -> SectionWork:
+    """Return a section with what of its evidence the report has room for, whatever the others will have."""
+    (kept,) = share_room([work.evidence], room=work.brief.room // sections, least=_LEAST, largest=1.0)
+    return work.model_copy(update={"evidence": tuple(kept)})
+
+
+def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return what of each section's evidence the whole report has room for; what was told already stays told."""
+    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_LEAST)
+    return [
+        list(dict.fromkeys((*told, *(piece.id for piece in kept)))) for told, kept in zip(begun, shared, strict=True)
+    ]
+
+
+def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
+    """Return what a reasoner wrote as claims to be checked: it does not call its own words a note or a caption."""
+    return [
+        paragraph.model_copy(update={"section": section, "kind": "table" if _is_table(paragraph) else "claim"})
+        for paragraph in paragraphs
+        if paragraph.sentences
+    ]
 
 
 def _once(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
@@ -70,4 +76,4 @@ def _prose(work: SectionWork) -> Sequence[Evidence]:
 
 
 def _is_table(paragraph: Paragraph) -> bool:
-    return paragraph.kind == "table" and all(sentence.cells for sentence in paragraph.sentences)
+    return paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from deep_research.pipeline.context import Ports
@@ -18,7 +17,7 @@ async def fan_out(
 
     A branch returns its failures as values; what it raises stops the run, and the other branches with it.
     """
-    branches = [replace(ports.at(label, number), is_branch=True) for number in range(1, len(items) + 1)]
+    branches = [ports.branch(label, number) for number in range(1, len(items) + 1)]
     results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
     ports.trail.join([branch.trail for branch in branches])
     return results

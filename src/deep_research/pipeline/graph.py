@@ -1,6 +1,5 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
-from itertools import pairwise
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -10,10 +9,18 @@ from langgraph.types import Send
 
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.nodes import Nodes, State
+from deep_research.pipeline.nodes import Nodes
 from deep_research.pipeline.outcome import SectionOutcome
+from deep_research.pipeline.section_nodes import SectionNodes, State
 from deep_research.pipeline.stage import Stage
-from deep_research.pipeline.state import DeepResearchState, SectionOutput, SectionState, TaskOutput, TaskState
+from deep_research.pipeline.state import (
+    DeepResearchState,
+    SectionOutput,
+    SectionState,
+    TaskOutput,
+    TaskState,
+    TextState,
+)
 from deep_research.request import Depth
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -22,11 +29,13 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 _TOP_STEPS = 30
 # Supersteps a round of a section takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
+# What a report is made of; all of it comes about at once.
+_TEXTS = ("text", "analyze", "chart")
 
 
 def build_graph(machine: StateMachine, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """Return the compiled graph of a run."""
-    nodes = Nodes(machine)
+    nodes, section_nodes = Nodes(machine), SectionNodes(machine)
     graph = StateGraph(DeepResearchState, context_schema=RunContext)
     _add_nodes(
         graph,
@@ -35,11 +44,15 @@ def build_graph(machine: StateMachine, checkpointer: BaseCheckpointSaver[Any] | 
         ask=nodes.ask,
         plan=nodes.stage(Stage.PLAN),
         confirm=nodes.confirm,
-        section=_section_graph(nodes),
+        section=_section_graph(section_nodes),
         supervise=nodes.supervise,
+        text=nodes.text,
+        analyze=nodes.analyze,
+        chart=nodes.chart,
+        write=nodes.write,
+        audit=nodes.stage(Stage.AUDIT),
+        cache=nodes.stage(Stage.CACHE),
     )
-    ending = (Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY, Stage.WRITE, Stage.AUDIT, Stage.CACHE)
-    _add_nodes(graph, **{stage.value: nodes.stage(stage) for stage in ending})
 
     graph.add_edge(START, "intake")
     graph.add_conditional_edges("intake", _after_intake, ["verify_topic", "ask", "plan"])
@@ -48,10 +61,12 @@ def build_graph(machine: StateMachine, checkpointer: BaseCheckpointSaver[Any] | 
     graph.add_edge("plan", "confirm")
     graph.add_conditional_edges("confirm", _sections, ["section"])
     graph.add_edge("section", "supervise")
-    graph.add_conditional_edges("supervise", _thin_sections_or_on, ["section", "analyze"])
-    for stage, following in pairwise(ending):
-        graph.add_edge(stage.value, following.value)
-    graph.add_edge(ending[-1].value, END)
+    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", *_TEXTS])
+    for part in _TEXTS:
+        graph.add_edge(part, "write")
+    graph.add_edge("write", "audit")
+    graph.add_edge("audit", "cache")
+    graph.add_edge("cache", END)
     return graph.compile(checkpointer=checkpointer)
 
 
@@ -60,18 +75,26 @@ def recursion_limit(depth: Depth) -> int:
     return _TOP_STEPS + 2 * _ROUND_STEPS * depth.max_iterations
 
 
-def _section_graph(nodes: Nodes) -> Graph:
+def _section_graph(nodes: SectionNodes) -> Graph:
     graph = StateGraph(SectionState, context_schema=RunContext, output_schema=SectionOutput)
-    _add_nodes(graph, queries=nodes.queries, task=_task_graph(nodes), compress=nodes.compress, reflect=nodes.reflect)
+    _add_nodes(
+        graph,
+        queries=nodes.queries,
+        task=_task_graph(nodes),
+        compress=nodes.compress,
+        reflect=nodes.reflect,
+        draft=nodes.draft,
+    )
     graph.add_edge(START, "queries")
     graph.add_conditional_edges("queries", _tasks, ["task", END])
     graph.add_edge("task", "compress")
     graph.add_edge("compress", "reflect")
-    graph.add_conditional_edges("reflect", _again, ["queries", END])
+    graph.add_conditional_edges("reflect", _again, ["queries", "draft", END])
+    graph.add_edge("draft", END)
     return graph.compile()
 
 
-def _task_graph(nodes: Nodes) -> Graph:
+def _task_graph(nodes: SectionNodes) -> Graph:
     graph = StateGraph(TaskState, context_schema=RunContext, output_schema=TaskOutput)
     _add_nodes(graph, harvest=nodes.harvest, read=nodes.read)
     graph.add_edge(START, "harvest")
@@ -110,17 +133,34 @@ def _sections(state: State) -> list[Send]:
     ]
 
 
-def _thin_sections_or_on(state: State) -> list[Send] | str:
-    """Go on with sections that got unused queries of others, from where they stood."""
-    if state["dealt"] > 2 or not any(state["grants"]):
-        return "analyze"
+def _thin_sections_or_texts(state: State) -> list[Send | str]:
+    """Go on with sections that got unused queries of others, from where they stood; else write all there is."""
+    if not any(state["grants"]):
+        return _texts(state)
     outcomes = {outcome.number: outcome for outcome in map(SectionOutcome.from_json, state["outcomes"])}
-    sends = []
+    sends: list[Send | str] = []
     for number, (section, grant) in enumerate(zip(state["sections"], state["grants"], strict=True), start=1):
         if grant and number in outcomes:
             known = outcomes[number]
             sends.append(Send("section", _going_on(state, section, known, grant)))
-    return sends or "analyze"
+    return sends
+
+
+def _texts(state: State) -> list[Send | str]:
+    begun = {text["scope"]: text for text in state.get("texts", [])}
+    sends: list[Send | str] = ["analyze", "chart"]
+    for number, (section, kept) in enumerate(zip(state["sections"], state["room"], strict=True), start=1):
+        first = begun.get(f"section/{number}", {})
+        given: TextState = {
+            "number": number,
+            "section": section,
+            "brief": state["brief"],
+            "evidence": kept,
+            "draft": first.get("draft", ""),
+            "after": sorted({*state["after"], *first.get("after", [])}),
+        }
+        sends += [Send("text", given)] if kept else []
+    return sends
 
 
 def _going_on(state: State, section: dict[str, Any], known: SectionOutcome, grant: list[int]) -> SectionState:
@@ -135,7 +175,7 @@ def _going_on(state: State, section: dict[str, Any], known: SectionOutcome, gran
         "granted": known.used + sum(grant),
         "queries": [dict(query) for query in known.next_queries],
         "asked": list(known.asked),
-        "evidence": list(known.evidence),
+        "evidence": list(dict.fromkeys((*known.evidence, *state["shared"].get(known.title, [])))),
         "synthesis": known.synthesis,
         "coverage": known.coverage,
         "is_sufficient": known.is_sufficient,
@@ -166,6 +206,5 @@ def _tasks(state: State) -> list[Send] | str:
 
 
 def _again(state: State) -> str:
-    """Search again while evidence is thin, queries are left, and the last round still brought something."""
-    is_exhausted = state["round"] > 1 and not state["fresh"]
-    return END if state.get("is_sufficient") or is_exhausted or not any(state["grants"][:1]) else "queries"
+    """Search again while nothing speaks against it; what is known well enough can be written."""
+    return {"": "queries", "sufficient": "draft"}.get(state["stop"], END)

@@ -251,9 +251,14 @@ class Journal:
 
     async def unpack(self, answer: Json) -> Json:
         """Return a row's answer, which may lie in a blob."""
-        if isinstance(answer, dict) and set(answer) == {_BLOB}:
-            return json_of(await self._store.get_blob(str(answer[_BLOB])))
-        return answer
+        return await unpacked(answer, self._store)
+
+
+async def unpacked(answer: Json, store: Store) -> Json:
+    """Return the answer of a journal's row, which may lie in a blob."""
+    if isinstance(answer, dict) and set(answer) == {_BLOB}:
+        return json_of(await store.get_blob(str(answer[_BLOB])))
+    return answer
 
 
 async def _within(seconds: float, answer: Awaitable[Answer]) -> Answer:

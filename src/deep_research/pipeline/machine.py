@@ -11,12 +11,12 @@ from deep_research.pipeline.audit import audit
 from deep_research.pipeline.cache import cache
 from deep_research.pipeline.chart import chart
 from deep_research.pipeline.computation import ComputationEngine
-from deep_research.pipeline.draft import draft
+from deep_research.pipeline.draft import begin_draft, draft, even_room
 from deep_research.pipeline.extract import extract
 from deep_research.pipeline.fetch import fetch
 from deep_research.pipeline.harvest import harvest
 from deep_research.pipeline.intake import assess, brief_from, inquiry_from, save_clarification
-from deep_research.pipeline.outcome import findings_from, section_work
+from deep_research.pipeline.outcome import findings_from, section_work, stop_of
 from deep_research.pipeline.plan import plan
 from deep_research.pipeline.planner import ResearchPlanner
 from deep_research.pipeline.record import RunState
@@ -24,9 +24,9 @@ from deep_research.pipeline.reflect import compress, reflect
 from deep_research.pipeline.reporter import ReportGenerator
 from deep_research.pipeline.search_executor import SearchExecutor
 from deep_research.pipeline.state import Update, plain
-from deep_research.pipeline.verify import CheckedBody, verify
+from deep_research.pipeline.verify import CheckedBody, body_from, verify, verify_analysis
 from deep_research.pipeline.write import write
-from deep_research.reasoning.values import Analysis, Brief, Exchange, Reading, SectionPlan
+from deep_research.reasoning.values import Analysis, Brief, Exchange, Reading, Reflection, SectionPlan
 from deep_research.report.paragraph import Paragraph
 from deep_research.sources.document import Document
 from deep_research.sources.hit import Hit, SearchQuery
@@ -129,8 +129,15 @@ class StateMachine:
         return {"evidence": list(digest.evidence)}
 
     async def _stage_reflect(self, state: RunState) -> Update | bool:
-        work = await section_work(state.input, ports=state.ports)
-        synthesis, reflection = await reflect(work, analyzer=self.analyzer, planner=self.planner, ports=state.ports)
+        work, given = await section_work(state.input, ports=state.ports), state.input
+
+        def stop(judged: Reflection) -> str:
+            after = {**given, "is_sufficient": judged.is_sufficient, "grants": given["grants"][1:]}
+            return stop_of(after, most_rounds=state.ports.request.depth.max_iterations)
+
+        synthesis, reflection = await reflect(
+            work, analyzer=self.analyzer, planner=self.planner, stop=stop, ports=state.ports
+        )
         return {
             "synthesis": await state.ports.keep(synthesis),
             "coverage": synthesis.coverage,
@@ -141,7 +148,7 @@ class StateMachine:
 
     async def _stage_analyze(self, state: RunState) -> Update | bool:
         findings = await findings_from(state.input, ports=state.ports)
-        analysis = await analyze(findings, analyzer=self.analyzer, ports=state.ports)
+        analysis = await analyze(findings, state.input, analyzer=self.analyzer, ports=state.ports)
         return {} if analysis is None else {"analysis": await state.ports.keep(analysis)}
 
     async def _stage_chart(self, state: RunState) -> Update | bool:
@@ -149,19 +156,28 @@ class StateMachine:
         return {"figures": await chart(findings, computation=self.computation, ports=state.ports)}
 
     async def _stage_draft(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        return {"draft": await state.ports.keep(await draft(findings, ports=state.ports))}
+        given, ports = state.input, state.ports
+        work = await section_work(given, ports=ports)
+        if given.get("is_first"):
+            work = even_room(work, len(given["outline"]))
+            written = await begin_draft(work, ports=ports)
+            return {"draft": await ports.keep(written), "evidence": [piece.id for piece in work.evidence]}
+        begun = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
+        return {"draft": await ports.keep(await draft(work, begun, ports=ports))}
 
     async def _stage_verify(self, state: RunState) -> Update | bool:
-        ports = state.ports
-        findings = await findings_from(state.input, ports=ports)
-        drafted = await ports.load_all(Paragraph, state.input["draft"])
-        analysis = await ports.load(Analysis, state.input["analysis"]) if state.input.get("analysis") else Analysis()
-        return {"checked": await ports.keep(await verify(findings, drafted, analysis.paragraphs, ports=ports))}
+        given, ports = state.input, state.ports
+        if "analysis" in given:
+            analysis = await ports.load(Analysis, given["analysis"])
+            findings = await findings_from(given, ports=ports)
+            return {"checked": await ports.keep(await verify_analysis(analysis, findings, ports=ports))}
+        work = await section_work(given, ports=ports)
+        drafted = await ports.load_all(Paragraph, given["draft"])
+        return {"checked": await ports.keep(await verify(work, drafted, ports=ports))}
 
     async def _stage_write(self, state: RunState) -> Update | bool:
         findings = await findings_from(state.input, ports=state.ports)
-        body = await state.ports.load(CheckedBody, state.input["checked"])
+        body = await body_from(state.input, ports=state.ports)
         written, dropped = await write(findings, body, state.input, reporter=self.reporter, ports=state.ports)
         whole = body.model_copy(update={"dropped": (*body.dropped, *dropped)})
         return {"final_report": written, "checked": await state.ports.keep(whole)}

@@ -4,36 +4,31 @@ A node is a unit of checkpoint; everything in it may run again after a crash, so
 ports that know what was done before.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.errors import DeepResearchError, InputError
+from deep_research.errors import InputError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
 from deep_research.pipeline.approval import Proposal, answered_plan, propose
-from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.draft import within_room
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.gap import Gap, named
+from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.intake import exchange_from, names_it
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.origins import find_copies
-from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out
-from deep_research.pipeline.page_reading import read_pages
-from deep_research.pipeline.plan import grants, next_queries
-from deep_research.pipeline.record import RunState
+from deep_research.pipeline.outcome import SectionOutcome, findings_from, share_out
+from deep_research.pipeline.plan import grants
+from deep_research.pipeline.section_nodes import Context, State, left, run_stage
 from deep_research.pipeline.stage import ENDING, Stage
 from deep_research.pipeline.state import Update, plain
-from deep_research.reasoning.values import Assessment, Brief, Plan, SectionPlan
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
-
-State = dict[str, Any]
-# What a report can do without: where the model fails them, the stand-in takes over (SPEC C2).
-_OPTIONAL = frozenset({Stage.ANALYZE, Stage.CHART})
-Context = Runtime[RunContext]
+from deep_research.pipeline.verify import ANALYSIS
+from deep_research.reasoning.values import Assessment, Brief, Plan
+from deep_research.sources.hit import SearchQuery
+from deep_research.value import JsonObject
 
 
 class Nodes:
@@ -50,22 +45,11 @@ class Nodes:
                 scope(state) if scope else str(stage),
                 phase="ending" if stage in ENDING else "research",
                 after=state.get("after", ()),
-                is_branch=stage in _OPTIONAL,
             )
-            update = await self._run(stage, state, ports)
-            return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+            update = await run_stage(self._machine, stage, state, ports)
+            return plain(update | left(ports) | {"after": list(ports.trail.heads)})
 
         return node
-
-    async def _run(self, stage: Stage, state: State, ports: Ports) -> Update:
-        await ports.emit("progress", {"step": stage, "status": "started"})
-        record = RunState(run=ports.run.row, stage=stage, scope=ports.scope, input=dict(state), bound=ports)
-        update = await self._machine.run_stage(record)
-        if ports.skips:
-            await ports.emit("progress", {"step": stage, "status": "skipped", "data": {"reason": ports.skips[-1]}})
-        else:
-            await ports.emit("progress", {"step": stage, "status": "done"})
-        return update
 
     # The top: intake, its two pauses, and the supervisor
 
@@ -100,7 +84,7 @@ class Nodes:
                 "known_terms": [*state.get("known_terms", []), *known],
                 "unknown_terms": [*state.get("unknown_terms", []), *unknown],
                 "after": list(ports.trail.heads),
-                **_left(ports),
+                **left(ports),
             }
         )
 
@@ -142,7 +126,7 @@ class Nodes:
         )
         dealt = grants(plan, ports=ports)
         sections = [section.to_json() for section in plan.sections]
-        return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **_left(ports)})
+        return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **left(ports)})
 
     async def _approved(self, proposal: Proposal, ports: Ports) -> Plan:
         """Pause until the plan is approved; an answer that cannot be used is explained, and asked for again."""
@@ -167,197 +151,71 @@ class Nodes:
         """Join the sections: return unused grants and deal them once more to the thin ones (SPEC H5)."""
         outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
         after = sorted({key for outcome in outcomes for key in outcome.after})
-        is_sufficient = bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes)
-        ports = runtime.context.ports("supervise", phase="research", after=after)
+        ports = runtime.context.ports(f"supervise/{state['dealt']}", phase="research", after=after)
+        shared = {"copies": await find_copies(ports=ports), "shared": await share_out(state, ports=ports)}
+        extra = self._second_deal(outcomes, state, ports) if state["dealt"] == 1 else []
+        dealt: JsonObject = {outcome.title: sum(extra[outcome.number - 1]) for outcome in outcomes if any(extra)}
+        await ports.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": dealt}})
         update: Update = {
+            **shared,
             "after": after or state["after"],
-            "is_sufficient": is_sufficient,
+            "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
             "dealt": state["dealt"] + 1,
-            "copies": await find_copies(ports=ports),
-            "shared": await share_out(state, ports=ports),
+            "grants": extra,
         }
-        if state["dealt"] > 1:
-            return plain(update)
+        if not any(extra):
+            findings = await findings_from(state | shared, ports=ports)
+            begun = {text["scope"]: text.get("evidence", []) for text in state.get("texts", [])}
+            scopes = [f"section/{number}" for number in range(1, len(findings.sections) + 1)]
+            update["room"] = within_room(findings, [begun.get(scope, []) for scope in scopes])
+        return plain(update)
+
+    @staticmethod
+    def _second_deal(outcomes: list[SectionOutcome], state: State, ports: Ports) -> list[list[int]]:
+        """Deal what sections did not use to those whose evidence is thin."""
         unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
-        rounds_left = ports.request.depth.max_iterations
-        thin = [
-            outcome
-            for outcome in outcomes
-            if not (outcome.is_sufficient or outcome.is_exhausted) and outcome.rounds < rounds_left
-        ]
+        most_rounds = ports.request.depth.max_iterations
+        thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < most_rounds]
         extra: list[list[int]] = [[] for _ in state["sections"]]
         for position, outcome in enumerate(thin):
             share = unused // len(thin) + (1 if position < unused % len(thin) else 0)
             extra[outcome.number - 1] = [share] if share else []
-        return plain(update | {"grants": extra})
+        return extra
 
-    # A section: queries, tasks, compress, reflect
+    # The texts: sections, analysis and charts come about side by side
 
-    async def queries(self, state: State, runtime: Context) -> Update:
-        """Settle the queries of the coming round within its grant."""
-        number, round_ = state["number"], state["round"] + 1
-        ports = runtime.context.ports(
-            f"section/{number}/round/{round_}", phase="research", after=state["after"], is_branch=True
-        )
-        grant = (state["grants"] or [0])[0]
-        work = (await section_work(state, ports=ports)).model_copy(update={"round": round_})
-        chosen = await next_queries(
-            work,
-            grant=grant,
-            domains=tuple(state.get("domains", ())),
-            open_questions=tuple(state.get("open_questions", ())),
-            offered=tuple(SearchQuery.from_json(query) for query in state.get("queries", [])),
-            planner=self._machine.planner,
-            ports=ports,
-        )
-        section = work.section
-        await _note_query_budget(section, chosen if round_ == 1 else None, ports, is_cut_off=not grant)
-        if chosen:
-            listed = [query.to_json() for query in chosen]
-            await ports.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
-        update: Update = {
-            "round": round_ if chosen else state["round"],
-            "queries": [query.to_json() for query in chosen],
-            "asked": [*state.get("asked", []), *(query.query for query in chosen)],
-            "after": list(ports.trail.heads),
-        }
-        if not chosen:
-            update["outcomes"] = [_outcome(state | update).to_json()]
-        return plain(update | _left(ports))
+    async def text(self, state: State, runtime: Context) -> Update:
+        """Write one section and check it at once, whatever the others are at."""
+        place = f"section/{state['number']}"
+        steps = ((Stage.DRAFT, f"draft/{place}"), (Stage.VERIFY, f"verify/{place}"))
+        return await self._in_turn(place, steps, state, runtime)
 
-    async def harvest(self, state: State, runtime: Context) -> Update:
-        """Search for one task's query; a failure here is a gap, never an exception."""
-        ports = _task_ports(state, runtime)
-        try:
-            update = await self._run(Stage.HARVEST, state, ports)
-        except DeepResearchError:
-            raise
-        except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
-            await ports.lost(Gap(kind="search", scope=ports.scope, subject=state["query"]["query"], reason=named(exc)))
-            update = {"hits": await ports.keep([])}
-        return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+    async def analyze(self, state: State, runtime: Context) -> Update:
+        """Look at the findings from several sides, where that is asked for, and check what was said."""
+        steps = ((Stage.ANALYZE, "analyze"), (Stage.VERIFY, "verify/analysis"))
+        return await self._in_turn(ANALYSIS, steps, state, runtime)
 
-    async def read(self, state: State, runtime: Context) -> Update:
-        """Fetch and extract page by page: each page goes on as soon as it is there."""
-        ports = _task_ports(state, runtime).at("read")
-        hits = await ports.load_all(Hit, state["hits"]) if state.get("hits") else []
-        seen = set(state.get("seen", ()))
-        fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
-        for stage in (Stage.FETCH, Stage.EXTRACT):
-            await ports.emit("progress", {"step": stage, "status": "started"})
-        chosen, found = await read_pages(fresh, state, machine=self._machine, ports=ports)
-        for stage in (Stage.FETCH, Stage.EXTRACT):
-            await ports.emit("progress", {"step": stage, "status": "done"})
-        read = [page for page in found if page is not None]
-        evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
-        shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
-        pieces = await ports.store.get_evidence(ports.run.row.id, evidence)
-        section = SectionPlan.from_json(state["section"])
-        await ports.emit(
-            "search-task",
-            {
-                "query": state["query"]["query"],
-                "section": section.title,
-                "status": "failed" if _search_failed(state) else "done",
-                "hits": len(hits),
-                "learning": " ".join(piece.finding for piece in pieces[:3]),
-            },
-        )
-        scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-        task = {"scope": scope, "hits": len(hits), "evidence": evidence, "after": list(ports.trail.heads)}
-        return plain(
-            {
-                "tasks": [task],
-                # What a page has for other sections is dealt to them when all are done.
-                "gathered_info": [*evidence, *shared],
-                "visited_sources": [canonical_address(hit.address) for hit in chosen],
-                **_left(ports),
-            }
-        )
+    async def chart(self, state: State, runtime: Context) -> Update:
+        """Plan and draw the figures."""
+        return await self._in_turn("figures", ((Stage.CHART, "chart"),), state, runtime)
 
-    async def compress(self, state: State, runtime: Context) -> Update:
-        """Bring a round's evidence together and bound it."""
-        ports = _round_ports(state, runtime, "compress")
-        this_round = f"section/{state['number']}/round/{state['round']}/"
-        tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
-        before = {id_ for task in state.get("tasks", []) if task not in tasks for id_ in task["evidence"]}
-        found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
-        evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
-        ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
-        update = {"evidence": evidence, "fresh": len(set(found) - before)} | await self._guarded(
-            Stage.COMPRESS, state | {"evidence": evidence}, ports
-        )
-        return plain(update | _left(ports) | {"after": list(ports.trail.heads)})
+    async def _in_turn(self, place: str, steps: Sequence[tuple[Stage, str]], state: State, runtime: Context) -> Update:
+        """Run stages one after the other for one of the texts; where one has nothing to do, the rest has not either."""
+        text: Update = {}
+        gaps: list[Gap] = []
+        after = state["after"]
+        for stage, scope in steps:
+            ports = runtime.context.ports(scope, phase="ending", after=after, is_branch=True)
+            text |= await run_stage(self._machine, stage, state | text, ports)
+            after = ports.trail.heads
+            gaps += ports.gaps
+            if ports.skips:
+                break
+        told = [{**text, "scope": place, "after": list(after)}]
+        return plain({"texts": told} | ({"gaps": [gap.to_json() for gap in gaps]} if gaps else {}))
 
-    async def reflect(self, state: State, runtime: Context) -> Update:
-        """Judge the section after a round; record what it came to so far."""
-        ports = _round_ports(state, runtime, "reflect")
-        update: Update = {"queries": []} | await self._guarded(Stage.REFLECT, state, ports)
-        update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
-        if not update.get("is_sufficient") and not any(update["grants"]):
-            await _note_query_budget(SectionPlan.from_json(state["section"]), None, ports, is_cut_off=True)
-        return plain(update | _left(ports) | {"outcomes": [_outcome(state | update).to_json()]})
-
-    async def _guarded(self, stage: Stage, state: State, ports: Ports) -> Update:
-        try:
-            return await self._run(stage, state, ports)
-        except DeepResearchError:
-            raise
-        except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
-            section = SectionPlan.from_json(state["section"]).title
-            await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=named(exc)))
-            return {}
-
-
-async def _note_query_budget(
-    section: SectionPlan, chosen: list[SearchQuery] | None, ports: Ports, *, is_cut_off: bool
-) -> None:
-    """Put on record what the asker's query budget forbids: planned queries, and further rounds of a thin section."""
-    limit, scope = ports.request.budget.queries, ports.scope
-    if limit is None or limit >= ports.request.depth.max_total_queries:
-        return
-    reason = "the queries budget is spent"
-    left_out = [] if chosen is None else [query for query in section.search_queries if query not in chosen]
-    for query in left_out:
-        await ports.lost(Gap(kind="query", scope=scope, subject=query.query, reason=reason, budget="queries"))
-    if is_cut_off:
-        await ports.lost(Gap(kind="round", scope=scope, subject=section.title, reason=reason, budget="queries"))
-
-
-def _task_ports(state: State, runtime: Context) -> Ports:
-    scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
-
-
-def _round_ports(state: State, runtime: Context, name: str) -> Ports:
-    scope = f"section/{state['number']}/round/{state['round']}/{name}"
-    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
-
-
-def _search_failed(state: State) -> bool:
-    return any(gap["kind"] == "search" for gap in state.get("gaps", []))
-
-
-def _left(ports: Ports) -> Update:
-    return {"gaps": [gap.to_json() for gap in ports.gaps]} if ports.gaps else {}
-
-
-def _outcome(state: State) -> SectionOutcome:
-    number = state["number"]
-    return SectionOutcome(
-        scope=f"section/{number}",
-        number=number,
-        title=SectionPlan.from_json(state["section"]).title,
-        rounds=state["round"],
-        used=len(state.get("asked", [])),
-        granted=state["granted"],
-        evidence=tuple(state.get("evidence", ())),
-        synthesis=state.get("synthesis", ""),
-        coverage=state.get("coverage", 0.0),
-        is_sufficient=state.get("is_sufficient", False),
-        is_exhausted=state["round"] > 1 and not state.get("fresh", 0),
-        open_questions=tuple(state.get("open_questions", ())),
-        asked=tuple(state.get("asked", ())),
-        next_queries=tuple(state.get("queries", ())),
-        after=tuple(state["after"]),
-    )
+    async def write(self, state: State, runtime: Context) -> Update:
+        """Join the texts to a report."""
+        after = sorted({key for text in state["texts"] for key in text["after"]})
+        update: Update = await self.stage(Stage.WRITE)(state | {"after": after}, runtime)
+        return update

@@ -1,7 +1,7 @@
 """What a section's research came to, and the reading of it back from the state."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
@@ -12,9 +12,16 @@ from deep_research.reasoning.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
 
+# Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
+# round brought nothing new.
+Stop = Literal["", "sufficient", "budget", "iterations", "exhausted"]
+
 
 class SectionOutcome(Value):
-    """A section after its last round; `used` counts its search tasks, `granted` what it was dealt."""
+    """A section after its last round; `used` counts its search tasks, `granted` what it was dealt.
+
+    `stop` says why it is not searched for any further.
+    """
 
     scope: str
     number: int
@@ -26,11 +33,22 @@ class SectionOutcome(Value):
     synthesis: str = ""
     coverage: float = 0.0
     is_sufficient: bool = False
-    is_exhausted: bool = False
+    stop: Stop = ""
     open_questions: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     next_queries: tuple[dict[str, Any], ...] = ()
     after: tuple[str, ...] = ()
+
+
+def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
+    """Say why a section's loop ends after this round (SPEC L3), or "" where it searches again."""
+    if state.get("is_sufficient"):
+        return "sufficient"
+    if state["round"] > 1 and not state["fresh"]:
+        return "exhausted"
+    if any(state["grants"][:1]):
+        return ""
+    return "iterations" if state["round"] >= most_rounds else "budget"
 
 
 async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:

@@ -1,11 +1,11 @@
-"""From hits to evidence: pages are fetched and read at once; one that cannot be had is replaced."""
+"""From hits to evidence: a page is read as soon as it is there; one that cannot be had is replaced at once."""
 
 from dataclasses import replace
 from typing import Any
 
 from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, ModelRefused
 from deep_research.pipeline.context import Ports
-from deep_research.pipeline.fan_out import fan_out
+from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap, named
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.record import RunState
@@ -15,27 +15,32 @@ from deep_research.sources.hit import Hit
 
 # What a page has for its section, and for others; None for a page that could not be had.
 Page = tuple[list[str], list[str]] | None
-# How often pages that cannot be had are replaced by the next hits.
-_ATTEMPTS = 3
+# For each page that is wanted, so many may be tried.
+_TRIES = 3
 
 
 async def read_pages(
     hits: list[Hit], state: dict[str, Any], *, machine: StateMachine, ports: Ports
 ) -> tuple[list[Hit], list[Page]]:
-    """Read the best hits; for each page that cannot be had the next one is tried, a few times over."""
+    """Read the best hits at once; the next one takes the place of a page that cannot be had, as soon as that is known.
+
+    Each failure takes one more hit, so that the same hits are read whatever came first.
+    """
     wanted = ports.request.depth.urls_per_query
-    tried: list[Hit] = []
-    found: list[Page] = []
-    for attempt in range(1, _ATTEMPTS + 1):
-        missing = wanted - sum(page is not None for page in found)
-        chosen = hits[len(tried) : len(tried) + missing]
-        if not chosen:
-            break
-        at = ports if attempt == 1 else ports.at("instead", attempt)
-        found += await fan_out("page", chosen, lambda hit, at: _read_page(hit, state, machine, at), ports=at)
-        ports.trail.join([ports.trail, at.trail])
-        tried += chosen
-    return tried, found
+    branches = [ports.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
+    waiting = iter(zip(hits, branches, strict=False))
+    found: dict[str, Page] = {}
+
+    async def read_one() -> None:
+        for hit, branch in waiting:
+            found[branch.scope] = await _read_page(hit, state, machine, branch)
+            if found[branch.scope] is not None:
+                return
+
+    await together([read_one() for _ in range(wanted)])
+    read = [branch for branch in branches if branch.scope in found]
+    ports.trail.join([branch.trail for branch in read])
+    return hits[: len(read)], [found[branch.scope] for branch in read]
 
 
 async def _read_page(hit: Hit, state: dict[str, Any], machine: StateMachine, ports: Ports) -> Page:

@@ -48,7 +48,7 @@ class Parts:
     sandbox: Sandbox | None = None
     shelf: "Shelf | None" = None
     plan_cache_s: float = 1800.0
-    on_close: Callable[[], Awaitable[None]] | None = None
+    on_close: tuple[Callable[[], Awaitable[None]], ...] = ()
     clock: Clock = field(default_factory=SystemClock)
     new_id: Callable[[], str] = new_run_id
     lease_s: float = 30.0
@@ -62,5 +62,5 @@ class Parts:
         """Let go of what outlives a run."""
         if self.corpus is not None:
             await self.corpus.close()
-        if self.on_close is not None:
-            await self.on_close()
+        for close in self.on_close:
+            await close()

@@ -1,5 +1,6 @@
 """How much of each prompt repeats an earlier one from its first byte on: that is what providers' caches can serve."""
 
+from bisect import bisect
 from collections import deque
 
 from deep_research.llm.port import ModelRequest
@@ -23,14 +24,20 @@ class PromptMeter:
     """Compares the prompts of one run in the order in which they are sent."""
 
     def __init__(self) -> None:
-        self._earlier: deque[str] = deque(maxlen=_REMEMBERED)
+        self._earlier: deque[str] = deque()
+        self._sorted: list[str] = []
 
     def measure(self, request: ModelRequest) -> PromptSize:
         """Return how much of the prompt is not new, and remember it."""
         text = request.text
         repeated = _shared(self._earlier[-1], text) if self._earlier else 0
-        seen = max((_shared(earlier, text) for earlier in self._earlier), default=0)
+        # Of all texts in order, the neighbours have most in common with one.
+        place = bisect(self._sorted, text)
+        seen = max((_shared(earlier, text) for earlier in self._sorted[max(0, place - 1) : place + 1]), default=0)
+        self._sorted.insert(place, text)
         self._earlier.append(text)
+        if len(self._earlier) > _REMEMBERED:
+            self._sorted.remove(self._earlier.popleft())
         return PromptSize(
             act=request.act,
             tokens=tokens_at_most(text),

@@ -88,14 +88,21 @@ class AgentRuntime:
         self._wiring = wiring
         self._code_version = code_version
         self._sessions: set[_Session] = set()
+        self._open: Store | None = None
+        self._borrowers = 0
 
     @asynccontextmanager
     async def _store(self) -> AsyncIterator[Store]:
-        store = self._parts.open_store()
+        """Lend the store; all runs of this process share one, so that what they write at once is one wait."""
+        store = self._open = self._open or self._parts.open_store()
+        self._borrowers += 1
         try:
             yield store
         finally:
-            await store.close()
+            self._borrowers -= 1
+            if not self._borrowers:
+                self._open = None
+                await store.close()
 
     async def create(self, request: ResearchRequest) -> RunRow:
         """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known.

@@ -56,10 +56,10 @@ class DeepResearchState(TypedDict, total=False):
     gaps: Annotated[list[JsonObject], merge_by_scope]
     copies: dict[str, str]
     shared: dict[str, list[str]]
+    room: list[list[str]]
+    texts: Annotated[list[JsonObject], merge_by_scope]
     after: list[str]
-    analysis: str
     figures: list[str]
-    draft: str
     checked: str
     is_verified: bool
 
@@ -83,10 +83,12 @@ class SectionState(TypedDict, total=False):
     synthesis: str
     coverage: float
     is_sufficient: bool
+    stop: str
     open_questions: list[str]
     after: list[str]
 
     outcomes: Annotated[list[JsonObject], merge_by_scope]
+    texts: Annotated[list[JsonObject], merge_by_scope]
     gathered_info: Annotated[list[str], merge_unique]
     visited_sources: Annotated[list[str], merge_unique]
     iteration_count: Annotated[int, highest]
@@ -97,10 +99,22 @@ class SectionOutput(TypedDict):
     """What a section hands to the run."""
 
     outcomes: Annotated[list[JsonObject], merge_by_scope]
+    texts: Annotated[list[JsonObject], merge_by_scope]
     gathered_info: Annotated[list[str], merge_unique]
     visited_sources: Annotated[list[str], merge_unique]
     iteration_count: Annotated[int, highest]
     gaps: Annotated[list[JsonObject], merge_by_scope]
+
+
+class TextState(TypedDict, total=False):
+    """The text of one section; `draft` is what was begun before all others were searched for."""
+
+    number: int
+    section: JsonObject
+    brief: JsonObject
+    evidence: list[str]
+    draft: str
+    after: list[str]
 
 
 class TaskState(TypedDict, total=False):

@@ -1,18 +1,30 @@
-"""The statistics of a run (SPEC R9): seconds a stage, calls, costs, tokens, and the longest chain of calls needed."""
+"""The statistics of a run (SPEC R9) from its journal and events: stages, steps, calls, costs, and how they compare."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
-from deep_research.pipeline.journal import longest_chain_s
+from deep_research.pipeline.journal import longest_chain_s, spent_so_far, unpacked
 from deep_research.pipeline.prompt_meter import PromptSize
+from deep_research.pipeline.timeline import Span, seconds_of, spans_of, steps_of, within
 from deep_research.request import Spend
-from deep_research.store.port import JournalRow
+from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import Json, JsonObject
 
 # Rows of the journal that record a choice or a count, and call nobody.
 DECISIONS = frozenset({"query", "decision", "cache"})
+# SPEC R9: a run's seconds, searches and tokens a query stay below, its steps succeed above. Measured, no gates.
+MOST_SECONDS, MOST_SEARCHES, MOST_TOKENS_PER_QUERY, LEAST_STEPS_DONE = 60, 20, 10_000, 0.95
+
+
+async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
+    """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
+    rows, events = await store.list_calls(row.id), await store.read_events(row.id)
+    spent = spent_so_far(rows).model_copy(update={"seconds": row.active_s})
+    asked = [await unpacked(each.answer, store) for each in rows if each.kind == "llm" and each.state == "done"]
+    return statistics_of(rows, events, spent=spent, answers=asked)
 
 
 def statistics_of(
@@ -26,18 +38,29 @@ def statistics_of(
     made = [row for row in finished if row.state in ("done", "failed") and row.kind not in DECISIONS]
     begin = min((row.started_at for row in made), default=None)
     end = max((row.ended_at for row in made if row.ended_at), default=None)
-    return {
+    between_s = (end - begin).total_seconds() if begin and end else 0.0
+    chain_s, spans, steps = longest_chain_s(finished), spans_of(events), _steps(events)
+    wall_s, searches = seconds_of(spans), sum(row.spend.queries for row in rows)
+    figures: JsonObject = {
         "spent": spent.to_json(),
         "calls": dict(sorted(Counter(f"{row.kind} {row.state}" for row in rows).items())),
-        "success_rate": round(sum(row.state == "done" for row in made) / len(made), 4) if made else None,
-        "stage_seconds": _stage_seconds(events),
-        "longest_chain_s": round(longest_chain_s(finished), 4),
-        "first_call_to_last_answer_s": round((end - begin).total_seconds(), 4) if begin and end else 0.0,
-        "searches": sum(row.spend.queries for row in rows),
+        "success_rate": _rate(sum(row.state == "done" for row in made), len(made)),
+        "wall_s": round(wall_s, 4),
+        "stages": _stages(events, spans, wall_s),
+        "steps": steps,
+        "longest_chain_s": round(chain_s, 4),
+        "first_call_to_last_answer_s": round(between_s, 4),
+        "wall_over_chain": _rate(wall_s, chain_s),
+        "peak_in_flight": _peak(made),
+        "searches": searches,
         "engine_requests": sum(row.kind == "search" for row in made),
         "pages": sum(row.spend.pages for row in rows),
+        "tokens_per_query": _rate(spent.tokens, searches),
+        "usd_per_query": _rate(spent.usd, searches),
+        "duplicates": {"prompts": _repeated_prompts(answers), "fetches": _repeated_fetches(made)},
         "model": model_use(answers),
     }
+    return figures | {"targets": _targets(figures)}
 
 
 def model_use(answers: Sequence[Json]) -> JsonObject:
@@ -62,15 +85,80 @@ def model_use(answers: Sequence[Json]) -> JsonObject:
     }
 
 
-def _stage_seconds(events: list[RunEvent]) -> JsonObject:
-    begun: dict[tuple[str, str], RunEvent] = {}
-    seconds: Counter[str] = Counter()
-    for event in events:
-        if event.kind != "progress":
-            continue
-        step, place = str(event.data["step"]), event.key.split(":")[1]
-        if event.data["status"] == "started":
-            begun[step, place] = event
-        elif (step, place) in begun:
-            seconds[step] += (event.at - begun.pop((step, place)).at).total_seconds()  # type: ignore[assignment]  # a Counter of floats
-    return {step: round(value, 4) for step, value in sorted(seconds.items())}
+def _rate(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _stages(events: list[RunEvent], spans: Sequence[Span], wall_s: float) -> JsonObject:
+    """Return how long each stage was busy at one place at least, in the order in which they began."""
+    busy: dict[str, list[Span]] = {}
+    for step in steps_of(events):
+        busy.setdefault(step.name, []).append(step.span)
+    stages: JsonObject = {}
+    for name, own in busy.items():
+        seconds = seconds_of(within(own, spans))
+        stages[name] = {"seconds": round(seconds, 4), "share": _rate(seconds, wall_s), "steps": len(own)}
+    return stages
+
+
+def _steps(events: list[RunEvent]) -> JsonObject:
+    """Count what was done and what was not: stages at each place, searches and pages; what is under way is neither."""
+    stages = Counter(step.status for step in steps_of(events))
+    tasks = Counter(str(event.data["status"]) for event in events if event.kind == "search-task")
+    read = {place for event in events if event.kind == "source" for place in _page(event.key.split(":")[1])}
+    lost = {place for event in events if event.kind == "error" for place in _page(str(event.data.get("step", "")))}
+    ended = [event.data["status"] for event in events if event.kind == "run-status"][-1:]
+    given_up = stages[""] if ended in (["done"], ["failed"]) else 0
+    done = stages["done"] + stages["skipped"] + tasks["done"] + len(read)
+    failed = stages["failed"] + given_up + tasks["failed"] + len(lost - read)
+    return {"done": done, "failed": failed, "success_rate": _rate(done, done + failed)}
+
+
+def _page(scope: str) -> list[str]:
+    """Return a place in a run, if it is a page's."""
+    return [scope] if "/page/" in scope else []
+
+
+def _peak(rows: Iterable[JournalRow]) -> int:
+    """Return how many calls were under way at once."""
+    moments: list[tuple[datetime, int]] = []
+    for row in rows:
+        if row.ended_at is not None:
+            moments += [(row.started_at, 1), (row.ended_at, -1)]
+    peak = now = 0
+    # Where one call ends as another begins, they were not under way together.
+    for _, change in sorted(moments):
+        now += change
+        peak = max(peak, now)
+    return peak
+
+
+def _repeated_prompts(answers: Sequence[Json]) -> int:
+    prompts = [PromptSize.from_json(answer["prompt"]) for answer in answers if isinstance(answer, dict)]
+    return sum(prompt.seen >= prompt.tokens for prompt in prompts)
+
+
+def _repeated_fetches(rows: Iterable[JournalRow]) -> int:
+    times = Counter(row.scope for row in rows if row.kind == "fetch" and row.state == "done")
+    return sum(count - 1 for count in times.values())
+
+
+def _targets(figures: JsonObject) -> JsonObject:
+    """Return what SPEC R9 aims at beside what was measured; None where there is nothing to measure."""
+    steps = figures["steps"]
+    rate = steps["success_rate"] if isinstance(steps, dict) else None
+    most = {
+        "seconds": (figures["wall_s"], MOST_SECONDS),
+        "tokens_per_query": (figures["tokens_per_query"], MOST_TOKENS_PER_QUERY),
+        "searches": (figures["searches"], MOST_SEARCHES),
+    }
+    targets: JsonObject = {
+        name: {"measured": measured, "target": target, "is_met": _below(measured, target)}
+        for name, (measured, target) in most.items()
+    }
+    is_met = rate > LEAST_STEPS_DONE if isinstance(rate, int | float) else None
+    return targets | {"steps": {"measured": rate, "target": LEAST_STEPS_DONE, "is_met": is_met}}
+
+
+def _below(measured: Json, target: float) -> bool | None:
+    return measured < target if isinstance(measured, int | float) else None

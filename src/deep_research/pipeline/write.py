@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deep_research.messages.words import words
+from deep_research.pipeline.backing import disagreements
 from deep_research.pipeline.checking import check, claims_nothing, ids_of
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.draft import as_claims
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.reporter import ReportGenerator, result_of
 from deep_research.pipeline.verify import CheckedBody
-from deep_research.reasoning.disagreement import find_disagreements
 from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.paragraph import Paragraph, Refusal
 from deep_research.value import canonical_json
@@ -29,8 +28,8 @@ async def write(
         gaps=tuple(unanswered(state.get("outcomes", []), findings)),
     )
     conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
-    disputed = find_disagreements(draft.evidence, section=words(findings.brief.language)("report.disagreements"))
-    known = ids_of(draft.evidence)
+    disputed = await disagreements(findings, state, ports=ports)
+    known = ids_of(draft.evidence) | {id_ for table in disputed for id_ in table.cite_ids}
     checked = await check([*_claims(conclusion), *disputed], known=known, ports=ports)
     abstract, dropped = checked.of("abstract"), checked.dropped
     if not abstract:

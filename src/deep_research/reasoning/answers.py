@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -101,6 +102,7 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     @classmethod
+    @cache
     def schema_for_model(cls) -> JsonObject:
         """Return the JSON schema that providers are given: flat, every field required, no other allowed."""
         described = cls.model_json_schema()["properties"]
@@ -111,6 +113,7 @@ class Answer(BaseModel):
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
     @classmethod
+    @cache
     def in_words(cls) -> str:
         """Return what the prompt says about the answer's form, for models that know no schema."""
         kinds = {"array": "list", "number": "number", "integer": "whole number", "boolean": "true or false"}

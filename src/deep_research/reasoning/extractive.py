@@ -7,6 +7,7 @@ from deep_research.aside import aside
 from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
+from deep_research.reasoning.appraisal import appraise
 from deep_research.reasoning.aspects import Lens, aspects, lens_of, search_words
 from deep_research.reasoning.clarifier import assess
 from deep_research.reasoning.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
@@ -15,6 +16,7 @@ from deep_research.reasoning.phrases import phrases
 from deep_research.reasoning.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.selection import Candidate, Interest, choose, choose_units, section_of, trimmed
 from deep_research.reasoning.series import charts_of
+from deep_research.reasoning.strength import changes_of, strength_table
 from deep_research.reasoning.topic_material import names_document, topic_part, wanted_of_document, without_commands
 from deep_research.reasoning.units import as_sentence, units_of
 from deep_research.reasoning.values import (
@@ -107,7 +109,7 @@ class ExtractiveReasoner:
         An overview of the documents has no words to be found in them, so the words of its sides are looked for.
         """
         question, title = wish.brief.question, wish.section.title
-        gap = " " if wish.brief.language == "en" else "，"
+        gap = _gap(wish.brief)
         more = search_words(lens_of(title), wish.brief.language, 12)
         overview = (
             [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(wish.brief) else []
@@ -234,24 +236,49 @@ class ExtractiveReasoner:
         """Stop once the section is covered from many sides, or when another round brought nothing."""
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
+        appraisal = await aside(appraise, work, missing=await self._unmet(work))
         said = words(work.brief.language)
         is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
         gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         reasoning = said("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
         return Reflection(
             is_sufficient=is_enough,
-            overall_score=min(10, max(1, round(10 * work.coverage))),
+            overall_score=appraisal.dimensions.overall,
+            dimensions=appraisal.dimensions,
             gaps=gaps,
+            thin=() if is_enough or gaps else appraisal.thin,
+            next_queries=() if is_enough else await self._aimed(work, appraisal.aims),
             reasoning=reasoning,
         )
 
-    async def analyze(self, findings: Findings) -> Analysis:  # noqa: ARG002 - rules cannot weigh perspectives
-        """Offer no analysis."""
-        return Analysis()
+    async def _unmet(self, work: SectionWork) -> list[str]:
+        """Return the words of the question that no passage of the section holds, as the asker spelled them."""
+        topic = without_commands(topic_part(work.brief.question))
+        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
+        held = terms_of(*(piece.quote for piece in work.evidence))
+        return surface_words(topic, weights.missing(held), known=held)
+
+    async def _aimed(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
+        """Return queries for what is weak, then the usual ones; none where no query could name what is weak.
+
+        An asker's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
+        """
+        texts = (f"{work.brief.question}{_gap(work.brief)}{aim}" for aim in aims)
+        fresh = [text for text in texts if text not in work.asked]
+        if not fresh or self._corpus is not None:
+            return ()
+        count = max(work.queries_left, 1)
+        wish = QueryWish(brief=work.brief, section=work.section, asked=(*work.asked, *fresh), count=count)
+        return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(wish))
+
+    async def analyze(self, findings: Findings) -> Analysis:
+        """Show how well the main statements are backed, and what would change the picture; sides need a model."""
+        table = strength_table(findings)
+        return Analysis(paragraphs=(table,) if table else (), changes=changes_of(findings))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Plan a chart of each series of figures that the evidence holds."""
-        return charts_of(findings)
+        return await aside(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Leave the chart as it is."""
@@ -294,6 +321,10 @@ class ExtractiveReasoner:
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
             unanswered=(said(f"nothing.{kind}", words=said("report.list_separator").join(unmet)),) if unmet else (),
         )
+
+
+def _gap(brief: Brief) -> str:
+    return " " if brief.language == "en" else "，"
 
 
 def _usual_reach(topic: Weights) -> float:

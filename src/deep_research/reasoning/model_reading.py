@@ -10,7 +10,8 @@ from deep_research.reasoning.material import Material, show_evidence
 from deep_research.reasoning.model_step import LANGUAGES, NONE, ModelSteps, Step, listed, shortened
 from deep_research.reasoning.prompting import NOTES_TAG, SOURCE_TAG, WARNING, fenced
 from deep_research.reasoning.prose import LABEL
-from deep_research.reasoning.values import Digest, Finding, Reading, Reflection, SectionWork, Synthesis
+from deep_research.reasoning.values import Digest, Dimensions, Finding, Reading, Reflection, SectionWork, Synthesis
+from deep_research.sources.dating import days_of
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 
@@ -117,6 +118,7 @@ class ReadingByModel(ModelSteps):
             round=str(work.round),
             left=str(work.queries_left),
             asked=listed(work.asked),
+            sources=_sources_in_words(work),
             format=ReflectAnswer.in_words(),
         )
         shared, material = self._section(work, task, _REFLECT)
@@ -124,13 +126,15 @@ class ReadingByModel(ModelSteps):
             "reflect", task, steps=_steps(work, "judge whether this is enough"), failures=work.failures
         )
         answer = await self._data(_REFLECT, ReflectAnswer, tail, shared=shared, left_out=material.left_out)
-        dimensions = (answer.coverage, answer.depth, answer.diversity, answer.consistency, answer.recency)
-        score = round(sum(dimensions) / len(dimensions))
+        dimensions = Dimensions.from_json({name: getattr(answer, name) for name in Dimensions.model_fields})
         fresh = [query for query in dict.fromkeys(answer.next_queries) if query not in work.asked]
-        is_enough = score >= _SUFFICIENT and answer.coverage >= _SUFFICIENT_COVERAGE and bool(work.evidence)
+        is_enough = (
+            dimensions.overall >= _SUFFICIENT and answer.coverage >= _SUFFICIENT_COVERAGE and bool(work.evidence)
+        )
         return Reflection(
             is_sufficient=is_enough,
-            overall_score=score,
+            overall_score=dimensions.overall,
+            dimensions=dimensions,
             gaps=() if is_enough else tuple(answer.gaps[:_MOST_GAPS]),
             next_queries=tuple(SearchQuery(query=query, goal=work.section.title) for query in fresh),
             reasoning=answer.reasoning,
@@ -160,6 +164,16 @@ def _title(document: Document) -> str:
 def _fenced_synthesis(work: SectionWork) -> str:
     """Return what is known so far between marks: where rules brought it together, it is quoted."""
     return fenced(SOURCE_TAG, shortened(work.synthesis, _MOST_SYNTHESIS)) if work.synthesis else NONE
+
+
+def _sources_in_words(work: SectionWork) -> str:
+    """Return how many sources there are and how old, which no passage says."""
+    dated = sorted(days[1].year for source in work.sources if (days := days_of(source.published)))
+    sites = len({source.host for source in work.sources if source.host})
+    count = f"{len(work.sources)} documents, of {sites} sites on the web" if sites else f"{len(work.sources)} documents"
+    years = f"dated {dated[0]} to {dated[-1]}" if dated else ""
+    undated = f"{len(work.sources) - len(dated)} without a date" if len(dated) < len(work.sources) else ""
+    return "; ".join(filter(None, (count, years, undated))) if work.sources else NONE
 
 
 def _how_many_fit(blocks: Sequence[str], room: int) -> int:

@@ -1,10 +1,12 @@
 """What a model is asked to write and to judge: sections, analysis, the ends of the report, single sentences."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
+from deep_research.messages.words import words
 from deep_research.reasoning.answers import (
     ChartsAnswer,
     CodeAnswer,
@@ -14,11 +16,13 @@ from deep_research.reasoning.answers import (
     ReviseAnswer,
     read_answer,
 )
+from deep_research.reasoning.critique_prose import read_critique
 from deep_research.reasoning.material import fit, show_evidence
 from deep_research.reasoning.model_step import LANGUAGES, ModelSteps, Step, listed
 from deep_research.reasoning.prompting import DRAFT_TAG, NOTES_TAG, SOURCE_TAG, fenced
 from deep_research.reasoning.prose import LABEL, Prose, is_in_language, read_prose
 from deep_research.reasoning.repairing import ask
+from deep_research.reasoning.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
     Brief,
@@ -52,11 +56,18 @@ class WritingByModel(ModelSteps):
     """The acts on everything that was found, and those that make the report."""
 
     async def analyze(self, findings: Findings) -> Analysis:
-        """Judge the findings from several sides; every sentence rests on evidence."""
+        """Judge the findings from sides that fit the question; how strong the evidence is, code has counted."""
         evidence = [piece for work in findings.sections for piece in work.evidence]
+        counted = await self._stand_in.analyze(findings)
         if not evidence:
-            return Analysis()
-        task = self._prompts.fill("analyze", language=LANGUAGES[findings.brief.language])
+            return counted
+        closing = words(findings.brief.language)("report.changes")
+        task = self._prompts.fill(
+            "analyze",
+            language=LANGUAGES[findings.brief.language],
+            strength=fenced(NOTES_TAG, listed([in_brief(row) for row in findings.strength])),
+            closing=closing,
+        )
         steps = [(f"research: {work.section.title}", True) for work in findings.sections]
         prose = await self._prose(
             _ANALYZE,
@@ -65,8 +76,15 @@ class WritingByModel(ModelSteps):
             evidence,
             section="analysis",
             language=findings.brief.language,
+            reader=partial(read_critique, closing=closing),
         )
-        return Analysis(paragraphs=prose.paragraphs)
+        told = [paragraph for paragraph in prose.paragraphs if paragraph.kind != "note"]
+        notes = [
+            each.text for paragraph in prose.paragraphs if paragraph.kind == "note" for each in paragraph.sentences
+        ]
+        sides, ends = ([each for each in told if (each.lead == closing) is is_end] for is_end in (False, True))
+        changes = tuple(notes) or counted.changes
+        return Analysis(paragraphs=(*sides, *counted.paragraphs, *ends), changes=changes)
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
@@ -130,6 +148,7 @@ class WritingByModel(ModelSteps):
         section: str,
         language: Language,
         before: SectionWork | None = None,
+        reader: Callable[..., Prose] = read_prose,
     ) -> Prose:
         """Return what the model writes about evidence, each sentence with what it rests on."""
         # The second offer repeats what was written: its room is kept free.
@@ -149,7 +168,7 @@ class WritingByModel(ModelSteps):
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
             is_cut = reply.stop in ("length", "loop")
-            prose = read_prose(reply.text, material.labels, section=section, language=language, is_cut=is_cut)
+            prose = reader(reply.text, material.labels, section=section, language=language, is_cut=is_cut)
             is_usable = prose.cited and is_in_language(reply.text, language)
             return prose if is_usable else None, prose.problem
 

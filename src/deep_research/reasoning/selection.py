@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.aspects import Lens, lens_of
@@ -115,7 +115,9 @@ def choose_units(
     `room` is for units and for rows; `is_near` leaves out what is not about the topic.
     """
     near = (unit for unit in units if not is_near or interest.is_near(unit))
-    ranked = sorted((Candidate(unit, _score(unit, interest)) for unit in near), key=_rank)
+    # Units overlap: what a sentence is worth is asked once.
+    worth = cache(interest.worth)
+    ranked = sorted((Candidate(unit, _score(unit, worth)) for unit in near), key=_rank)
     taken: set[int] = set()
     left = dict(zip((False, True), room, strict=True))
     chosen = []
@@ -129,8 +131,8 @@ def choose_units(
     return chosen
 
 
-def _score(unit: Unit, interest: Interest) -> float:
-    worths = sorted((interest.worth(sentence) for sentence in unit.sentences), reverse=True)
+def _score(unit: Unit, worth: Callable[[Sentence], float]) -> float:
+    worths = sorted((worth(sentence) for sentence in unit.sentences), reverse=True)
     leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
     score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
     return round(score, 6)
@@ -178,10 +180,15 @@ def repeats(one: str, other: str) -> bool:
 
     Passages that agree in words and differ in figures are no repetition: they disagree.
     """
-    first, second = set(content_terms(one)), set(content_terms(other))
+    first, second = _contents(one), _contents(other)
     if not first or not second or len(first & second) <= _REPEATED_SHARE * min(len(first), len(second)):
         return False
     return any(_adds_nothing(short, to) for short, to in ((one, other), (other, one)))
+
+
+@lru_cache(maxsize=2_048)
+def _contents(text: str) -> frozenset[str]:
+    return frozenset(content_terms(text))
 
 
 def _adds_nothing(text: str, known: str) -> bool:
@@ -215,7 +222,9 @@ def sentence_count(piece: Evidence) -> int:
     return len(split_sentences(piece.quote))
 
 
-def share_room(sections: Sequence[Sequence[Evidence]], *, room: int, least: int) -> list[list[Evidence]]:
+def share_room(
+    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = LARGEST_SECTION
+) -> list[list[Evidence]]:
     """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
     best = [sorted(pieces, key=lambda piece: (-piece.score, piece.id)) for pieces in sections]
@@ -223,11 +232,11 @@ def share_room(sections: Sequence[Sequence[Evidence]], *, room: int, least: int)
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
     told: Counter[str] = Counter()
-    largest = int(LARGEST_SECTION * room)
+    most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
         size = sentence_count(piece)
-        if size <= room and filled[position] + size <= largest and not told[piece.id]:
+        if size <= room and filled[position] + size <= most and not told[piece.id]:
             kept[position].append(piece)
             filled[position] += size
             told[piece.id] += 1

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Literal, NamedTuple
 
+from deep_research.reasoning.critique_words import cues_of
 from deep_research.reasoning.topic_focus import stated_focuses, without_cues
 from deep_research.reasoning.topic_material import is_whole_material
 from deep_research.reasoning.topic_words import (
@@ -44,6 +45,8 @@ _QUESTION_WORDS = 1.3
 # A task told in this many words has told its limits too.
 _TOLD_AT_LENGTH_WORDS = 25
 _LONGEST_ACRONYM = 6
+# "Why" and "criticism" ask for judgement too, but make no question complex (SPEC I6).
+_JUDGING = frozenset(("analyse", "assess", "compare"))
 _OF = re.compile(r"\b(?:of|in|for) (?:the |a |an )?[a-z]", re.IGNORECASE)
 _WITHIN = re.compile(r"\w (?:in|for|among|during|under) (?:the |a |an )?\w", re.IGNORECASE)
 _EDGE = " \t\n?？.。!！,，:：;；、-—"
@@ -186,7 +189,7 @@ def rare_terms(text: str) -> tuple[str, ...]:
 
 def is_complex(text: str) -> bool:
     """Say whether a question uses a word that marks a complex one (SPEC I6)."""
-    return bool(COMPLEX.search(to_simplified(text)))
+    return bool(COMPLEX.search(to_simplified(text))) or not _JUDGING.isdisjoint(cues_of(text))
 
 
 def is_no_question(text: str) -> bool:

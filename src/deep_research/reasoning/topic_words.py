@@ -173,10 +173,9 @@ RESEARCH_PRODUCT = re.compile(
     re.IGNORECASE,
 )
 
+# What wants depth; the words that ask for judgement are in `critique.toml`.
 COMPLEX = re.compile(
-    r"比较(?!想|好|多|大|小|少|高|低|快|慢|难|容易|常见|单一|重要|适合|热门)|分析|评估|深度(?!学习|神经)|全面|详细|详尽|对比"
-    r"|\b(?:compar(?:e|es|ing|ison|isons)|contrast|analy[sz]e|analysis|evaluat(?:e|ion|ing)|assess(?:ment)?|in-depth"
-    r"|comprehensive|detailed|versus|vs)\b",
+    r"深度(?!学习|神经)|全面|详细|详尽|\b(?:in-depth|comprehensive|detailed|contrast)\b",
     re.IGNORECASE,
 )
 

@@ -149,8 +149,16 @@ class Finding(Value):
     section: str = ""
 
 
+class SourceFacts(Value):
+    """What is known about a source beside its text: its site, "" for a document of the asker's own, and its date."""
+
+    document: str
+    host: str = ""
+    published: str = ""
+
+
 class SectionWork(Value):
-    """What is known about a section after a round.
+    """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it.
 
     When a section is drafted once more, `told` is what stands already, and `offered` names the evidence whose figures
     it left out.
@@ -165,6 +173,7 @@ class SectionWork(Value):
     queries_left: int = 0
     asked: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    sources: tuple[SourceFacts, ...] = ()
     told: tuple[Paragraph, ...] = ()
     offered: tuple[str, ...] = ()
 
@@ -183,28 +192,57 @@ class Synthesis(Value):
     coverage: float = Field(ge=0, le=1)
 
 
+class Dimensions(Value):
+    """How good a section's evidence is on five counts, each from 1 to 10 (SPEC L2)."""
+
+    coverage: int = Field(ge=1, le=10)
+    depth: int = Field(ge=1, le=10)
+    diversity: int = Field(ge=1, le=10)
+    consistency: int = Field(ge=1, le=10)
+    recency: int = Field(ge=1, le=10)
+
+    @classmethod
+    def all(cls, score: int) -> "Dimensions":
+        """Return the same score on every count."""
+        return cls.from_json(dict.fromkeys(cls.model_fields, score))
+
+    @property
+    def overall(self) -> int:
+        """Return all five as one score."""
+        scores = (self.coverage, self.depth, self.diversity, self.consistency, self.recency)
+        return round(sum(scores) / len(scores))
+
+
 class Reflection(Value):
-    """Whether the evidence suffices, and what to search for if not (SPEC L2)."""
+    """Whether the evidence suffices, and what to search for if not (SPEC L2).
+
+    `gaps` are questions that stay open, and stand in the report if nothing closes them; `thin` says what the evidence
+    lacks to be strong.
+    """
 
     is_sufficient: bool
     overall_score: int = Field(ge=1, le=10)
+    dimensions: Dimensions
     gaps: tuple[str, ...] = ()
+    thin: tuple[str, ...] = ()
     next_queries: tuple[SearchQuery, ...] = ()
     reasoning: str = ""
 
 
 class Findings(Value):
-    """Everything that was found, section by section."""
+    """Everything that was found, section by section; for an analysis, how well its main statements are backed."""
 
     brief: Brief
     plan: Plan
     sections: tuple[SectionWork, ...]
+    strength: tuple[Sentence, ...] = ()
 
 
 class Analysis(Value):
-    """A critical look from several sides (SPEC C1)."""
+    """A critical look from several sides (SPEC C1), and what would change the conclusion, which claims nothing."""
 
     paragraphs: tuple[Paragraph, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 class ChartSpec(Value):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
-from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence
+from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 
@@ -62,7 +62,10 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
     for chapter in report.chapters:
         blocks.append(f"## {chapter.title}")
-        blocks += [_paragraph(paragraph, number_of, words) for paragraph in chapter.paragraphs]
+        for before, paragraph in zip((None, *chapter.paragraphs), chapter.paragraphs, strict=False):
+            if paragraph.lead and (before is None or before.lead != paragraph.lead):
+                blocks.append(f"**{_one_line(paragraph.lead)}**")
+            blocks.append(_paragraph(paragraph, number_of, words))
     if report.knowledge:
         blocks += [f"## {words('report.knowledge')}", f"*{words('report.knowledge_note')}*", report.knowledge]
     if report.disagreements:
@@ -120,7 +123,9 @@ def _markers(sentence: Sentence, number_of: Cite) -> str:
 def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     """Return rows as a pipe table, each with its marker; rows of one kind keep their own columns."""
     labels = [label for label, _ in rows[0].cells]
-    if all(row.lead for row in rows):
+    if all(row.backing for row in rows):
+        head, lines = _backed(rows, number_of, words)
+    elif all(row.lead for row in rows):
         head = [words("report.figure"), words("report.statement")]
         lines = [[row.lead, row.text] for row in rows]
     elif not any(row.cells for row in rows):
@@ -133,6 +138,41 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     lines = [[*line, _markers(row, number_of)] for line, row in zip(lines, rows, strict=True)]
     head = [*head, words("report.source")]
     return "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *lines))
+
+
+def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[list[str], list[list[str]]]:
+    """Return columns that say how well each figure is backed; the one of other figures only where there are any."""
+    backings = [row.backing or Backing() for row in rows]
+    head = [words(f"report.{key}") for key in ("figure", "statement", "origins", "others", "dated")]
+    lines = [
+        [
+            row.lead,
+            row.text,
+            _origins(backing, number_of, words),
+            _others(backing, number_of, words),
+            _days(backing, words),
+        ]
+        for row, backing in zip(rows, backings, strict=True)
+    ]
+    shown = [at for at in range(len(head)) if at != 3 or any(backing.against for backing in backings)]
+    return [head[at] for at in shown], [[line[at] for at in shown] for line in lines]
+
+
+def _origins(backing: Backing, number_of: Cite, words: Words) -> str:
+    marks = "".join(f"[{number}]" for number in sorted({number_of(id_) for id_ in backing.also}))
+    return words("report.also", count=backing.origins, marks=marks) if marks else str(backing.origins)
+
+
+def _others(backing: Backing, number_of: Cite, words: Words) -> str:
+    told = (f"{figure} [{number_of(id_)}]" for figure, id_ in backing.against)
+    return words("report.value_separator").join(told) or "–"
+
+
+def _days(backing: Backing, words: Words) -> str:
+    """Return the day of the statement's source, and first and last of all that give the figure."""
+    if backing.oldest == backing.newest:
+        return backing.newest or "–"
+    return words("report.days", own=backing.published or "–", oldest=backing.oldest, newest=backing.newest)
 
 
 def _record(row: Sentence, words: Words) -> list[str]:

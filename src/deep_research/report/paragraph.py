@@ -20,12 +20,32 @@ class Verdict(Value):
     end: int = -1
 
 
+class Backing(Value):
+    """How well a statement's figure is backed: by how many independent origins, and of which days (SPEC C1).
+
+    `published` is the day of its own source, `oldest` and `newest` are those of all that give the figure, "" where
+    none is known. `also` is their evidence; `against` are other figures for the same thing, each with its evidence.
+    """
+
+    origins: int = 1
+    published: str = ""
+    oldest: str = ""
+    newest: str = ""
+    also: tuple[str, ...] = ()
+    against: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def cite_ids(self) -> tuple[str, ...]:
+        """Return the evidence that agrees or contradicts."""
+        return (*self.also, *(id_ for _, id_ in self.against))
+
+
 class Sentence(Value):
     """One sentence with the ids of the evidence it rests on.
 
     A table row has `cells`: label and value of each; its text is made of them. `lead` is the part of a sentence that a
-    table sets before it, such as the figure that others dispute. `revised_from` is what was written before it was
-    weakened to what its passages carry.
+    table sets before it, such as the figure that others dispute; `backing` says how well that figure is backed.
+    `revised_from` is what was written before it was weakened to what its passages carry.
     """
 
     text: str
@@ -33,6 +53,7 @@ class Sentence(Value):
     verdict: Verdict | None = None
     cells: tuple[tuple[str, str], ...] = ()
     lead: str = ""
+    backing: Backing | None = None
     revised_from: str = ""
 
 
@@ -48,16 +69,22 @@ class Refusal(Value):
 
 
 class Paragraph(Value):
-    """A paragraph of one section; `note` paragraphs hold no claim about the world (SPEC V1)."""
+    """A paragraph of one section; `note` paragraphs hold no claim about the world (SPEC V1).
+
+    `lead` is the small heading that it stands under.
+    """
 
     section: str
     kind: ParagraphKind = "claim"
+    lead: str = ""
     sentences: tuple[Sentence, ...] = ()
 
     @property
     def cite_ids(self) -> tuple[str, ...]:
         """Return the evidence ids in order of first use."""
-        return tuple(dict.fromkeys(id_ for sentence in self.sentences for id_ in sentence.evidence))
+        backings = [sentence.backing for sentence in self.sentences if sentence.backing]
+        own = (id_ for sentence in self.sentences for id_ in sentence.evidence)
+        return tuple(dict.fromkeys((*own, *(id_ for backing in backings for id_ in backing.cite_ids))))
 
 
 def row(cells: tuple[tuple[str, str], ...], evidence: tuple[str, ...]) -> Sentence:

@@ -17,6 +17,7 @@ class _Hosts(NamedTuple):
     weak: frozenset[str]
     under_country: frozenset[str]
     documentation: frozenset[str]
+    archives: frozenset[str]
 
 
 @lru_cache(maxsize=4_096)
@@ -30,6 +31,12 @@ def standing_of(address: str) -> Standing:
     is_official = labels[-2:-1] != [] and labels[-2] in hosts.under_country and _COUNTRY.fullmatch(labels[-1])
     is_manual = len(labels) > 2 and labels[0] in hosts.documentation
     return "primary" if is_official or is_manual or endings & hosts.primary else "ordinary"
+
+
+def is_archive(address: str) -> bool:
+    """Say whether the works of many who have nothing to do with each other lie at one host, as with journals."""
+    labels = host_of(address).split(".")
+    return not _hosts().archives.isdisjoint(".".join(labels[at:]) for at in range(len(labels)))
 
 
 def host_of(address: str) -> str:
@@ -48,6 +55,7 @@ def _hosts() -> _Hosts:
         _together(data["weak"].values()),
         frozenset(data["under_country"]),
         frozenset(data["documentation"]),
+        _together((data["primary"]["journals"], data["primary"]["patents"])),
     )
 
 

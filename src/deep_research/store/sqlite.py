@@ -15,9 +15,10 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import sqlite_rows as rows
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
-from deep_research.store.sqlite_documents import drop_run, get_document, get_evidence, keep_document
+from deep_research.store.sqlite_documents import DocumentCache, drop_run, get_evidence, keep_document
 from deep_research.store.sqlite_file import Session, SqliteFile
 from deep_research.store.sqlite_runs import append_events, check_claim, check_exists, check_free, find_run, get_run
+from deep_research.store.sqlite_writes import WriteQueue
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
@@ -39,6 +40,8 @@ class SqliteStore:
     def __init__(self, path: Path, *, busy_timeout_s: float = 30.0, clock: Clock = _utc_now) -> None:
         self._file = SqliteFile(path, busy_timeout_s=busy_timeout_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._writes = WriteQueue(self._file, self._thread)
+        self._documents = DocumentCache()
         self._clock = clock
         self._is_closed = False
 
@@ -56,7 +59,7 @@ class SqliteStore:
         return await self._in_thread(lambda: self._file.read(work))
 
     async def _write(self, work: Callable[[Session], T]) -> T:
-        return await self._in_thread(lambda: self._file.write(work))
+        return await self._writes.write(work)
 
     def _now(self) -> str:
         return rows.time_column(self._clock())
@@ -96,6 +99,7 @@ class SqliteStore:
         def work(session: Session) -> None:
             check_free(session, run, claimant, lease_s=_DELETE_LEASE_S)
             drop_run(session, run)
+            self._documents.clear()
 
         await self._write(work)
 
@@ -175,7 +179,7 @@ class SqliteStore:
             check_claim(session, claim)
             action()
 
-        await self._write(work)
+        await self._writes.write(work, is_alone=True)
 
     # Answers of the asker
 
@@ -280,7 +284,7 @@ class SqliteStore:
 
     async def get_document(self, document: str) -> Document:
         """Return a document, checked against its id."""
-        return await self._read(lambda session: get_document(session, document))
+        return await self._read(lambda session: self._documents.get(session, document))
 
     async def list_addresses(self, run: str) -> dict[str, str]:
         """Return address → document id for everything the run read."""
@@ -317,7 +321,7 @@ class SqliteStore:
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
         """Return the run's evidence in the order of the ids; of several sections this one's, else the first one's."""
-        return await self._read(lambda session: get_evidence(session, run, ids, section))
+        return await self._read(lambda session: get_evidence(session, self._documents, run, ids, section))
 
     async def size(self) -> StoreSize:
         """Say how much the store holds."""

@@ -9,6 +9,30 @@ from deep_research.store.sqlite_file import Session
 from deep_research.store.sqlite_rows import read_document, read_evidence, unpack
 
 
+class DocumentCache:
+    """The documents that were read last: a run looks at each many times. Holds so many characters at most."""
+
+    def __init__(self, most_chars: int = 8_000_000) -> None:
+        self._most_chars = most_chars
+        self._held: dict[str, Document] = {}
+        self._chars = 0
+
+    def get(self, session: Session, document: str) -> Document:
+        """Return a document, from the store if need be."""
+        known = self._held.pop(document, None)
+        found = known or get_document(session, document)
+        self._held[document] = found
+        self._chars += 0 if known else len(found.text)
+        while self._chars > self._most_chars:
+            self._chars -= len(self._held.pop(next(iter(self._held))).text)
+        return found
+
+    def clear(self) -> None:
+        """Forget everything: something was removed."""
+        self._held.clear()
+        self._chars = 0
+
+
 def get_document(session: Session, document: str) -> Document:
     """Return a document, checked against its id."""
     row = session.one("get_document", document=document)
@@ -17,17 +41,16 @@ def get_document(session: Session, document: str) -> Document:
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
-def get_evidence(session: Session, run: str, ids: Sequence[str], section: str) -> list[Evidence]:
+def get_evidence(
+    session: Session, documents: DocumentCache, run: str, ids: Sequence[str], section: str
+) -> list[Evidence]:
     """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
-    texts: dict[str, str] = {}
     found = []
     for passage in ids:
         row = session.one("get_evidence", run=run, passage=passage, section=section)
         if row is None:
             raise StoreCorrupt(f"The store does not hold the evidence {passage} of run {run}.")
-        if row["document"] not in texts:
-            texts[row["document"]] = get_document(session, row["document"]).text
-        found.append(read_evidence(row, texts[row["document"]]))
+        found.append(read_evidence(row, documents.get(session, row["document"]).text))
     return found
 
 

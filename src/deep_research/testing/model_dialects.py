@@ -21,6 +21,7 @@ class Answer:
     """What a model says, and what goes wrong on the way.
 
     `cut_after` and `hang_after` count pieces: the connection is dropped, or falls silent, once so many were sent.
+    `lasts_s` spreads the pieces over so many seconds, of which the last is sent at their end.
     """
 
     text: str = ""
@@ -35,6 +36,7 @@ class Answer:
     error_details: tuple[JsonObject, ...] = ()
     delay_s: float = 0.0
     pace_s: float = 0.0
+    lasts_s: float = 0.0
     piece_chars: int = 12
     cut_after: int | None = None
     hang_after: int | None = None
@@ -119,6 +121,9 @@ def whole_of(asked: Asked, answer: Answer) -> JsonObject:
     end, model, read, written = ends[asked.dialect][answer.stop], asked.model, answer.tokens_in, answer.tokens_out
     if asked.dialect == "openai":
         said: JsonObject = {"role": "assistant", "content": answer.text, "reasoning_content": answer.reasoning}
+        if tool := _forced_tool(asked):
+            call: JsonObject = {"id": "call_1", "type": "function", "function": tool | {"arguments": answer.text}}
+            said, end = said | {"content": None, "tool_calls": [call]}, "tool_calls"
         choice: JsonObject = {"index": 0, "message": said, "logprobs": None, "finish_reason": end}
         usage: JsonObject = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         frame: JsonObject = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model}
@@ -166,6 +171,13 @@ def _event(data: Json, name: str = "") -> bytes:
     return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
+def _forced_tool(asked: Asked) -> JsonObject:
+    """Return the name of the function that a model must call by OpenAI's protocol; empty where it need not."""
+    choice = asked.body.get("tool_choice")
+    function = choice.get("function") if isinstance(choice, dict) else None
+    return {"name": function.get("name")} if isinstance(function, dict) else {}
+
+
 def _openai(asked: Asked, answer: Answer) -> Iterator[bytes]:
     # OpenRouter gives thoughts another name than DeepSeek, Qwen and vLLM.
     thought = "reasoning" if asked.path.startswith("/openrouter") else "reasoning_content"
@@ -179,10 +191,14 @@ def _openai(asked: Asked, answer: Answer) -> Iterator[bytes]:
     for piece in _split(answer.reasoning, answer.piece_chars):
         yield chunk({thought: piece})
     kind = "refusal" if answer.stop == "refusal" and answer.text else "content"
+    tool = _forced_tool(asked)
+    if tool:
+        function: JsonObject = {**tool, "arguments": ""}
+        yield chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
     for piece in _split(answer.text, answer.piece_chars):
-        yield chunk({kind: piece})
+        yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} if tool else {kind: piece})
     finish = {"length": "length", "refusal": "stop" if answer.text else "content_filter"}
-    yield chunk({}, finish.get(answer.stop, "stop"))
+    yield chunk({}, finish.get(answer.stop, "tool_calls" if tool else "stop"))
     options = asked.body.get("stream_options")
     if answer.reports_usage and isinstance(options, dict) and options.get("include_usage"):
         usage: JsonObject = {

@@ -47,7 +47,7 @@ class ModelServer(LoopbackServer):
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         """Answer in the dialect that the request is in."""
-        asked = _asked(request)
+        asked = model_request(request)
         if asked is None:
             # A test that asks for another place is told so by a connection that ends.
             writer.close()
@@ -56,33 +56,40 @@ class ModelServer(LoopbackServer):
         self._under_way += 1
         self.peak = max(self.peak, self._under_way)
         try:
-            await _reply(asked, self.script(asked), writer)
+            await reply(asked, self.script(asked), writer)
         finally:
             self._under_way -= 1
 
 
-def _asked(request: Request) -> Asked | None:
+def model_request(request: Request) -> Asked | None:
+    """Return what a model is asked by a request; None where it is for no model."""
     dialect, body = dialect_of(request.target), json_of(request.body or b"{}")
     return Asked(dialect, request.target, request.headers, body) if dialect and isinstance(body, dict) else None
 
 
-async def _reply(asked: Asked, answer: Answer, writer: asyncio.StreamWriter) -> None:
+async def reply(asked: Asked, answer: Answer, writer: asyncio.StreamWriter) -> None:
+    """Send an answer in the dialect it was asked in, or fail as it says."""
+    clock = asyncio.get_running_loop().time
+    begin = clock() + answer.delay_s
     await asyncio.sleep(answer.delay_s)
     if answer.status != 200 or not asked.is_streamed:
         data = error_body(asked, answer) if answer.status != 200 else whole_of(asked, answer)
-        body = json.dumps(data).encode()
+        body = json.dumps(data).encode() if answer.raw is None else answer.raw
+        await asyncio.sleep(answer.lasts_s)
         headers = {"content-type": "application/json", "content-length": str(len(body)), **answer.headers}
         writer.write(head_of(answer.status, headers) + body)
         await writer.drain()
         return
     headers = {"content-type": media_type(asked), "transfer-encoding": "chunked", **answer.headers}
     head = head_of(200, headers)
-    for number, piece in enumerate(_pieces(asked, answer)):
+    pieces = list(_pieces(asked, answer))
+    for number, piece in enumerate(pieces):
         if number == answer.cut_after:
             writer.close()
             return
         if number == answer.hang_after:
             await asyncio.Event().wait()
+        await asyncio.sleep(begin + answer.lasts_s * (number + 1) / len(pieces) - clock())
         writer.write(head + f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
         head = b""
         await writer.drain()

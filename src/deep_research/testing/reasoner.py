@@ -15,6 +15,7 @@ from deep_research.reasoning.values import (
     ClarificationQuestion,
     Conclusion,
     Digest,
+    Dimensions,
     Draft,
     Finding,
     Findings,
@@ -72,8 +73,15 @@ class ScriptedReasoner(ExtractiveReasoner):
     async def reflect(self, work: SectionWork) -> Reflection:
         """Be satisfied with the scripted round."""
         is_enough = work.round >= self._rounds
+        score = 7 if is_enough else 4
         gaps = () if is_enough else (f"{work.section.title} after round {work.round}",)
-        return Reflection(is_sufficient=is_enough, overall_score=7 if is_enough else 4, gaps=gaps, reasoning="scripted")
+        return Reflection(
+            is_sufficient=is_enough,
+            overall_score=score,
+            dimensions=Dimensions.all(score),
+            gaps=gaps,
+            reasoning="scripted",
+        )
 
 
 class CostedReasoner:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from deep_research.text.folding import to_simplified
 from deep_research.value import Value
@@ -14,34 +15,41 @@ _MONTH = (
     r"(?P<name>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
+_MONTH_HINTS = " ".join(_MONTHS)
 _DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])"
 _MONTH_NUMBER = r"(?P<month>1[0-2]|0?[1-9])"
 _YEAR = r"(?P<year>1[6-9]\d\d|20\d\d|21\d\d)"
 _ALONE, _WHOLE = r"(?<![\w.,$€£¥-])", r"(?![\w%]|[.,]\d)"
 _UNIT_NEXT = r"(?!\s?(?:%|percent|people|million|billion|kg|km|MW|GW|tons?|tonnes?|units?|users?|元|万|亿|人|个))"
 
-# Longer forms first: a later pattern never takes a stretch that an earlier one has taken.
+# Longer forms first: a later pattern never takes a stretch that an earlier one has taken. Before each, what a text in
+# lower case must hold one of to be worth looking at.
 _PATTERNS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<![\w.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)",
-        rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b",
-        rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b",
-        rf"\b{_MONTH},?\s+{_YEAR}\b",
-        rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b",
-        rf"\b(?P<quarter>first|second|third|fourth)[\s-]quarter(?:\s+of)?,?\s+(?:fiscal\s+)?{_YEAR}\b",
-        rf"\b(?:FY\s?)?{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b",
-        rf"(?<!\d){_YEAR}\s?年\s?{_MONTH_NUMBER}\s?月(?:\s?{_DAY}\s?[日号])?",
-        rf"(?<!\d){_YEAR}\s?年?\s?(?:第?(?P<quarter>[一二三四1-4])季度?)",
-        rf"(?<!\d){_YEAR}\s?年",
-        r"(?P<year>[一二][〇零一二三四五六七八九]{3})年",
-        rf"(?<![\w/.]){_DAY}[/.](?P<other>3[01]|[12]\d|0?[1-9])[/.]{_YEAR}\b",
-        rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b",
-        rf"{_ALONE}{_YEAR}{_WHOLE}{_UNIT_NEXT}",
+    (hints.split(), re.compile(pattern, re.IGNORECASE))
+    for hints, pattern in (
+        ("- / .", rf"(?<![\w.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)"),
+        (_MONTH_HINTS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
+        (_MONTH_HINTS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
+        (_MONTH_HINTS, rf"\b{_MONTH},?\s+{_YEAR}\b"),
+        ("q", rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b"),
+        (
+            "quarter",
+            rf"\b(?P<quarter>first|second|third|fourth)[\s-]quarter(?:\s+of)?,?\s+(?:fiscal\s+)?{_YEAR}\b",
+        ),
+        ("q", rf"\b(?:FY\s?)?{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b"),
+        ("年", rf"(?<!\d){_YEAR}\s?年\s?{_MONTH_NUMBER}\s?月(?:\s?{_DAY}\s?[日号])?"),
+        ("季", rf"(?<!\d){_YEAR}\s?年?\s?(?:第?(?P<quarter>[一二三四1-4])季度?)"),
+        ("年", rf"(?<!\d){_YEAR}\s?年"),
+        ("年", r"(?P<year>[一二][〇零一二三四五六七八九]{3})年"),
+        ("/ .", rf"(?<![\w/.]){_DAY}[/.](?P<other>3[01]|[12]\d|0?[1-9])[/.]{_YEAR}\b"),
+        ("fy fiscal", rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b"),
+        ("1 2", rf"{_ALONE}{_YEAR}{_WHOLE}{_UNIT_NEXT}"),
         # The second year of a range ("2020-2024"), which the rule before rejects for its dash.
-        rf"(?<=\d{{4}}[-–—]){_YEAR}{_WHOLE}",
+        ("- – —", rf"(?<=\d{{4}}[-–—]){_YEAR}{_WHOLE}"),
     )
 )
+# No date without one of these.
+_DATED = re.compile(r"1[6-9]\d\d|2[01]\d\d|[一二][〇零一二三四五六七八九]{3}年|fy|fiscal", re.IGNORECASE)
 
 
 class DateMention(Value):
@@ -55,19 +63,26 @@ class DateMention(Value):
 
 def find_dates(text: str) -> list[DateMention]:
     """Return the dates of a text in order, none overlapping."""
-    if not any(digit in text for digit in "0123456789〇零一二"):
-        return []
+    return list(_find_dates(text))
+
+
+# The same sentences are looked at again and again: chosen, ranked, compared, checked.
+@lru_cache(maxsize=2_048)
+def _find_dates(text: str) -> tuple[DateMention, ...]:
     plain = to_simplified(text)
+    if not _DATED.search(plain):
+        return ()
     taken: dict[int, DateMention] = {}
     covered: set[int] = set()
-    for pattern in _PATTERNS:
-        for match in pattern.finditer(plain):
+    lowered = plain.lower()
+    for hints, pattern in _PATTERNS:
+        for match in pattern.finditer(plain) if any(hint in lowered for hint in hints) else ():
             start, end = match.span()
             if start in covered or end - 1 in covered:
                 continue
             taken[start] = DateMention(iso=_iso(match.groupdict().get), start=start, end=end, raw=text[start:end])
             covered.update(range(start, end))
-    return [taken[start] for start in sorted(taken)]
+    return tuple(taken[start] for start in sorted(taken))
 
 
 def _iso(part: Callable[[str], str | None]) -> str:

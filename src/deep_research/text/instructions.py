@@ -157,7 +157,8 @@ def _stretches(text: str) -> list[tuple[int, int]]:
     # The one letter that becomes two in lower case would shift what follows it.
     lowered = text.replace("İ", "I").replace("’", "'").lower()
     joined: list[tuple[int, int]] = []
-    for at in sorted(at for hint in _HINTS for at in _offsets(lowered, hint)):
+    present = [hint for hint in _HINTS if hint in lowered]
+    for at in sorted(at for hint in present for at in _offsets(lowered, hint)):
         if joined and at - _REACH <= joined[-1][1]:
             joined[-1] = (joined[-1][0], at + _REACH)
         else:

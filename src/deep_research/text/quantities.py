@@ -5,6 +5,7 @@ Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
@@ -15,6 +16,7 @@ __all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
 
 _PLAIN_SIGNS = str.maketrans("０１２３４５６７８９％．，＄～－−–—", "0123456789%.,$~----")
 _NUMERALS = "零〇一二两三四五六七八九十百千万亿"
+_COUNTED = re.compile(f"[0-9０-９{_NUMERALS}]")
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -55,8 +57,14 @@ class Quantity(Value):
 
 def find_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
-    if not any(sign in text for sign in "0123456789０１２３４５６７８９" + _NUMERALS):
-        return []
+    return list(_find_quantities(text))
+
+
+# As with dates: the same sentences are looked at again and again.
+@lru_cache(maxsize=2_048)
+def _find_quantities(text: str) -> tuple[Quantity, ...]:
+    if not _COUNTED.search(text):
+        return ()
     plain = to_simplified(text).translate(_PLAIN_SIGNS)
     dated = {offset for mention in find_dates(text) for offset in range(mention.start, mention.end)}
     found: list[Quantity] = []
@@ -69,7 +77,7 @@ def find_quantities(text: str) -> list[Quantity]:
             # "18 % in 2020 to 16 % in 2022": a date begins no range, and what follows "to" counts by itself.
             found += _quantities_of(match, text)[1:]
     found += [_chinese_quantity(match, text) for match in _CHINESE.finditer(plain) if _counts(match)]
-    return sorted(found, key=lambda quantity: quantity.start)
+    return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
 def _names_a_thing(text: str, match: re.Match[str]) -> bool:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deep_research.cli.progress import News
+from deep_research.cli.progress import Bars, Lines, News, Silent
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words
 from deep_research.value import JsonObject
@@ -46,3 +46,37 @@ def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
     done = event("progress", step="analyze", status="started")
     assert news.of(done) == "  Few sources were found for: People (35% covered)"
     assert news.of(done) == ""
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_who_gets_the_queries_that_others_left_over_is_told_where_somebody_does(language):
+    news = News(words(language))
+    assert news.of(event("progress", step="supervise", status="done", data={"dealt": {}})) == ""
+    told = news.of(event("progress", step="supervise", status="done", data={"dealt": {"Costs": 3}}))
+    assert "Costs" in told
+    assert "3" in told
+
+
+def test_lines_tell_of_each_round_and_silence_of_none(capsys):
+    judged = event(
+        "section-coverage", section="Costs", round=1, coverage=0.2, score=3, is_sufficient=False, gaps=["no figures"]
+    )
+    Lines(words("en")).show(judged)
+    assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
+    Silent().show(judged)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stage_that_works_at_several_places_is_done_when_all_are(capsys):
+    bars = Bars(words("en"))
+    try:
+        for status in ("started", "started", "done"):
+            bars.show(event("progress", step="draft", status=status))
+        bars.show(event("progress", step="supervise", status="done", data={"dealt": {}}))
+        drafting = next(task for task in bars._progress.tasks if task.description == "Drafting")
+        assert (drafting.completed, drafting.total) == (1, 2)
+        bars.show(event("progress", step="draft", status="done"))
+        assert drafting.finished
+    finally:
+        bars.close()
+    assert "Drafting" in capsys.readouterr().err

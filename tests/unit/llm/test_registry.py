@@ -77,7 +77,7 @@ def test_names_prices_and_estimates_load_no_vendor():
     code = (
         "import sys, deep_research.llm.registry, deep_research.llm.prices, deep_research.llm.tokens, "
         "deep_research.llm.port, deep_research.llm.roles\n"
-        "heavy = ('langchain_core', 'langchain_openai', 'openai', 'httpx', 'httpx2', 'anthropic')\n"
+        "heavy = ('langchain_core', 'httpx', 'httpx2', 'anthropic')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -264,6 +264,14 @@ def test_the_result_does_not_depend_on_the_order_of_the_evidence():
     assert find_disagreements(evidence, section="s") == find_disagreements(evidence[::-1], section="s")
 
 
+def test_one_side_is_told_the_other_may_be_anything_gathered():
+    told, known = piece(HALDEN.format("€146.2 million", ""), "a"), piece("Nobody was hurt in Halden Bay.", "b")
+    other, third = (piece(HALDEN.format(f"€{cost} million", ""), cost) for cost in ("163.8", "190.5"))
+    [table] = find_disagreements([told, known], section="s", gathered=[told, other])
+    assert table.cite_ids == (told.id, other.id)
+    assert find_disagreements([known], section="s", gathered=[other, third]) == ()
+
+
 def test_nothing_to_compare_gives_nothing():
     assert find_disagreements([], section="s") == ()
     assert find_disagreements([piece(HALDEN.format("€146.2 million", ""))], section="s") == ()

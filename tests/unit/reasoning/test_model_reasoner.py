@@ -23,6 +23,7 @@ from deep_research.reasoning.values import (
     Reading,
     SectionPlan,
     SectionWork,
+    SourceFacts,
     Support,
 )
 from deep_research.report.paragraph import Paragraph, Sentence
@@ -85,6 +86,27 @@ def _work(pieces: int = 4, language: Language = "en", **more: object) -> Section
         asked=("harbour retrofit cost",),
     )
     return work.model_copy(update=more)
+
+
+async def test_a_reflection_carries_the_five_dimensions_and_is_told_where_the_passages_come_from() -> None:
+    scores = {"coverage": 8, "depth": 6, "diversity": 3, "consistency": 9, "recency": 5}
+    model = Scripted([json.dumps({**scores, "gaps": ["who paid"], "next_queries": ["who paid"], "reasoning": "thin"})])
+    sources = tuple(
+        SourceFacts(document=name, host=host, published=day)
+        for name, host, day in (("a", "x.test", "2019-05-01"), ("b", "x.test", "2024"), ("c", "y.test", ""))
+    )
+    judged = await _reasoner(model).reflect(_work(2, sources=sources))
+    assert judged.dimensions.to_json() == scores
+    assert (judged.overall_score, judged.is_sufficient, judged.gaps) == (6, False, ("who paid",))
+    told = "3 documents, of 2 sites on the web; dated 2019 to 2024; 1 without a date"
+    assert told in model.requests[0].prompt
+
+
+async def test_a_reflection_over_own_documents_and_over_none_says_so() -> None:
+    for sources, told in (((SourceFacts(document="a"),), "1 documents; 1 without a date"), ((), "from: (none)")):
+        model = Scripted()
+        await _reasoner(model).reflect(_work(2, sources=sources))
+        assert told in model.requests[0].prompt
 
 
 # Repair and refusal

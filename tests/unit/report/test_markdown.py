@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from deep_research.messages.words import words
 from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
+from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.shipped import read_report
 
@@ -196,3 +196,48 @@ def test_how_a_report_was_written_stands_in_a_chapter_of_its_own_that_needs_no_c
     text = render(report, Citations(), number_of=int, words=say)
     assert f"- Two pages.\n\n## {say('report.writing')}\n\n- By a pen.\n\n## {say('report.references')}" in text
     assert [block.is_exempt for block in read_report(text).blocks if "pen" in block.text] == [True]
+
+
+def backed(*backings: Backing) -> Paragraph:
+    sentences = tuple(
+        Sentence(text="It cost much.", evidence=(f"e{at}",), lead=f"€{at}", backing=backing)
+        for at, backing in enumerate(backings, start=1)
+    )
+    return Paragraph(section="C", kind="table", sentences=sentences)
+
+
+def test_a_backed_figure_shows_origins_dates_and_where_else_it_stands():
+    alone = Backing(origins=1)
+    table = backed(Backing(origins=2, published="2026", oldest="2025-05", newest="2026", also=("e4", "e3")), alone)
+    assert shown(table).splitlines()[2:] == [
+        "| €1 | It cost much. | 2; also [3][4] | 2026 (all: 2025-05 – 2026) | [1] |",
+        "| €2 | It cost much. | 1 | – | [2] |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("en", "€9 [4]; €8 [5]"), ("zh-Hans", "€9 [4]；€8 [5]"), ("zh-Hant", "€9 [4]；€8 [5]")],
+)
+def test_other_figures_have_a_column_where_there_are_any(language, expected):
+    day = {"published": "2026-01-02", "oldest": "2026-01-02", "newest": "2026-01-02"}
+    table = backed(Backing(against=(("€9", "e4"), ("€8", "e5")), **day), Backing())
+    head, _, first, second = shown(table, language).splitlines()
+    assert head.split(" | ")[3] == words(language)("report.others")
+    assert first == f"| €1 | It cost much. | 1 | {expected} | 2026-01-02 | [1] |"
+    assert second == "| €2 | It cost much. | 1 | – | – | [2] |"
+
+
+def test_all_that_backs_a_statement_is_cited():
+    paragraph = backed(Backing(also=("e4",), against=(("€9", "e5"),)), Backing(also=("e1",)))
+    assert paragraph.cite_ids == ("e1", "e2", "e4", "e5")
+
+
+def test_a_small_heading_stands_once_above_its_paragraphs_and_is_no_claim():
+    end = note("C", "More is to be found out.").model_copy(update={"lead": "Next"})
+    paragraphs = (*(told("Bills rose.").model_copy(update={"lead": lead}) for lead in ("Costs", "Costs", "")), end)
+    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words("en"))
+    body = "\n\n".join(["**Costs**", *["Bills rose. [1]"] * 3, "**Next**", "More is to be found out."])
+    assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body
+    assert [block.kind for block in read_report(text).blocks if block.text.startswith("**")] == ["label", "label"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import Ranked, fuse
-from deep_research.sources.standing import standing_of
+from deep_research.sources.standing import is_archive, standing_of
 
 TODAY = date(2026, 11, 15)
 QUERY = SearchQuery(query="heat pump efficiency in cold climates")
@@ -110,6 +110,18 @@ def test_query_of_stop_words_leaves_the_order_to_the_engines():
 )
 def test_hosts_are_known_by_their_names(address, standing):
     assert standing_of(address) == standing
+
+
+@pytest.mark.parametrize(
+    "address", ["https://arxiv.org/abs/1", "https://www.nature.com/x", "https://link.springer.com/x"]
+)
+def test_many_publish_at_an_archive(address):
+    assert is_archive(address)
+
+
+@pytest.mark.parametrize("address", ["https://energy.gov/x", "https://paper.example/x", "notes.md", ""])
+def test_others_speak_for_themselves(address):
+    assert not is_archive(address)
 
 
 def test_primary_source_passes_its_neighbour_but_not_the_whole_list():

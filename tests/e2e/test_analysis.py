@@ -1,0 +1,201 @@
+"""The critical look in whole reports: without a model over documents and pages, and with one; three languages."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep_research.llm.port import ModelRequest
+from deep_research.messages.words import words
+from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.request import Language, ResearchRequest
+from deep_research.settings import Settings
+from deep_research.sources.hit import Hit
+from deep_research.testing.analyst import ScriptedAnalyst, sources_of
+from deep_research.testing.web import MemoryFetcher, StaticSearch
+from deep_research.testing.world import with_models
+from deep_research.wiring import build
+
+pytestmark = pytest.mark.timeout(120)
+DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
+QUESTIONS: dict[Language, str] = {
+    "en": "Assess what the Harbour Heat retrofit of Halden Bay cost in total",
+    "zh-Hans": "评估青岚市海绵城市改造的成本与效果",
+    "zh-Hant": "評估青嵐市海綿城市改造的成本與效果",
+}
+DISPUTED: dict[Language, dict[str, tuple[int, str]]] = {
+    "en": {"€146.2 million": (2, "2026-02-12"), "€163.8 million": (1, "2026-03-02")},
+    "zh-Hans": {"48.6亿元": (2, "2026-01-20"), "53.9亿元": (1, "2026-02-09")},
+    "zh-Hant": {"48.6亿元": (2, "2026-01-20"), "53.9亿元": (1, "2026-02-09")},
+}
+
+
+class Told:
+    """A finished run and what its folder holds."""
+
+    def __init__(self, parts: Parts, question: str, language: Language) -> None:
+        request = ResearchRequest(question=question, clarify="off")
+        row = asyncio.run(DeepResearchProcessor(parts).process(request))
+        assert row.status == "done", row.error
+        self.folder, self.say = Path(row.folder), words(language)
+        self.report = (self.folder / "report.md").read_text(encoding="utf-8")
+        self.check: dict[str, Any] = json.loads((self.folder / "verify.json").read_text(encoding="utf-8"))
+        lines = (self.folder / "paragraphs.jsonl").read_text(encoding="utf-8").splitlines()
+        self.paragraphs: list[dict[str, Any]] = [json.loads(line) for line in lines]
+
+    def chapter(self, key: str) -> str:
+        return self.report.partition(f"## {self.say(f'report.{key}')}\n")[2].partition("\n## ")[0]
+
+    def rows(self, key: str) -> dict[str, dict[str, Any]]:
+        """Return what backs each figure of a chapter's tables."""
+        own = [line for line in self.paragraphs if line["section"] == self.say(f"report.{key}")]
+        return {row["lead"]: row for line in own if line["kind"] == "table" for row in line["sentences"]}
+
+
+def _over_documents(folder: Path) -> Parts:
+    return build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
+
+
+@pytest.fixture(scope="module", params=["en", "zh-Hans", "zh-Hant"])
+def language(request: pytest.FixtureRequest) -> Language:
+    found: Language = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def told(language: Language, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    return Told(_over_documents(tmp_path_factory.mktemp("told")), QUESTIONS[language], language)
+
+
+def test_without_a_model_the_report_weighs_its_main_figures(told: Told) -> None:
+    assert told.check["passed"]
+    assert not told.check["refusals"]
+    analysis = told.chapter("analysis")
+    assert f"**{told.say('report.strength')}**\n\n| {told.say('report.figure')} | " in analysis
+    backings = [row["backing"] for row in told.rows("analysis").values()]
+    assert 3 <= len(backings) <= 6
+    assert {backing["origins"] for backing in backings} >= {1, 2}
+    assert any(backing["against"] for backing in backings)
+    assert all(row["verdict"]["reason"] in ("verbatim", "trimmed") for row in told.rows("analysis").values())
+
+
+def test_without_a_model_the_report_says_what_would_change_the_picture(told: Told) -> None:
+    _, _, changes = told.chapter("analysis").partition(f"**{told.say('report.changes')}**\n\n")
+    assert told.say("change.disputed") in changes
+    assert told.say("change.single", titles="").split(told.say("report.colon").strip())[0] in changes
+    [line] = [
+        line for line in told.paragraphs if line["kind"] == "note" and line["section"] == told.say("report.analysis")
+    ]
+    assert line["cite_ids"] == []
+
+
+def test_contradictions_have_dates_origins_and_citations(told: Told, language: Language) -> None:
+    rows = told.rows("disagreements")
+    assert {
+        figure: (row["backing"]["origins"], row["backing"]["published"]) for figure, row in rows.items()
+    } == DISPUTED[language]
+    table = [line for line in told.chapter("disagreements").splitlines() if line.startswith("| ")]
+    head = [told.say(f"report.{key}") for key in ("figure", "statement", "origins", "dated", "source")]
+    assert table[0] == f"| {' | '.join(head)} |"
+    assert all(line.endswith("] |") for line in table[2:])
+
+
+def test_a_question_for_facts_has_no_analysis(tmp_path: Path) -> None:
+    told = Told(_over_documents(tmp_path), "What did the Harbour Heat retrofit of Halden Bay cost in total?", "en")
+    assert "## Analysis" not in told.report
+    assert told.rows("disagreements").keys() == DISPUTED["en"].keys()
+
+
+# Pages: copies, pages of one site and quotations are no origins
+
+LONG = " ".join(
+    f"The {name} of the heat retrofit in Norvik harbour were inspected by the council and found in good order."
+    for name in ("pumps", "pipes", "tanks", "valves", "meters", "boilers", "cables", "doors", "walls", "roofs")
+)
+COST = "The heat retrofit of Norvik harbour cost €146.2 million in total by the end of the works."
+PAGES = {
+    "https://council.example/report": f"Norvik harbour: the closing report\n\n12 February 2026\n\n{COST} {LONG}",
+    "https://mirror.example/report": f"Norvik harbour: a closing report\n\n12 February 2026\n\n{COST} {LONG}",
+    "https://council.example/news": "Norvik harbour news\n\n1 March 2026\n\nNorvik spent €146.2 million on its harbour"
+    " heat retrofit. The mayor of Norvik was pleased with the harbour and its heat.",
+    "https://paper.example/story": "Norvik harbour heat\n\n3 March 2026\n\nAccording to the closing report, the heat"
+    " retrofit of Norvik harbour cost €146.2 million. Nobody in Norvik was surprised by the cost of the heat.",
+    "https://auditor.example/audit": "Audit of Norvik harbour\n\n9 April 2026\n\nOur audit found that Norvik paid"
+    " €146.2 million for the heat retrofit of its harbour. The auditors thank the harbour of Norvik.",
+    "https://league.example/opinion": "Norvik harbour, an opinion\n\n2 May 2026\n\nThe heat retrofit of Norvik harbour"
+    " cost €163.8 million in total by the end of the works. The league of Norvik demands a new count of heat.",
+}
+
+
+def _over_pages(pages: Mapping[str, str], folder: Path) -> Parts:
+    hits = [
+        Hit(address=address, title=text.partition("\n")[0], snippet=text[:80], engine="static")
+        for address, text in pages.items()
+    ]
+    parts = build(Settings(home=folder / "home", logs=folder / "logs", engines=("none",), max_iterations=1))
+    return replace(parts, engines=(StaticSearch(hits, hits_a_query=len(hits)),), fetcher=MemoryFetcher(pages))
+
+
+def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> None:
+    told = Told(_over_pages(PAGES, tmp_path), "Assess the cost of the heat retrofit of Norvik harbour", "en")
+    rows = told.rows("disagreements")
+    assert told.check["passed"]
+    assert rows["€146.2 million"]["backing"]["origins"] == 2
+    assert rows["€163.8 million"]["backing"] | {"also": []} == {
+        "origins": 1,
+        "published": "2026-05-02",
+        "oldest": "2026-05-02",
+        "newest": "2026-05-02",
+        "also": [],
+        "against": [],
+    }
+
+
+# With a model
+
+
+def _looks(language: Language) -> Any:
+    say = words(language)
+
+    def answer(request: ModelRequest) -> str:
+        (first, one), (second, other) = list(sources_of(request).items())[:2]
+        name = {"en": "Costs against results", "zh-Hans": "代价与成效", "zh-Hant": "代價與成效"}[language]
+        asking = {
+            "en": "Whether the savings last would have to be measured.",
+            "zh-Hans": "节省能否持久，还需要测量。",
+            "zh-Hant": "節省能否持久，還需要測量。",
+        }[language]
+        retold = {"en": "As reported, {}", "zh-Hans": "资料显示，{}", "zh-Hant": "資料顯示，{}"}[language]
+        return (
+            f"### {name}\n\n{retold.format(_sentence(one))} [{first}]\n\n**2031: 12 towns follow**\n\n"
+            f"{retold.format(_sentence(other))} [{second}]\n\n## {say('report.changes')}\n\n- {asking}\n"
+            f"- {'By 2031 it will cost €99 million.' if language == 'en' else '到2031年将耗资99亿元。'}\n"
+        )
+
+    return answer
+
+
+def _sentence(passage: str) -> str:
+    return passage.partition("。")[0] + "。" if "。" in passage else passage.partition(". ")[0].rstrip(".") + "."
+
+
+def test_a_model_names_perspectives_and_code_adds_what_it_counted(language: Language, tmp_path: Path) -> None:
+    analyst = ScriptedAnalyst(answers={"analyze": _looks(language)})
+    told = Told(with_models(_over_documents(tmp_path), analyst), QUESTIONS[language], language)
+    analysis = told.chapter("analysis")
+    named = {"en": "Costs against results", "zh-Hans": "代价与成效", "zh-Hant": "代價與成效"}[language]
+    leads = [line for line in analysis.splitlines() if line.startswith("**")]
+    # A name with a figure is no name, and its paragraph stands without one.
+    assert leads == [f"**{named}**", f"**{told.say('report.strength')}**", f"**{told.say('report.changes')}**"]
+    assert told.check["passed"]
+    # What would change the conclusion may ask, and claim nothing.
+    assert any(refusal["reason"] == "unfounded" and "2031" in refusal["text"] for refusal in told.check["refusals"])
+    assert "2031" not in told.report
+    [prompt] = {request.prompt for request in analyst.requests if request.act == "analyze"}
+    assert "independent origins: " in prompt
+    assert told.say("report.changes") in prompt

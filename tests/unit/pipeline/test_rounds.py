@@ -1,0 +1,116 @@
+"""`rounds.jsonl`: a line for each section and round, from what was told, and never an older state over a newer one."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from deep_research.events import EventKind, RunEvent
+from deep_research.pipeline.folder import RunFolder
+from deep_research.pipeline.rounds import FILE, RoundLog, rounds_of
+from deep_research.store.port import Claim, NewEvent
+from deep_research.store.sqlite import SqliteStore
+from deep_research.testing.store_samples import START, start_run
+from deep_research.value import JsonObject
+
+JUDGED: JsonObject = {
+    "coverage": 0.4,
+    "score": 4,
+    "dimensions": {"coverage": 4, "depth": 3, "diversity": 2, "consistency": 5, "recency": 5},
+    "is_sufficient": False,
+    "gaps": ["only one source"],
+    "next_queries": ["cost 2026"],
+    "reason": "passages: 3",
+    "stop": "",
+}
+
+
+def told(section: int, round_: int, title: str) -> list[tuple[EventKind, str, JsonObject]]:
+    """Return what is told of a round: two queries, of which both find the same page, and one of them another."""
+    at = f"section/{section}/round/{round_}"
+    queries: JsonObject = {"section": title, "round": round_, "queries": [{"query": "a"}, {"query": "b"}]}
+    page: JsonObject = {"document": "x", "address": "https://x.test", "title": "X", "evidence": 3, "section": title}
+    task: JsonObject = {"query": "a", "section": title, "status": "done", "hits": 2, "learning": ""}
+    return [
+        ("serp-query", f"{at}:0", queries),
+        ("source", f"{at}/task/1/read/page/1:0", page),
+        ("source", f"{at}/task/2/read/page/1:0", page),
+        ("source", f"{at}/task/2/read/page/2:0", page | {"document": "y", "evidence": 1}),
+        ("search-task", f"{at}/task/1/read:0", task),
+        ("search-task", f"{at}/task/2/read:0", task | {"query": "b", "status": "failed"}),
+        ("section-coverage", f"{at}/reflect:0", JUDGED | {"section": title, "round": round_}),
+    ]
+
+
+def events(*given: tuple[EventKind, str, JsonObject]) -> list[RunEvent]:
+    return [
+        RunEvent(seq=seq, run="r", at=START, kind=kind, key=f"{kind}:{place}", data=data)
+        for seq, (kind, place, data) in enumerate(given, start=1)
+    ]
+
+
+def test_a_round_is_one_line_with_all_that_was_asked_read_and_judged() -> None:
+    (line,) = rounds_of(events(*told(1, 1, "Costs")))
+    assert line == {
+        "section": "Costs",
+        "round": 1,
+        "queries": ["a", "b"],
+        "searched": 2,
+        "pages": 2,
+        "evidence": 4,
+        "coverage": 0.4,
+        "dimensions": JUDGED["dimensions"],
+        "score": 4,
+        "gaps": ["only one source"],
+        "next_queries": ["cost 2026"],
+        "reasoning": "passages: 3",
+        "stop": "",
+    }
+
+
+def test_rounds_stand_in_the_order_of_the_plan_whatever_ended_first() -> None:
+    mixed = events(*told(10, 1, "Last"), *told(2, 2, "Costs"), *told(2, 1, "Costs"))
+    assert [(line["section"], line["round"]) for line in rounds_of(mixed)] == [("Costs", 1), ("Costs", 2), ("Last", 1)]
+
+
+def test_a_round_under_way_and_one_of_an_earlier_version_have_no_judgement_yet() -> None:
+    begun = told(1, 1, "Costs")[:2]
+    (line,) = rounds_of(events(*begun))
+    assert (line["pages"], line["coverage"], line["dimensions"], line["stop"]) == (1, None, None, None)
+    old: JsonObject = {"section": "Costs", "round": 1, "coverage": 0.5, "score": 5, "gaps": []}
+    (line,) = rounds_of(events(*begun, ("section-coverage", "section/1/round/1/reflect:0", old)))
+    assert (line["coverage"], line["dimensions"]) == (0.5, None)
+
+
+def test_what_a_retry_tells_anew_replaces_what_was_told_before() -> None:
+    again: JsonObject = JUDGED | {"section": "Costs", "round": 1, "score": 8, "stop": "sufficient"}
+    given = events(*told(1, 1, "Costs"), ("section-coverage", "section/1/round/1/reflect:0~1", again))
+    (line,) = rounds_of(given)
+    assert (line["score"], line["stop"]) == (8, "sufficient")
+
+
+async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    try:
+        claim = await start_run(store)
+        folder, log = RunFolder(tmp_path, store=store, claim=claim), RoundLog()
+
+        async def end(section: int) -> None:
+            await _tell(store, claim, section)
+            await log.write(claim.run, store=store, folder=folder)
+
+        await asyncio.gather(*(end(section) for section in range(1, 9)))
+        lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["section"] for line in lines] == [f"S{section}" for section in range(1, 9)]
+        # A process that goes on with the run knows nothing and writes the same.
+        await RoundLog().write(claim.run, store=store, folder=folder)
+        assert (tmp_path / FILE).read_text(encoding="utf-8").splitlines() == lines
+    finally:
+        await store.close()
+
+
+async def _tell(store: SqliteStore, claim: Claim, section: int) -> None:
+    new = [
+        NewEvent(at=START, kind=kind, key=f"{kind}:{place}", data=data)
+        for kind, place, data in told(section, 1, f"S{section}")
+    ]
+    await store.append_events(claim, new)

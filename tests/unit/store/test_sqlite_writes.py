@@ -1,0 +1,85 @@
+"""Writes that come at once are kept together, and one that fails takes no other with it."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from deep_research.errors import UsageError
+from deep_research.store.sqlite_file import SqliteFile
+from deep_research.store.sqlite_writes import WriteQueue
+
+
+class CountingFile(SqliteFile):
+    """Counts the transactions that were asked for."""
+
+    transactions = 0
+
+    def write(self, work):
+        self.transactions += 1
+        return super().write(work)
+
+
+@contextmanager
+def queue_on(path):
+    file = CountingFile(path / "store.db", busy_timeout_s=1)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        try:
+            yield WriteQueue(file, thread), file
+        finally:
+            thread.submit(file.close).result()
+
+
+def keep(name):
+    return lambda session: session.run("add_blob", id=name, size=0, packed=b"")
+
+
+def count_blobs(session):
+    return session.all("count_rows")[0]["blobs"]
+
+
+def failing(_session):
+    raise UsageError("not this one")
+
+
+async def test_writes_at_once_share_a_transaction(tmp_path):
+    with queue_on(tmp_path) as (queue, file):
+        await asyncio.gather(*(queue.write(keep(f"blob {number}")) for number in range(200)))
+        assert file.transactions < 50
+        assert await queue.write(count_blobs) == 200
+
+
+async def test_a_write_that_fails_takes_no_other_with_it(tmp_path):
+    with queue_on(tmp_path) as (queue, _):
+        works = [keep("one"), failing, keep("two"), failing, keep("three")]
+        told = await asyncio.gather(*map(queue.write, works), return_exceptions=True)
+        assert [type(one) for one in told] == [int, UsageError, int, UsageError, int]
+        assert await queue.write(count_blobs) == 3
+
+
+async def test_what_must_not_be_done_twice_is_done_once(tmp_path):
+    done = []
+    with queue_on(tmp_path) as (queue, _):
+        alone = [queue.write(lambda _, number=number: done.append(number), is_alone=True) for number in range(3)]
+        await asyncio.gather(queue.write(failing), *alone, queue.write(failing), return_exceptions=True)
+    assert done == [0, 1, 2]
+
+
+async def test_a_write_that_nobody_waits_for_any_more_is_not_begun(tmp_path):
+    with queue_on(tmp_path) as (queue, _):
+        blocked = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        first = asyncio.create_task(
+            queue.write(lambda _: asyncio.run_coroutine_threadsafe(blocked.wait(), loop).result())
+        )
+        await asyncio.sleep(0)
+        given_up = asyncio.create_task(queue.write(keep("given up")))
+        wanted = asyncio.create_task(queue.write(keep("wanted")))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        blocked.set()
+        await asyncio.gather(first, wanted)
+        assert await queue.write(count_blobs) == 1
