@@ -39,4 +39,9 @@ def json_of(text: bytes | str) -> Json:
 
 def digest(*parts: object) -> str:
     """Return the SHA-256 of the canonical JSON of the parts."""
-    return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_of(canonical_json(parts))
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

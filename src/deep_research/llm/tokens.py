@@ -5,6 +5,7 @@ Mistral 7B) on English, Chinese in both scripts, code, JSON and tables, and set 
 """
 
 import re
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -18,6 +19,8 @@ _LAST_COMMON: Final = 0xD7
 TOKENS_PER_MESSAGE: Final = 8
 
 
+# The parts of a prompt are counted when it is put together, and the whole when it is paid for and when it is sent.
+@lru_cache(maxsize=256)
 def tokens_at_most(text: str) -> int:
     """Return an upper estimate of the tokens in a text."""
     words = _WORD.findall(text)

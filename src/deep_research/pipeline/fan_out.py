@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from deep_research.pipeline.context import Ports
 
 Item = TypeVar("Item")
+One = TypeVar("One")
+Other = TypeVar("Other")
 Result = TypeVar("Result")
 
 
@@ -32,3 +34,9 @@ async def together(work: Sequence[Awaitable[Result]]) -> list[Result]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def both(one: Awaitable[One], other: Awaitable[Other]) -> tuple[One, Other]:
+    """Wait for two things that do not need each other."""
+    first, second = await together([cast("Awaitable[Any]", one), cast("Awaitable[Any]", other)])
+    return first, second

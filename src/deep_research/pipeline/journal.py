@@ -8,14 +8,15 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from deep_research.errors import BudgetExceeded, CalledOff, CallFailed, NetworkError, StopRun, error_named
 from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.request import Spend
 from deep_research.store.port import Claim, JournalRow, Store
-from deep_research.value import Json, JsonObject, canonical_json, digest, json_of
+from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.
 _INLINE_ANSWER_BYTES: Final = 8_192
@@ -29,9 +30,10 @@ class Trail:
     def __init__(self, heads: tuple[str, ...] = ()) -> None:
         self.heads = heads
 
-    def follow(self, key: str) -> None:
-        """Go on from the answer of this call alone: it rests on everything before."""
-        self.heads = (key,)
+    def follow(self, key: str, after: tuple[str, ...] | None = None) -> None:
+        """Go on from the answer of this call; alone, if the call was made from here and rests on everything before."""
+        is_own = after is None or set(after) == set(self.heads)
+        self.heads = (key,) if is_own else tuple(sorted({*self.heads, key}))
 
     def fork(self) -> "Trail":
         """Return a trail for work that goes on beside this one."""
@@ -58,8 +60,13 @@ class Call:
     is_decision: bool = False
 
     def key(self, attempt: int) -> str:
-        """Return the key of one attempt."""
-        return digest(self.kind, "" if self.is_run_wide else self.scope, self.payload, attempt)
+        """Return the key of one attempt: the digest of kind, scope, payload and attempt."""
+        return digest_of(f"{self._spelled}{attempt}]")
+
+    @cached_property
+    def _spelled(self) -> str:
+        """Return the parts of the key but the last as JSON, once: a payload may be a long prompt."""
+        return f"{canonical_json([self.kind, '' if self.is_run_wide else self.scope, self.payload])[:-1]},"
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,14 @@ class Answer:
 Perform = Callable[[], Awaitable[Answer]]
 
 
+class _Landed(NamedTuple):
+    """The answer of a call, and the calls that it rests on, wherever it was made from."""
+
+    key: str
+    answer: Json
+    after: tuple[str, ...]
+
+
 class Journal:
     """All outside calls of one run, for the process that owns it."""
 
@@ -82,7 +97,7 @@ class Journal:
         self._ledger = ledger
         self._clock = clock
         self._code_version = code_version
-        self._flights: dict[str, asyncio.Task[tuple[str, Json]]] = {}
+        self._flights: dict[str, asyncio.Task[_Landed]] = {}
         self._performing: set[str] = set()
         self._called_off: set[str] = set()
         self._keys: set[str] = set()
@@ -130,25 +145,25 @@ class Journal:
             self._flights[flight_key] = flight
             flight.add_done_callback(lambda done: self._land(flight_key, done))
         try:
-            key, answer = await asyncio.shield(flight)
+            landed = await asyncio.shield(flight)
         except CallFailed as failure:
             if failure.call_key:
                 trail.follow(failure.call_key)
             raise
-        trail.follow(key)
-        return answer
+        trail.follow(landed.key, landed.after)
+        return landed.answer
 
-    def _land(self, flight_key: str, flight: asyncio.Task[tuple[str, Json]]) -> None:
+    def _land(self, flight_key: str, flight: "asyncio.Task[_Landed]") -> None:
         self._flights.pop(flight_key, None)
         self._called_off.discard(flight_key)
         if not flight.cancelled():
             flight.exception()  # Marks it as seen: the branch that waited for it may be gone.
 
-    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> tuple[str, Json]:
+    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> "_Landed":
         attempt, row = await self._newest(call)
         key = call.key(attempt)
         if row is not None and row.state == "done":
-            return key, await self.unpack(row.answer)
+            return _Landed(key, await self.unpack(row.answer), row.after)
         if row is not None and row.error is not None:
             recorded = _failure(key, str(row.error["name"]), str(row.error["detail"]))
             recorded.is_recorded = True
@@ -169,7 +184,7 @@ class Journal:
         )
         self._performing.add(call.key(0))
         try:
-            return key, await self._make(call, perform, started)
+            return _Landed(key, await self._make(call, perform, started), after)
         finally:
             self._performing.discard(call.key(0))
 

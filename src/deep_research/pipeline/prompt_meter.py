@@ -38,12 +38,9 @@ class PromptMeter:
         self._earlier.append(text)
         if len(self._earlier) > _REMEMBERED:
             self._sorted.remove(self._earlier.popleft())
-        return PromptSize(
-            act=request.act,
-            tokens=tokens_at_most(text),
-            repeated=tokens_at_most(text[:repeated]),
-            seen=tokens_at_most(text[:seen]),
-        )
+        tokens = tokens_at_most(text)
+        part = tokens / max(len(text), 1)
+        return PromptSize(act=request.act, tokens=tokens, repeated=int(repeated * part), seen=int(seen * part))
 
 
 def _shared(one: str, other: str) -> int:

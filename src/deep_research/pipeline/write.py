@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from deep_research.pipeline.backing import disagreements
-from deep_research.pipeline.checking import check, claims_nothing, ids_of
+from deep_research.pipeline.checking import Checked, check, claims_nothing, ids_of
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.draft import as_claims
+from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.reporter import ReportGenerator, result_of
 from deep_research.pipeline.verify import CheckedBody
@@ -27,11 +28,12 @@ async def write(
         titles=await _titles(findings, ports=ports),
         gaps=tuple(unanswered(state.get("outcomes", []), findings)),
     )
-    conclusion = await ports.reason("conclude", lambda reasoner: reasoner.conclude(draft))
-    disputed = await disagreements(findings, state, ports=ports)
-    known = ids_of(draft.evidence) | {id_ for table in disputed for id_ in table.cite_ids}
-    checked = await check([*_claims(conclusion), *disputed], known=known, ports=ports)
-    abstract, dropped = checked.of("abstract"), checked.dropped
+    conclusion, disputed = await both(
+        ports.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, state, ports)
+    )
+    known = ids_of(draft.evidence)
+    checked = await check(_claims(conclusion), known=known, ports=ports)
+    abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
     if not abstract:
         # None was written, or none could stand: the body's own sentences make one.
         extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
@@ -53,7 +55,7 @@ async def write(
         conclusion.model_copy(update=kept),
         state,
         knowledge=knowledge,
-        disagreements=checked.of(*{table.section for table in disputed}),
+        disagreements=disputed.paragraphs,
         ports=ports,
     )
     await reporter.write_files(written, ports=ports)
@@ -62,6 +64,12 @@ async def write(
     await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
     result = await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
     return result, dropped
+
+
+async def _disputed(findings: Findings, state: dict[str, Any], ports: Ports) -> Checked:
+    """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
+    tables = await disagreements(findings, state, ports=ports)
+    return await check(tables, known={id_ for table in tables for id_ in table.cite_ids}, ports=ports.at("disputed"))
 
 
 def _claims(conclusion: Conclusion) -> list[Paragraph]:

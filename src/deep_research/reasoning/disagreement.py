@@ -1,5 +1,6 @@
 """Where sources disagree: the same thing measured in the same unit for the same time, with figures that differ."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from deep_research.evidence.passage import Evidence
@@ -21,8 +22,12 @@ def find_disagreements(
     others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
     told: set[str] = set()
     tables = []
+    by_unit: dict[str, list[tuple[int, Claim]]] = defaultdict(list)
+    for place, claim in enumerate(others):
+        by_unit[claim.figure.unit].append((place, claim))
     for at, one in enumerate(claims):
-        other = next((claim for claim in others[at + 1 :] if differ(one, claim)), None)
+        same_unit = by_unit[one.figure.unit]
+        other = next((claim for place, claim in same_unit if place > at and differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & told:
             pair = sorted((one, other), key=lambda claim: claim.figure.value)
             told |= {one.sentence, other.sentence}

@@ -3,7 +3,9 @@
 import math
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from deep_research.corpus.port import Corpus
@@ -23,17 +25,24 @@ class Weights:
     of: dict[str, float]
     unknown: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Return the worth of the whole question."""
         return sum(self.of.values())
+
+    @cached_property
+    def _singles(self) -> frozenset[str]:
+        return frozenset(filter(_is_single, self.of))
 
     def share(self, terms: Iterable[str]) -> float:
         """Return which share of the question these terms cover, by worth; a question about nothing is covered."""
         if not self.of:
             return 0.0 if self.unknown else 1.0
-        held = set(terms)
-        return sum(worth for term, worth in self.of.items() if _holds(held, term)) / self.total
+        held = terms if isinstance(terms, frozenset | set) else set(terms)
+        covered = self.of.keys() & held
+        covered |= {term for term in self._singles - covered if _holds(held, term)}
+        # In the question's order, so that the sum is the same to the last digit.
+        return sum(worth for term, worth in self.of.items() if term in covered) / self.total
 
     def without_sides(self, own: Lens | None = None) -> "Weights":
         """Return the weights of what the question is about: without words that name a side of it, but for its own."""
@@ -57,7 +66,7 @@ class Weights:
         return [term for term in self.of if not _holds(held, term)]
 
 
-def _holds(held: set[str], term: str) -> bool:
+def _holds(held: AbstractSet[str], term: str) -> bool:
     """Say whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
     return term in held or (_is_single(term) and any(term in other for other in held))
 

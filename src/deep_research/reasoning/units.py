@@ -29,21 +29,31 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
 _ASKING = re.compile(r"[?？][\"”’』」]?$")
 _FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
 # The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
-_NOT_CONTENT = re.compile(
-    r"^(?:From|To|Cc|Date|Subject|Sent|Files): |^(?:发件人|收件人|主题|日期|寄件者|收件者|主旨)[：:]"
-    r"|^[\w ]{1,24}: [^;]{1,80}; [\w ]{1,24}: "
-    r"|^(?:Hi|Hello|Dear|Hey|Good (?:morning|afternoon|evening))\b.{0,40}[,!:]$"
-    r"|^(?:Best|Kind) (?:regards|wishes)\b|^(?:Best|Regards|Sincerely|Cheers|Yours(?: \w+)?)\b[,.!]|^Thanks?\b(?! to\b)"
-    r"|\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\b[Ll]et me know\b|\bfinds? you well\b"
+_BEGINS_NO_CONTENT = re.compile(
+    r"(?:From|To|Cc|Date|Subject|Sent|Files): |(?:发件人|收件人|主题|日期|寄件者|收件者|主旨)[：:]"
+    r"|[\w ]{1,24}: [^;]{1,80}; [\w ]{1,24}: "
+    r"|(?:Hi|Hello|Dear|Hey|Good (?:morning|afternoon|evening))\b.{0,40}[,!:]$"
+    r"|(?:Best|Kind) (?:regards|wishes)\b|(?:Best|Regards|Sincerely|Cheers|Yours(?: \w+)?)\b[,.!]|Thanks?\b(?! to\b)"
+    r"|本(?:报告|報告|文件|文|方案|纪要|紀要)(?:旨在|介绍|介紹|概述|主要|将|將)|Let['’]s\b"
+    r"|(?:您好|你好|大家好|此致|敬礼|敬禮|祝好|谢谢|謝謝)|(?:Opinion|Report) by\b"
+)
+_NO_CONTENT = re.compile(
+    r"\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\b[Ll]et me know\b|\bfinds? you well\b"
     r"|\b[Pp]lease (?:find|see) attached\b|\b(?:schedule|set up|join) (?:a|the|our) (?:\w+ ){0,2}(?:meeting|call)\b"
     r"|\b[Tt]his (?:document|report|presentation|paper|memo|proposal|section|email|deck) (?:\w+ )?"
     r"(?:explor|review|outlin|examin|provid|aim|will|present|propos|discuss|summar|delv|seek|focus|highlight|is )\w*"
-    r"|^本(?:报告|報告|文件|文|方案|纪要|紀要)(?:旨在|介绍|介紹|概述|主要|将|將)|^Let['’]s\b"
-    r"|^(?:您好|你好|大家好|此致|敬礼|敬禮|祝好|谢谢|謝謝)"
-    r"|\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$|^(?:Opinion|Report) by\b"
+    r"|\b(?:updated|published|presented|printed|issued) on \d{1,2} \w+ \d{4}\.$"
     r"|(?:\b[A-Z]{3,}\b[ \-–—:]+){3}"
     r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
 )
+# None of these patterns without one of these; sentences without are quickly let through.
+_SIGNS = tuple(
+    sign.replace("_", " ")
+    for sign in """I_hope ooking_forward et_me_know you_well lease_find lease_see meeting call his_document his_report
+    his_presentation his_paper his_memo his_proposal his_section his_email his_deck updated_on published_on presented_on
+    printed_on issued_on :""".split()
+)
+_SHOUTED = re.compile(r"\b[A-Z]{3,}\b[ \-–—:]+[A-Z]{3}")
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,9 @@ def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
 
 def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
     """Say whether a sentence tells something: no question, greeting, dateline, scrap, or order to an assistant."""
-    if _ASKING.search(sentence) or _NOT_CONTENT.search(sentence) or find_instructions(sentence):
+    if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _is_no_content(sentence):
+        return False
+    if find_instructions(sentence):
         return False
     if kind == "item" and _NUMBERED_TITLE.match(sentence):
         return False
@@ -144,6 +156,13 @@ def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
     if han > len(sentence) / 4:
         return han in _CHINESE_CHARACTERS and (kind == "item" or _FINISHED.search(sentence) is not None)
     return (kind == "item" or _FINISHED.search(sentence) is not None) and len(sentence.split()) in _ENGLISH_WORDS
+
+
+def _is_no_content(sentence: str) -> bool:
+    if _BEGINS_NO_CONTENT.match(sentence):
+        return True
+    is_suspect = any(sign in sentence for sign in _SIGNS) or _SHOUTED.search(sentence) is not None
+    return is_suspect and _NO_CONTENT.search(sentence) is not None
 
 
 def count_orders(text: str) -> int:

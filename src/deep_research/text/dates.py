@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from deep_research.text.folding import to_simplified
-from deep_research.value import Value
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
@@ -52,7 +52,8 @@ _PATTERNS = tuple(
 _DATED = re.compile(r"1[6-9]\d\d|2[01]\d\d|[一二][〇零一二三四五六七八九]{3}年|fy|fiscal", re.IGNORECASE)
 
 
-class DateMention(Value):
+@dataclass(frozen=True, slots=True)
+class DateMention:
     """A date in a text: `iso` is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-Qn."""
 
     iso: str

@@ -13,6 +13,8 @@ _TYPOGRAPHY = _QUOTES | _DASHES | _BULLETS
 # Characters without a glyph of their own: soft hyphen, joiners, direction marks, byte order mark.
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u061c\u202a\u202b\u202c\u202d\u202e")
 _COMBINED = r"[^\W\d_][\u0300-\u036f\u3099\u309a]+"
+_WIDE_SPACE = re.compile(r"\s{2,}|[^\S ]")
+_REMEMBERED_CHARS = 2_000
 _HAN_BLOCKS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000))
 # OpenCC decides these by phrase; one letter for both spellings is what matching needs.
 _MERGED = {"著": "着", "乾": "干", "藉": "借", "徵": "征", "於": "于", "瞭": "了", "夥": "伙"}
@@ -75,6 +77,18 @@ class Folded(NamedTuple):
 
 def fold_typography(text: str) -> Folded:
     """Fold quotes, dashes, widths, ligatures and white space; letters keep their case and script."""
+    return _folded_before(text) if len(text) <= _REMEMBERED_CHARS else _fold(text)
+
+
+# Sentences and passages are compared again and again; whole documents are not.
+@lru_cache(maxsize=1_024)
+def _folded_before(text: str) -> Folded:
+    return _fold(text)
+
+
+def _fold(text: str) -> Folded:
+    if text.isascii() and not _WIDE_SPACE.search(text):
+        return Folded(text, array("I", range(len(text))), array("I", range(1, len(text) + 1)))
     table, uneven = _tables_for(frozenset(text))
     pieces: list[str] = []
     starts, ends = array("I"), array("I")

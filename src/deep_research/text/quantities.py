@@ -5,12 +5,12 @@ Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.units import CURRENCY_SIGNS, LOOSE_SCALES, SCALES, UNITS
-from deep_research.value import Value
 
 __all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
 
@@ -45,7 +45,8 @@ _NAMING = re.compile(
 )
 
 
-class Quantity(Value):
+@dataclass(frozen=True, slots=True)
+class Quantity:
     """A number of a text at its full size, with its unit's one name ("" where it has none)."""
 
     value: float

@@ -1,6 +1,7 @@
 """What a sentence may not lose or change: its figures, dates, negations and hedges. Reads words, judges no meaning."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
@@ -43,6 +44,8 @@ class Particulars(NamedTuple):
     hedges: tuple[str, ...]
 
 
+# The same sentences and passages are compared many times over.
+@lru_cache(maxsize=1_024)
 def particulars(text: str) -> Particulars:
     """Return what a faithful shortening of the text must keep."""
     plain = plain_letters(text)

@@ -22,9 +22,11 @@ _CHINESE_CONNECTIVES = (
     "然而 但是 但 不过 此外 另外 因此 因而 所以 于是 同时 与此同时 而且 并且 况且 再者 其次 最后 总之 综上 综上所述 "
     "事实上 实际上 相比之下 除此之外 尽管如此 即便如此 由此可见"
 ).split()
-_CONNECTIVE = re.compile(
-    rf"\s*(?:{'|'.join((*_ENGLISH_CONNECTIVES, *_ENGLISH_PHRASES, *_CHINESE_CONNECTIVES))})\s*,\s*", re.IGNORECASE
-)
+_CONNECTIVES = "|".join((*_ENGLISH_CONNECTIVES, *_ENGLISH_PHRASES, *_CHINESE_CONNECTIVES)).replace(" ", r"\s+")
+_CONNECTIVE = re.compile(rf"\s*(?:{_CONNECTIVES})\s*,\s*", re.IGNORECASE)
+# Before any folding: most sentences hold nothing to cut, and that is quickly seen.
+_LEADS = re.compile(rf"\s*(?:{_CONNECTIVES})\s*[^\w\s]", re.IGNORECASE)
+_OPENS = re.compile("[(\\[（［﹙﹝⁽₍︵﹇❨❲⟮]")
 
 _BRACKETS = re.compile(r"\(([^()\[\]]{1,160})\)|\[([^()\[\]]{1,160})\]")
 _NOTE_NUMBER = re.compile(r"\d{1,3}")
@@ -79,6 +81,8 @@ class Cut(NamedTuple):
 
 def possible_cuts(sentence: str) -> list[Cut]:
     """Return the stretches of a sentence that may each be cut, in order."""
+    if not _OPENS.search(sentence) and not _LEADS.match(to_simplified(sentence)):
+        return []
     folded = fold_typography(sentence)
     plain = folded.text
     cuts = []
