@@ -1,12 +1,16 @@
 """Fetch: from a hit to a document whose bytes and text are stored."""
 
+from functools import lru_cache
+
 from deep_research.aside import aside
 from deep_research.errors import SourceError
 from deep_research.pipeline.context import Ports
-from deep_research.readers import read
+from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, snapshot_id, text_id
 from deep_research.sources.hit import Hit
+
+_REMEMBERED_BYTES = 200_000
 
 
 async def fetch(hit: Hit, *, ports: Ports) -> Document:
@@ -14,7 +18,8 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
     if ports.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await ports.fetcher.fetch(hit.address)
-    reading = await aside(read, page.raw, name=page.address, media_type=page.media_type)
+    reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
+    reading = await aside(reader, page.raw, page.address, page.media_type)
     document = Document(
         id=text_id(reading.extractor, reading.text),
         snapshot=snapshot_id(page.raw),
@@ -32,6 +37,14 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
     address = await ports.run.address_for(document.id, page.address, hit.address)
     await ports.store.put_document(ports.run.claim, document, address=address)
     return document
+
+
+def _read(raw: bytes, name: str, media_type: str) -> Reading:
+    return read(raw, name=name, media_type=media_type)
+
+
+# Sections find the same pages, and so do runs of one process.
+_read_once = lru_cache(maxsize=32)(_read)
 
 
 def _check_date(document: Document, address: str, request: ResearchRequest) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
@@ -33,8 +32,8 @@ _ROUND_STEPS = 4
 _TEXTS = ("text", "analyze", "chart")
 
 
-def build_graph(machine: StateMachine, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """Return the compiled graph of a run."""
+def build_graph(machine: StateMachine) -> Graph:
+    """Return the compiled graph of a run; it keeps nothing until it is given a checkpointer."""
     nodes, section_nodes = Nodes(machine), SectionNodes(machine)
     graph = StateGraph(DeepResearchState, context_schema=RunContext)
     _add_nodes(
@@ -67,7 +66,7 @@ def build_graph(machine: StateMachine, checkpointer: BaseCheckpointSaver[Any] | 
     graph.add_edge("write", "audit")
     graph.add_edge("audit", "cache")
     graph.add_edge("cache", END)
-    return graph.compile(checkpointer=checkpointer)
+    return graph.compile()
 
 
 def recursion_limit(depth: Depth) -> int:

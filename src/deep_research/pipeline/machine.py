@@ -172,7 +172,8 @@ class StateMachine:
             findings = await findings_from(given, ports=ports)
             return {"checked": await ports.keep(await verify_analysis(analysis, findings, ports=ports))}
         work = await section_work(given, ports=ports)
-        drafted = await ports.load_all(Paragraph, given["draft"])
+        # Where nothing could be written, the evidence is quoted.
+        drafted = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
         return {"checked": await ports.keep(await verify(work, drafted, ports=ports))}
 
     async def _stage_write(self, state: RunState) -> Update | bool:

@@ -4,7 +4,7 @@ A node is a unit of checkpoint; everything in it may run again after a crash, so
 ports that know what was done before.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 
 from langgraph.types import interrupt
@@ -22,7 +22,7 @@ from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.origins import find_copies
 from deep_research.pipeline.outcome import SectionOutcome, findings_from, share_out
 from deep_research.pipeline.plan import grants
-from deep_research.pipeline.section_nodes import Context, State, left, run_stage
+from deep_research.pipeline.section_nodes import Context, State, guarded, left, run_stage
 from deep_research.pipeline.stage import ENDING, Stage
 from deep_research.pipeline.state import Update, plain
 from deep_research.pipeline.verify import ANALYSIS
@@ -154,7 +154,8 @@ class Nodes:
         ports = runtime.context.ports(f"supervise/{state['dealt']}", phase="research", after=after)
         shared = {"copies": await find_copies(ports=ports), "shared": await share_out(state, ports=ports)}
         extra = self._second_deal(outcomes, state, ports) if state["dealt"] == 1 else []
-        dealt: JsonObject = {outcome.title: sum(extra[outcome.number - 1]) for outcome in outcomes if any(extra)}
+        shares = zip(state["sections"], extra, strict=False)
+        dealt: JsonObject = {section["title"]: sum(share) for section, share in shares if share}
         await ports.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": dealt}})
         update: Update = {
             **shared,
@@ -172,14 +173,18 @@ class Nodes:
 
     @staticmethod
     def _second_deal(outcomes: list[SectionOutcome], state: State, ports: Ports) -> list[list[int]]:
-        """Deal what sections did not use to those whose evidence is thin."""
+        """Deal what sections did not use to those whose evidence is thin, for the rounds that they have left."""
+        depth = ports.request.depth
         unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
-        most_rounds = ports.request.depth.max_iterations
-        thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < most_rounds]
+        thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < depth.max_iterations]
         extra: list[list[int]] = [[] for _ in state["sections"]]
         for position, outcome in enumerate(thin):
-            share = unused // len(thin) + (1 if position < unused % len(thin) else 0)
-            extra[outcome.number - 1] = [share] if share else []
+            rest = {
+                "max_total_queries": unused // len(thin) + (1 if position < unused % len(thin) else 0),
+                "max_iterations": depth.max_iterations - outcome.rounds,
+                "queries_first_iteration": depth.queries_followup_iteration,
+            }
+            extra[outcome.number - 1] = depth.model_copy(update=rest).rounds()
         return extra
 
     # The texts: sections, analysis and charts come about side by side
@@ -188,7 +193,7 @@ class Nodes:
         """Write one section and check it at once, whatever the others are at."""
         place = f"section/{state['number']}"
         steps = ((Stage.DRAFT, f"draft/{place}"), (Stage.VERIFY, f"verify/{place}"))
-        return await self._in_turn(place, steps, state, runtime)
+        return await self._in_turn(place, steps, state, runtime, run=guarded)
 
     async def analyze(self, state: State, runtime: Context) -> Update:
         """Look at the findings from several sides, where that is asked for, and check what was said."""
@@ -199,14 +204,21 @@ class Nodes:
         """Plan and draw the figures."""
         return await self._in_turn("figures", ((Stage.CHART, "chart"),), state, runtime)
 
-    async def _in_turn(self, place: str, steps: Sequence[tuple[Stage, str]], state: State, runtime: Context) -> Update:
+    async def _in_turn(
+        self,
+        place: str,
+        steps: Sequence[tuple[Stage, str]],
+        state: State,
+        runtime: Context,
+        run: Callable[[StateMachine, Stage, State, Ports], Awaitable[Update]] = run_stage,
+    ) -> Update:
         """Run stages one after the other for one of the texts; where one has nothing to do, the rest has not either."""
         text: Update = {}
         gaps: list[Gap] = []
         after = state["after"]
         for stage, scope in steps:
             ports = runtime.context.ports(scope, phase="ending", after=after, is_branch=True)
-            text |= await run_stage(self._machine, stage, state | text, ports)
+            text |= await run(self._machine, stage, state | text, ports)
             after = ports.trail.heads
             gaps += ports.gaps
             if ports.skips:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from deep_research.aside import aside
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     AnswerNeeded,
@@ -38,6 +39,7 @@ from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.retry import retry_with_backoff
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, RunRow, Store
@@ -88,6 +90,7 @@ class AgentRuntime:
         self._wiring = wiring
         self._code_version = code_version
         self._sessions: set[_Session] = set()
+        self._graph: Graph | None = None
         self._open: Store | None = None
         self._borrowers = 0
 
@@ -233,10 +236,15 @@ class AgentRuntime:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
+            if self._parts.specs:
+                # What reads pages takes a moment to load; meanwhile the first answers of a model are awaited.
+                warming = asyncio.ensure_future(aside(warm_up))
+                warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._survey(context)
             async with open_checkpoints(self._parts.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
-                graph = build_graph(self._machine, saver)
+                self._graph = self._graph or build_graph(self._machine)
+                graph = self._graph.copy(update={"checkpointer": saver})
                 end = await self._run_graph(session, graph, context, is_known=is_known, skipped=skipped)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":

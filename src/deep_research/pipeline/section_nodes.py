@@ -17,7 +17,7 @@ from deep_research.pipeline.plan import next_queries
 from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import Stage
 from deep_research.pipeline.state import Update, plain
-from deep_research.reasoning.values import SectionPlan
+from deep_research.reasoning.values import SectionPlan, SectionWork
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 
@@ -35,6 +35,22 @@ async def run_stage(machine: StateMachine, stage: Stage, state: State, ports: Po
     else:
         await ports.emit("progress", {"step": stage, "status": "done"})
     return update
+
+
+async def guarded(machine: StateMachine, stage: Stage, state: State, ports: Ports) -> Update:
+    """Run a stage of one section; what nobody foresaw is put on record, and the section goes on without."""
+    try:
+        return await run_stage(machine, stage, state, ports)
+    except DeepResearchError:
+        raise
+    except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
+        await _lose_section(state, exc, ports)
+        return {}
+
+
+async def _lose_section(state: State, exc: Exception, ports: Ports) -> None:
+    section = SectionPlan.from_json(state["section"]).title
+    await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=named(exc)))
 
 
 def left(ports: Ports) -> Update:
@@ -56,15 +72,7 @@ class SectionNodes:
         )
         grant = (state["grants"] or [0])[0]
         work = (await section_work(state, ports=ports)).model_copy(update={"round": round_})
-        chosen = await next_queries(
-            work,
-            grant=grant,
-            domains=tuple(state.get("domains", ())),
-            open_questions=tuple(state.get("open_questions", ())),
-            offered=tuple(SearchQuery.from_json(query) for query in state.get("queries", [])),
-            planner=self._machine.planner,
-            ports=ports,
-        )
+        chosen = await self._choose(work, grant, state, ports)
         section = work.section
         await _note_query_budget(section, chosen if round_ == 1 else None, ports, is_cut_off=not grant)
         if chosen:
@@ -80,6 +88,23 @@ class SectionNodes:
             update["stop"] = "exhausted" if grant else "budget"
             update["outcomes"] = [_outcome(state | update).to_json()]
         return plain(update | left(ports))
+
+    async def _choose(self, work: SectionWork, grant: int, state: State, ports: Ports) -> list[SearchQuery]:
+        try:
+            return await next_queries(
+                work,
+                grant=grant,
+                domains=tuple(state.get("domains", ())),
+                open_questions=tuple(state.get("open_questions", ())),
+                offered=tuple(SearchQuery.from_json(query) for query in state.get("queries", [])),
+                planner=self._machine.planner,
+                ports=ports,
+            )
+        except DeepResearchError:
+            raise
+        except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
+            await _lose_section(state, exc, ports)
+            return []
 
     async def harvest(self, state: State, runtime: Context) -> Update:
         """Search for one task's query; a failure here is a gap, never an exception."""
@@ -140,15 +165,15 @@ class SectionNodes:
         found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
         evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
         ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
-        update = {"evidence": evidence, "fresh": len(set(found) - before)} | await self._guarded(
-            Stage.COMPRESS, state | {"evidence": evidence}, ports
+        update = {"evidence": evidence, "fresh": len(set(found) - before)} | await guarded(
+            self._machine, Stage.COMPRESS, state | {"evidence": evidence}, ports
         )
         return plain(update | left(ports) | {"after": list(ports.trail.heads)})
 
     async def reflect(self, state: State, runtime: Context) -> Update:
         """Judge the section after a round; record what it came to so far."""
         ports = _round_ports(state, runtime, "reflect")
-        update: Update = {"queries": []} | await self._guarded(Stage.REFLECT, state, ports)
+        update: Update = {"queries": []} | await guarded(self._machine, Stage.REFLECT, state, ports)
         update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
         stop = stop_of(state | update, most_rounds=ports.request.depth.max_iterations)
         if stop in ("budget", "iterations"):
@@ -167,19 +192,9 @@ class SectionNodes:
             f"draft/section/{state['number']}/first", phase="ending", after=state["after"], is_branch=True
         )
         begun = state | {"is_first": True}
-        update = await self._guarded(Stage.DRAFT, begun, ports)
+        update = await guarded(self._machine, Stage.DRAFT, begun, ports)
         text = {"scope": f"section/{state['number']}", "after": list(ports.trail.heads), **update}
         return plain({"texts": [text], **left(ports)})
-
-    async def _guarded(self, stage: Stage, state: State, ports: Ports) -> Update:
-        try:
-            return await run_stage(self._machine, stage, state, ports)
-        except DeepResearchError:
-            raise
-        except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
-            section = SectionPlan.from_json(state["section"]).title
-            await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=named(exc)))
-            return {}
 
 
 async def _note_query_budget(

@@ -18,7 +18,7 @@ from deep_research.reasoning.selection import Candidate, Interest, choose, choos
 from deep_research.reasoning.series import charts_of
 from deep_research.reasoning.strength import changes_of, strength_table
 from deep_research.reasoning.topic_material import names_document, topic_part, wanted_of_document, without_commands
-from deep_research.reasoning.units import as_sentence, units_of
+from deep_research.reasoning.units import as_sentence, units_apart, units_of
 from deep_research.reasoning.values import (
     Analysis,
     Assessment,
@@ -64,7 +64,7 @@ _REMEMBERED = 256
 _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
-_OFFERED = (30, 12)
+_OFFERED = (36, 12)
 _LEAST_REACH = 0.3
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
@@ -142,14 +142,21 @@ class ExtractiveReasoner:
         )
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
-        """Return what of a document is worth a reader's look, in its order, whatever it is about."""
+        """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
         stretches, interest = await self._stretches(document, question), await self._interest(question)
 
         def choose_some() -> list[Candidate]:
+            whole = units_apart(document.text, stretches)
+            rows = sum(unit.header is not None for unit in whole)
+            if len(whole) - rows <= _OFFERED[0] and rows <= _OFFERED[1]:
+                return [Candidate(unit, 0.0) for unit in whole]
             return choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
 
-        found = [_finding(candidate, 0.0, 0) for candidate in await aside(choose_some)]
-        return tuple(sorted(found, key=lambda finding: finding.start))
+        def offer() -> tuple[Finding, ...]:
+            found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
+            return tuple(sorted(found, key=lambda finding: finding.start))
+
+        return await aside(offer)
 
     async def _read(self, document: Document, question: str) -> "_Gist":
         key = (document.id, question)

@@ -119,11 +119,19 @@ def units_of(text: str, stretches: Sequence[tuple[int, int]] = ()) -> list[Unit]
 
     With `stretches`, only what stands in them.
     """
-    looked_at = stretches or [(0, len(text))]
-    found = list(_rows(text, looked_at))
-    for start, end in looked_at:
+    return _units(text, stretches or [(0, len(text))], step=1)
+
+
+def units_apart(text: str, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
+    """Return everything in these stretches of a document that could be quoted, none overlapping."""
+    return _units(text, stretches, step=MOST_SENTENCES)
+
+
+def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> list[Unit]:
+    found = list(_rows(text, stretches))
+    for start, end in stretches:
         for heading, run in _runs(text[start:end], start):
-            found += [Unit(tuple(run[at : at + MOST_SENTENCES]), heading) for at in range(len(run))]
+            found += [Unit(tuple(run[at : at + MOST_SENTENCES]), heading) for at in range(0, len(run), step)]
     return found
 
 

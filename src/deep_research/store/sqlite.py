@@ -15,7 +15,7 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import sqlite_rows as rows
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
-from deep_research.store.sqlite_documents import DocumentCache, drop_run, get_evidence, keep_document
+from deep_research.store.sqlite_documents import ReadCache, drop_run, get_evidence, keep_document
 from deep_research.store.sqlite_file import Session, SqliteFile
 from deep_research.store.sqlite_runs import append_events, check_claim, check_exists, check_free, find_run, get_run
 from deep_research.store.sqlite_writes import WriteQueue
@@ -41,7 +41,7 @@ class SqliteStore:
         self._file = SqliteFile(path, busy_timeout_s=busy_timeout_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(self._file, self._thread)
-        self._documents = DocumentCache()
+        self._cache = ReadCache()
         self._clock = clock
         self._is_closed = False
 
@@ -99,7 +99,7 @@ class SqliteStore:
         def work(session: Session) -> None:
             check_free(session, run, claimant, lease_s=_DELETE_LEASE_S)
             drop_run(session, run)
-            self._documents.clear()
+            self._cache.clear()
 
         await self._write(work)
 
@@ -284,7 +284,7 @@ class SqliteStore:
 
     async def get_document(self, document: str) -> Document:
         """Return a document, checked against its id."""
-        return await self._read(lambda session: self._documents.get(session, document))
+        return await self._read(lambda session: self._cache.document(session, document))
 
     async def list_addresses(self, run: str) -> dict[str, str]:
         """Return address → document id for everything the run read."""
@@ -302,6 +302,8 @@ class SqliteStore:
 
         def work(session: Session) -> None:
             check_claim(session, claim)
+            # Of several findings about a passage another one may stand from now on.
+            self._cache.evidence.clear()
             for document in {item.document for item in evidence}:
                 keep_document(session, claim.run, document)
             for item in evidence:
@@ -321,7 +323,7 @@ class SqliteStore:
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
         """Return the run's evidence in the order of the ids; of several sections this one's, else the first one's."""
-        return await self._read(lambda session: get_evidence(session, self._documents, run, ids, section))
+        return await self._read(lambda session: get_evidence(session, self._cache, run, ids, section))
 
     async def size(self) -> StoreSize:
         """Say how much the store holds."""

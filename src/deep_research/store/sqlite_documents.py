@@ -9,15 +9,19 @@ from deep_research.store.sqlite_file import Session
 from deep_research.store.sqlite_rows import read_document, read_evidence, unpack
 
 
-class DocumentCache:
-    """The documents that were read last: a run looks at each many times. Holds so many characters at most."""
+class ReadCache:
+    """What was read last of documents and evidence: a run looks at each many times.
+
+    Holds so many characters of documents at most. Used by the store's thread alone.
+    """
 
     def __init__(self, most_chars: int = 8_000_000) -> None:
         self._most_chars = most_chars
         self._held: dict[str, Document] = {}
         self._chars = 0
+        self.evidence: dict[tuple[str, str, str], Evidence] = {}
 
-    def get(self, session: Session, document: str) -> Document:
+    def document(self, session: Session, document: str) -> Document:
         """Return a document, from the store if need be."""
         known = self._held.pop(document, None)
         found = known or get_document(session, document)
@@ -30,6 +34,7 @@ class DocumentCache:
     def clear(self) -> None:
         """Forget everything: something was removed."""
         self._held.clear()
+        self.evidence.clear()
         self._chars = 0
 
 
@@ -41,16 +46,20 @@ def get_document(session: Session, document: str) -> Document:
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
-def get_evidence(
-    session: Session, documents: DocumentCache, run: str, ids: Sequence[str], section: str
-) -> list[Evidence]:
+def get_evidence(session: Session, cache: ReadCache, run: str, ids: Sequence[str], section: str) -> list[Evidence]:
     """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
     found = []
     for passage in ids:
+        known = cache.evidence.get((run, passage, section))
+        if known is not None:
+            found.append(known)
+            continue
         row = session.one("get_evidence", run=run, passage=passage, section=section)
         if row is None:
             raise StoreCorrupt(f"The store does not hold the evidence {passage} of run {run}.")
-        found.append(read_evidence(row, documents.get(session, row["document"]).text))
+        piece = read_evidence(row, cache.document(session, row["document"]).text)
+        cache.evidence[run, passage, section] = piece
+        found.append(piece)
     return found
 
 

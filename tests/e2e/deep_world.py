@@ -1,0 +1,208 @@
+"""A scripted world for deep runs: every page has a paragraph for every section, and a script says when each is content.
+
+The model is asked with real prompts; what it answers is settled by the section's title and round alone.
+"""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from deep_research.llm.port import ModelRequest
+from deep_research.pipeline.parts import Parts
+from deep_research.settings import Settings
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.testing.analyst import ScriptedAnalyst, answer_in_form, sources_of
+from deep_research.testing.model import CallLog
+from deep_research.testing.web import MemoryFetcher, StaticSearch
+from deep_research.testing.world import with_models
+from deep_research.wiring import build as build_real
+
+_TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
+_ROUND = re.compile(r"Round (\d+) is over")
+_ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
+NEVER = 99
+
+
+@dataclass(frozen=True)
+class Script:
+    """A question, and for each of its sections what a page says; `{n}` is the page's number."""
+
+    question: str
+    page: str
+    paragraphs: Mapping[str, str]
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        return tuple(self.paragraphs)
+
+    def only(self, *titles: str) -> "Script":
+        """Return the same with fewer sections."""
+        return replace(self, paragraphs={title: self.paragraphs[title] for title in titles})
+
+
+ENGLISH = Script(
+    question="What did the harbour projects cost and achieve, and who ran, opposed and copied them?",
+    page="Harbour project {n}",
+    paragraphs={
+        "Costs": "The costs of harbour project {n} came to {a} million euros in {y}.",
+        "Results": "The results of harbour project {n} were {b} new berths and {a} percent less noise.",
+        "Operators": "The operators of harbour project {n} employed {c} people in {y}.",
+        "Opponents": "The opponents of harbour project {n} collected {c} signatures in {y}.",
+        "Successors": "The successors of harbour project {n} are {b} ports that copied it by {y}.",
+    },
+)
+CHINESE = Script(
+    question="港口项目的成本、成效、运营方、反对意见和后续推广情况如何？",
+    page="港口项目{n}",
+    paragraphs={
+        "成本": "港口项目{n}的成本在{y}年达到{a}亿元。",
+        "成效": "港口项目{n}的成效是新增{b}个泊位，噪音降低{a}%。",
+        "运营方": "港口项目{n}的运营方在{y}年雇用了{c}名员工。",
+        "反对意见": "针对港口项目{n}的反对意见在{y}年征集到{c}个签名。",
+        "后续推广": "港口项目{n}的后续推广到{y}年覆盖了{b}个港口。",
+    },
+)
+
+
+@dataclass
+class PatientSearch(StaticSearch):
+    """Answers what is asked for one section only when something else has begun: who waits for that section hangs."""
+
+    late: str = ""
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        if self.late and query.query.startswith(self.late):
+            await asyncio.wait_for(self.begun.wait(), 20)
+        return await super().search(query, limit=limit)
+
+
+@dataclass
+class DeepWorld:
+    """`enough` says with which round each section is content; who is not named never is.
+
+    What is searched for the section `late` is found only when the first text is asked for.
+    """
+
+    script: Script = ENGLISH
+    enough: Mapping[str, int] = field(default_factory=dict)
+    pages: int = 24
+    hits_a_query: int = 2
+    late: str = ""
+    answers: Mapping[str, Callable[[ModelRequest], str]] = field(default_factory=dict)
+    log: CallLog = field(default_factory=CallLog)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @cached_property
+    def analyst(self) -> ScriptedAnalyst:
+        own = {"assess": self._assess, "plan": self._plan, "extract": self._extract, "reflect": self.reflect}
+        answers = own | {"queries": self.queries, "draft": self._draft} | dict(self.answers)
+        return ScriptedAnalyst(answers=answers, log=self.log)
+
+    def parts(self, settings: Settings) -> Parts:
+        """Return the parts of a run in this world, over the real store."""
+        hits, texts = self._web()
+        search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
+        real = build_real(settings.with_changes(engines=("none",)))
+        parts = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), shelf=None)
+        return with_models(parts, self.analyst)
+
+    def _web(self) -> tuple[list[Hit], dict[str, str]]:
+        hits, texts = [], {}
+        for n in range(1, self.pages + 1):
+            figures = {"n": n, "a": 13 + 7 * n, "b": 3 + 2 * n, "c": 1000 + 37 * n, "y": 1980 + n}
+            title, address = self.script.page.format(**figures), f"https://harbour{n}.example/report"
+            told = [f"## {head}\n\n{text.format(**figures)}" for head, text in self.script.paragraphs.items()]
+            texts[address] = "\n\n".join((title, *told)) + "\n"
+            hits.append(Hit(address=address, title=title, snippet=told[0], engine="static"))
+        return hits, texts
+
+    # What the model answers
+
+    def _assess(self, request: ModelRequest) -> str:
+        question = _ASKER.findall(request.prompt)[0]
+        return json.dumps(
+            {"confidence": 0.95, "goal": question, "focuses": self.script.titles[:3], "refined_question": question},
+            ensure_ascii=False,
+        )
+
+    def _plan(self, _: ModelRequest) -> str:
+        titles = self.script.titles
+        return json.dumps(
+            {"title": self.script.question, "goal": self.script.question, "sections": titles, "queries": []},
+            ensure_ascii=False,
+        )
+
+    def queries(self, request: ModelRequest) -> str:
+        """Number the queries of a round."""
+        title, count = title_of(request), re.findall(r"at most (\d+) new", request.prompt)[0]
+        turn = re.findall(r"Round of searching: (\d+)", request.prompt)[0]
+        return json.dumps({"queries": [f"{title} {turn}.{n}" for n in range(1, int(count) + 1)]}, ensure_ascii=False)
+
+    def _draft(self, request: ModelRequest) -> str:
+        self.begun.set()
+        return answer_in_form(request)
+
+    def _extract(self, request: ModelRequest) -> str:
+        """Give each paragraph to the section it speaks of."""
+        passages, titles = sources_of(request), self.script.titles
+        fits = {
+            label: next(n for n, title in enumerate(titles, start=1) if title.casefold() in text.casefold())
+            for label, text in passages.items()
+        }
+        return json.dumps({"passages": [int(label) for label in fits], "sections": list(fits.values())})
+
+    def reflect(self, request: ModelRequest) -> str:
+        """Be content with the scripted round."""
+        title, turn = title_of(request), int(_ROUND.findall(request.prompt)[0])
+        score = 9 if self.enough.get(title, NEVER) <= turn else 4
+        scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
+        judged = {**scores, "gaps": [f"{title} {turn}"], "next_queries": [], "reasoning": "scripted"}
+        return json.dumps(judged, ensure_ascii=False)
+
+
+def title_of(request: ModelRequest) -> str:
+    """Return the section that a prompt is about."""
+    return _TITLE.findall(request.text)[-1]
+
+
+def build(settings: Settings) -> Parts:
+    """Return the parts of a run that dies where TEST_KILL says (`--wiring deep_world:build`).
+
+    "drafting": while the first section's text is asked for and another is searched for; "drafted": when that text is
+    there, and the other section is in its second round.
+    """
+    script = {"en": ENGLISH, "zh": CHINESE}[os.environ["TEST_LANGUAGE"]]
+    first, late, other = script.titles[:3]
+    world = DeepWorld(
+        script=script.only(first, late, other),
+        enough={first: 1, late: 3, other: 2},
+        late=late if "TEST_KILL" in os.environ else "",
+        log=CallLog(Path(os.environ["TEST_CALL_LOG"])),
+    )
+
+    def draft(request: ModelRequest) -> str:
+        if os.environ.get("TEST_KILL") == "drafting":
+            _die()
+        world.begun.set()
+        return answer_in_form(request)
+
+    def queries(request: ModelRequest) -> str:
+        is_second = "Round of searching: 2" in request.prompt and title_of(request) == late
+        if is_second and os.environ.get("TEST_KILL") == "drafted":
+            assert {"end", "draft"} <= {line[key] for line in world.log.lines for key in ("event", "what")}
+            _die()
+        return world.queries(request)
+
+    world.answers = {"draft": draft, "queries": queries}
+    return world.parts(settings)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,49 @@
+"""SIGKILL while one section is written and another still searched for: nothing paid is called again, nothing differs."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.deep_world import CHINESE, ENGLISH
+from tests.e2e.harness import User, assert_told_once, keys_but_status
+
+ASK = ("--depth", "deep", "--wiring", "deep_world:build", "--assume")
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "point"),
+    [("en", ENGLISH.question, "drafting"), ("zh", CHINESE.question, "drafted")],
+)
+def test_a_run_killed_between_a_text_and_a_search_ends_like_any_other(
+    tmp_path: Path, language: str, question: str, point: str
+) -> None:
+    undisturbed = User(tmp_path / "undisturbed", env={"TEST_LANGUAGE": language})
+    ended = undisturbed.call("ask", question, *ASK)
+    assert ended.returncode == 0, ended.stderr
+
+    user = User(tmp_path / "killed", env={"TEST_LANGUAGE": language})
+    killed = user.run("ask", question, *ASK, TEST_KILL=point)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    told, begun = user.events(), len(user.begun())
+    paid = sum(row.state == "done" for row in user.calls())
+    _assert_amid(user, point)
+
+    resumed = user.run("runs", "resume", user.only_run().id)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a finished call was made again"
+    assert user.report() == undisturbed.report()
+    events = user.events()
+    assert_told_once(events)
+    assert events[: len(told)] == told
+    assert keys_but_status(events) == keys_but_status(undisturbed.events())
+
+
+def _assert_amid(user: User, point: str) -> None:
+    """The first section's text was begun, and the second section was not yet judged for good."""
+    calls = {(row.kind, row.scope): row.state for row in user.calls()}
+    drafts = {scope: state for (kind, scope), state in calls.items() if kind == "llm" and scope.startswith("draft/")}
+    assert drafts.get("draft/section/1/first") == {"drafting": "started", "drafted": "done"}[point]
+    assert not any(event.data.get("step") == "supervise" for event in user.events())
+    searches = [scope for kind, scope in calls if kind == "search" and scope.startswith("section/2/")]
+    assert searches, "the other section had not begun"

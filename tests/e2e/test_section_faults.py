@@ -1,0 +1,142 @@
+"""A section that fails is a value: the others go on, the report stands and is checked, and its limits name it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep_research.errors import NetworkError
+from deep_research.llm.port import ChatModel
+from deep_research.pipeline.parts import Parts
+from deep_research.reasoning.port import Reasoner
+from deep_research.request import Depth
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.testing.web import MemoryFetcher, StaticSearch
+from tests.e2e.deep_told import Told, ask
+from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
+
+SCRIPTS = {"en": ENGLISH.only("Costs", "Results"), "zh-Hans": CHINESE.only("成本", "成效")}
+TWO_ROUNDS = Depth(max_iterations=2, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=8)
+
+
+class _Broken:
+    """A reasoner with a mistake: at one act for one section it fails in a way that nobody foresaw."""
+
+    def __init__(self, inner: Reasoner, act: str, title: str) -> None:
+        self._inner, self._act, self._title = inner, act, title
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        done = getattr(self._inner, name)
+        if name != self._act:
+            return done
+
+        async def act(asked: Any) -> Any:
+            if asked.section.title == self._title:
+                raise KeyError("a mistake")
+            return await done(asked)
+
+        return act
+
+
+def _broken_at(act: str, title: str) -> Callable[[Parts], Parts]:
+    def change(parts: Parts) -> Parts:
+        build = parts.reasoner
+        assert build is not None
+
+        def reasoner(model: ChatModel) -> Any:
+            return _Broken(build(model), act, title)
+
+        return replace(parts, reasoner=reasoner)
+
+    return change
+
+
+def _told(folder: Path, script: Script, change: Callable[[Parts], Parts]) -> Told:
+    enough = dict.fromkeys(script.titles, 2)
+    return ask(folder, DeepWorld(script, enough=enough, pages=12), change=change, depth=TWO_ROUNDS)
+
+
+def _assert_sibling_is_whole(told: Told, title: str) -> None:
+    """The other section was judged to its end and written by the model, and everything told was checked."""
+    assert told.check["passed"]
+    assert told.stops()[title] == ["", "sufficient"]
+    _, mark, chapter = told.report.partition(f"\n## {title}\n")
+    assert mark, told.report
+    assert "[" in chapter.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("act", "language"),
+    [
+        ("queries", "en"),
+        ("compress", "zh-Hans"),
+        ("synthesize", "en"),
+        ("reflect", "zh-Hans"),
+        ("draft", "en"),
+        ("draft", "zh-Hans"),
+    ],
+)
+def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, language: str) -> None:
+    script = SCRIPTS[language]
+    lost, sibling = script.titles
+    told = _told(tmp_path, script, _broken_at(act, lost))
+    _assert_sibling_is_whole(told, sibling)
+    assert told.say("failed.section", section=lost, reason="unexpected KeyError") in told.limits
+    assert "a mistake" not in told.report, "an error's own words may hold anything"
+    assert [event.data["message"] for event in told.events if event.kind == "error"]
+
+
+def test_what_was_found_is_quoted_where_the_text_of_a_section_fails(tmp_path: Path) -> None:
+    script = SCRIPTS["en"]
+    told = _told(tmp_path, script, _broken_at("draft", "Costs"))
+    chapter = told.report.partition("\n## Costs\n")[2].partition("\n## ")[0]
+    assert "The costs of harbour project" in chapter
+    assert "As reported" not in chapter, "no model wrote it"
+
+
+@dataclass
+class _DeadSearch(StaticSearch):
+    """Finds nothing for one section."""
+
+    title: str = ""
+    error: Exception = NetworkError("the engine does not answer")
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        if query.query.startswith(self.title):
+            raise self.error
+        return await super().search(query, limit=limit)
+
+
+@pytest.mark.parametrize("error", [NetworkError("the engine does not answer"), KeyError("a mistake")], ids=repr)
+def test_searches_that_fail_for_one_section_cost_no_other(tmp_path: Path, error: Exception) -> None:
+    script = SCRIPTS["zh-Hans"]
+    lost, sibling = script.titles
+
+    def change(parts: Parts) -> Parts:
+        [search] = parts.engines
+        assert isinstance(search, StaticSearch)
+        return replace(parts, engines=(_DeadSearch(search.pages, title=lost, error=error, log=search.log),))
+
+    told = _told(tmp_path, script, change)
+    _assert_sibling_is_whole(told, sibling)
+    assert {str(event.data["status"]) for event in told.of("search-task", lost)} == {"failed"}
+    reason = "unexpected KeyError" if isinstance(error, KeyError) else str(error)
+    assert told.say("failed.search", query=f"{lost} 1.1", reason=reason) in told.limits
+
+
+def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None:
+    gone = [f"https://harbour{number}.example/report" for number in range(1, 7)]
+
+    def change(parts: Parts) -> Parts:
+        assert isinstance(parts.fetcher, MemoryFetcher)
+        there = {address: text for address, text in parts.fetcher.pages.items() if address not in gone}
+        return replace(parts, fetcher=replace(parts.fetcher, pages=there))
+
+    told = _told(tmp_path, SCRIPTS["en"], change)
+    _assert_sibling_is_whole(told, "Costs")
+    _assert_sibling_is_whole(told, "Results")
+    tried = {address for address in told.begun("fetch") if address in gone}
+    assert tried
+    assert all(any(address in line for line in told.limits) for address in tried)
