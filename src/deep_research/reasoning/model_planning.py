@@ -44,7 +44,9 @@ class PlanningByModel(ModelSteps):
             language=LANGUAGES[inquiry.language],
             format=AssessAnswer.in_words(),
         )
-        answer = await self._data(_ASSESS, AssessAnswer, self._context.tail("assess", task))
+        answer = await self._data(
+            _ASSESS, AssessAnswer, self._context.tail("assess", task), problem_of=_problem_of_assessment
+        )
         return assessment_from(answer, inquiry)
 
     async def plan(self, brief: Brief) -> Plan:
@@ -140,3 +142,9 @@ def _at(items: list[str], place: int) -> str:
 
 def _priority(word: str) -> Priority:
     return "high" if word.lower() == "high" else "low" if word.lower() == "low" else "medium"
+
+
+def _problem_of_assessment(answer: AssessAnswer) -> str:
+    """Say what is missing: an answer that broke off can be read, and would be taken for doubt about the question."""
+    told = (answer.goal, answer.question, answer.impossible, *answer.unknown_terms, *answer.focuses)
+    return "" if any(map(str.strip, told)) else 'it has no "goal", no "focuses" and no "question"'

@@ -218,6 +218,15 @@ async def test_a_plan_leaves_out_what_the_program_adds_itself() -> None:
     assert [section.title for section in plan.sections] == ["Costs", "Results"]
 
 
+async def test_an_assessment_that_broke_off_is_asked_for_again_and_never_put_to_the_asker() -> None:
+    model = Scripted(['{"confidence": 0.95,'])
+    assessment = await _reasoner(model).assess(Inquiry(question="What did the harbour retrofit of Halden cost?"))
+    assert assessment.next_action == "START_RESEARCH"
+    assert len(model.requests) == 2
+    with pytest.raises(UnusableAnswer, match="goal"):
+        await _reasoner(Scripted(['{"confidence": 0.95,'] * 2)).assess(Inquiry(question="What did it cost?"))
+
+
 async def test_a_plan_of_nothing_but_fixed_parts_is_repaired_then_given_up() -> None:
     empty = json.dumps({"title": "T", "sections": ["Introduction", "", "Conclusion"]})
     model = Scripted([empty, empty])
