@@ -57,8 +57,11 @@ def read_page(raw: bytes, name: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Find the main text of news pages.")
     shared.add_data_argument(parser)
-    folder = shared.require(parser.parse_args(arguments).data, "article_extraction")
-    gold = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
+    shared.add_sample_argument(parser)
+    given = parser.parse_args(arguments)
+    folder = shared.require(given.data, "article_extraction")
+    whole = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
+    gold = dict(shared.sample(list(whole.items()), given.every))
     pages = {key: _load(folder / "html" / f"{key}.html.gz") for key in gold}
     read_page(next(iter(pages.values())), "warm-up.html")
     start_s = time.process_time()
@@ -73,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         "pages a CPU second": len(pages) / took_s,
     }
     details = sorted((round(min(s), 3), gold[key]["url"]) for key, s in scores.items() if min(s) < 0.8)
-    return shared.report("article_extraction", figures, details=details)
+    return shared.report(shared.sample_name("article_extraction", given.every), figures, details=details)
 
 
 def _load(path: Path) -> bytes:

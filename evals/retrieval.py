@@ -69,7 +69,7 @@ def measure(found: Mapping[str, list[str]], gold: Mapping[str, frozenset[str]]) 
 def run(folder: Path, spellings: Mapping[str, Callable[[str], str]], *, every: int = 1) -> dict[str, Figures]:
     """Index a set once, and return the figures for its queries, or every so many of them, in each spelling."""
     beir = load(folder)
-    asked = dict(list(beir.queries.items())[::every])
+    asked = dict(shared.sample(list(beir.queries.items()), every))
     gold = {query: ids for query, ids in beir.gold.items() if query in asked}
 
     async def searched() -> dict[str, Figures]:

@@ -3,17 +3,31 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 DEFAULT_DATA = Path("../shared/evaldata")
 RESULTS = Path("evals/results")
 FLOORS = Path(__file__).with_name("floors.json")
+Item = TypeVar("Item")
 
 
 def add_data_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="the folder with the evaluation data")
+
+
+def add_sample_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--every", type=int, default=1, help="only every so many of the set; it has floors of its own")
+
+
+def sample(items: Sequence[Item], every: int) -> Sequence[Item]:
+    """Return every so many of a set, each from the middle of its stretch."""
+    return items[every // 2 :: every]
+
+
+def sample_name(name: str, every: int) -> str:
+    return name if every == 1 else f"{name}, one in {every}"
 
 
 def require(data: Path, name: str) -> Path:

@@ -1,5 +1,6 @@
 """What every test starts from: none of the machine's settings, a home of its own, a time limit for unit tests."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -45,6 +46,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if UNIT_TESTS in item.path.parents and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_S, func_only=True))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of the collector's way: it would walk over all of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

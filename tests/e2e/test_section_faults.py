@@ -126,6 +126,16 @@ def test_searches_that_fail_for_one_section_cost_no_other(tmp_path: Path, error:
     assert told.say("failed.search", query=f"{lost} 1.1", reason=reason) in told.limits
 
 
+def test_pages_that_one_section_cannot_read_are_read_for_the_other(tmp_path: Path) -> None:
+    script = SCRIPTS["en"]
+    told = _told(tmp_path, script, _broken_at("extract", "Costs"))
+    _assert_sibling_is_whole(told, "Results")
+    assert not told.of("source", "Costs")
+    [first, *_] = told.of("source", "Results")
+    assert told.begun("fetch").count(str(first.data["address"])) == 1
+    assert any("example/report" in line and "unexpected KeyError" in line for line in told.limits)
+
+
 def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None:
     gone = [f"https://harbour{number}.example/report" for number in range(1, 7)]
 

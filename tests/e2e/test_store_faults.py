@@ -219,8 +219,11 @@ async def test_damaged_row_is_named_without_its_content(store, tmp_path, table):
     statement, read = DAMAGE[table]
     await read(store, ids)
     _edit(tmp_path / "store.db", statement)
+    # An open store may still know what it has read.
+    afresh = SqliteStore(tmp_path / "store.db")
     with pytest.raises(StoreCorrupt, match=rf"table {table.strip()}, key \w+") as caught:
-        await read(store, ids)
+        await read(afresh, ids)
+    await afresh.close()
     assert caught.value.exit_code == 70
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -4,6 +4,7 @@ What is forked has a pid, an environment and an end of its own, and can be kille
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -66,6 +67,8 @@ def main() -> None:
     for name in LOADED:
         importlib.import_module(name)
     assert threading.active_count() == 1, "a fork would lose a thread"
+    # What the collector does not walk over in every child need not be copied for it.
+    gc.freeze()
     for line in sys.stdin.buffer:
         pid = os.fork()
         if pid == 0:
