@@ -16,6 +16,7 @@ from tests.e2e.deep_told import Told, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 
 DEEP = Depth.named("deep")
+TWO = ENGLISH.only("Costs", "Results")
 # What the first four sections need; the fifth has two queries of its own, and none for a second round.
 CONTENT_AFTER = (2, 2, 3, 3, 4)
 
@@ -116,9 +117,6 @@ def test_a_thin_section_uses_its_share_though_few_queries_are_offered_at_a_time(
 # The four ends of a section
 
 
-TWO = ENGLISH.only("Costs", "Results")
-
-
 def test_a_run_ends_when_all_sections_suffice(tmp_path: Path) -> None:
     told = ask(tmp_path, DeepWorld(TWO, enough={"Costs": 1, "Results": 2}, hits_a_query=1))
     assert told.stops() == {"Costs": ["sufficient"], "Results": ["", "sufficient"]}
@@ -141,6 +139,14 @@ def test_a_run_ends_when_its_queries_are_spent(tmp_path: Path, wishes: dict[str,
     assert len(told.begun("search")) == 15
     assert max(line["round"] for line in told.rounds) == 2 < DEEP.max_iterations
     assert ("query budget of 15" in str(told.limits)) == ("budget" in wishes)
+
+
+def test_a_run_ends_with_its_last_round_though_queries_are_left(tmp_path: Path) -> None:
+    depth = DEEP.model_copy(update={"max_iterations": 3})
+    told = ask(tmp_path, DeepWorld(TWO, pages=60, hits_a_query=1), depth=depth)
+    assert told.stops() == {"Costs": ["", "", "iterations"], "Results": ["", "", "iterations"]}
+    assert told.last_stops() == {"Costs": "iterations", "Results": "iterations"}
+    assert len(told.begun("search")) == 12 + 4 + 4 < DEEP.max_total_queries
 
 
 def test_a_run_ends_when_a_round_brings_nothing_new(tmp_path: Path) -> None:

@@ -22,12 +22,12 @@ def find_disagreements(
     others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
     told: set[str] = set()
     tables = []
-    by_unit: dict[str, list[tuple[int, Claim]]] = defaultdict(list)
+    alike: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
     for place, claim in enumerate(others):
-        by_unit[claim.figure.unit].append((place, claim))
+        alike[claim.figure.unit, claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        same_unit = by_unit[one.figure.unit]
-        other = next((claim for place, claim in same_unit if place > at and differ(one, claim)), None)
+        near = alike[one.figure.unit, one.kinds]
+        other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & told:
             pair = sorted((one, other), key=lambda claim: claim.figure.value)
             told |= {one.sentence, other.sentence}
