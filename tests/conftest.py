@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Keep what was imported out of the collector's way: it would walk over all of it again and again."""
     gc.collect()
-    pass  # gc.freeze()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

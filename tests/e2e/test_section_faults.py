@@ -9,7 +9,12 @@ import pytest
 
 from deep_research.errors import NetworkError
 from deep_research.llm.port import ChatModel
+from deep_research.messages.language import report_language
+from deep_research.messages.words import words
+from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.record import RunState
+from deep_research.pipeline.state import Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth
 from deep_research.sources.hit import Hit, SearchQuery
@@ -150,3 +155,25 @@ def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None
     tried = {address for address in told.begun("fetch") if address in gone}
     assert tried
     assert all(any(address in line for line in told.limits) for address in tried)
+
+
+class _BrokenBesides(StateMachine):
+    """A machine with a mistake in what a report can do without."""
+
+    async def _stage_analyze(self, state: RunState) -> Update | bool:
+        raise KeyError("a mistake")
+
+    async def _stage_chart(self, state: RunState) -> Update | bool:
+        raise KeyError("a mistake")
+
+
+@pytest.mark.parametrize("language", SCRIPTS)
+def test_analysis_and_charts_that_fail_cost_a_report_nothing_else(tmp_path, language):
+    script = SCRIPTS[language]
+    world = DeepWorld(script, enough=dict.fromkeys(script.titles, 2), pages=12)
+    told = ask(tmp_path, world, machine=_BrokenBesides(), depth=TWO_ROUNDS)
+    for title in script.titles:
+        _assert_sibling_is_whole(told, title)
+    said = words(report_language(script.question))
+    for stage in ("analyze", "chart"):
+        assert said(f"stage.{stage}") in told.report

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -15,12 +17,23 @@ from deep_research.testing.store_samples import make_call, make_event, make_stat
 
 PROCESSES = 4
 SECONDS = 60
+DISK = Path("/var/tmp")
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a disk, where there is one: a lock is held longest by who waits for one."""
+    if not os.access(DISK, os.W_OK):
+        yield tmp_path
+        return
+    with TemporaryDirectory(dir=DISK) as folder:
+        yield Path(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 60)
-async def test_four_processes_write_for_a_minute_without_an_error(tmp_path):
-    path = tmp_path / "store.db"
+async def test_four_processes_write_for_a_minute_without_an_error(on_disk):
+    path = on_disk / "store.db"
     children = [_spawn(path, f"run-{number}") for number in range(PROCESSES)]
     shown = [await asyncio.to_thread(child.communicate) for child in children]
     assert [child.returncode for child in children] == [0] * PROCESSES, [complaint for _, complaint in shown]

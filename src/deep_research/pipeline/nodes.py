@@ -4,7 +4,7 @@ A node is a unit of checkpoint; everything in it may run again after a crash, so
 ports that know what was done before.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langgraph.types import interrupt
@@ -193,7 +193,7 @@ class Nodes:
         """Write one section and check it at once, whatever the others are at."""
         place = f"section/{state['number']}"
         steps = ((Stage.DRAFT, f"draft/{place}"), (Stage.VERIFY, f"verify/{place}"))
-        return await self._in_turn(place, steps, state, runtime, run=guarded)
+        return await self._in_turn(place, steps, state, runtime)
 
     async def analyze(self, state: State, runtime: Context) -> Update:
         """Look at the findings from several sides, where that is asked for, and check what was said."""
@@ -210,18 +210,17 @@ class Nodes:
         steps: Sequence[tuple[Stage, str]],
         state: State,
         runtime: Context,
-        run: Callable[[StateMachine, Stage, State, Ports], Awaitable[Update]] = run_stage,
     ) -> Update:
-        """Run stages one after the other for one of the texts; where one has nothing to do, the rest has not either."""
+        """Run stages one after the other for one of the texts; without an analysis there is none to check."""
         text: Update = {}
         gaps: list[Gap] = []
         after = state["after"]
         for stage, scope in steps:
             ports = runtime.context.ports(scope, phase="ending", after=after, is_branch=True)
-            text |= await run(self._machine, stage, state | text, ports)
+            text |= await guarded(self._machine, stage, state | text, ports)
             after = ports.trail.heads
             gaps += ports.gaps
-            if ports.skips:
+            if stage is Stage.ANALYZE and "analysis" not in text:
                 break
         told = [{**text, "scope": place, "after": list(after)}]
         return plain({"texts": told} | ({"gaps": [gap.to_json() for gap in gaps]} if gaps else {}))

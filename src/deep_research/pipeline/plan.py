@@ -57,7 +57,9 @@ def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:
         raise InputError("The plan has no section: give at least one.")
     depth = ports.request.depth
     allowed = [limit for limit in (depth.max_total_queries, ports.request.budget.queries) if limit is not None]
-    return deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
+    dealt = deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
+    # A round without a query for a section is none of its rounds.
+    return [[grant for grant in own if grant] for own in dealt]
 
 
 def as_dealt(plan: Plan, *, ports: Ports) -> Plan:

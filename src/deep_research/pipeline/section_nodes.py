@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from deep_research.errors import DeepResearchError
+from deep_research.messages.words import words
 from deep_research.pipeline.context import Ports, RunContext
 from deep_research.pipeline.gap import Gap, named
 from deep_research.pipeline.machine import StateMachine
@@ -38,7 +39,7 @@ async def run_stage(machine: StateMachine, stage: Stage, state: State, ports: Po
 
 
 async def guarded(machine: StateMachine, stage: Stage, state: State, ports: Ports) -> Update:
-    """Run a stage of one section; what nobody foresaw is put on record, and the section goes on without."""
+    """Run a stage of one part of the report; what nobody foresaw is put on record, and the run goes on without."""
     try:
         return await run_stage(machine, stage, state, ports)
     except DeepResearchError:
@@ -49,8 +50,9 @@ async def guarded(machine: StateMachine, stage: Stage, state: State, ports: Port
 
 
 async def _lose_section(state: State, exc: Exception, ports: Ports) -> None:
-    section = SectionPlan.from_json(state["section"]).title
-    await ports.lost(Gap(kind="section", scope=ports.scope, subject=section, reason=named(exc)))
+    stage = ports.scope.partition("/")[0]
+    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{stage}")
+    await ports.lost(Gap(kind="section", scope=ports.scope, subject=part, reason=named(exc)))
 
 
 def left(ports: Ports) -> Update:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from typing import Final
 from zlib import crc32
@@ -98,6 +98,7 @@ def _preference(name: str, each: OriginText) -> tuple[date, bool, int, str]:
     return days[1] if days else date.max, standing_of(each.address) != "primary", -len(each.text), name
 
 
+@lru_cache(maxsize=128)
 def _sketch(text: str) -> _Sketch:
     folded = fold_for_search(text).lower()
     letters = _NO_LETTER.sub("", folded)

@@ -15,7 +15,12 @@ from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import Stage
 from deep_research.pipeline.state import Update
 from deep_research.request import ResearchRequest
+from deep_research.testing.reasoner import ScriptedReasoner
+from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User
+
+# An override is met in the smallest run as in any other.
+SMALL = World(pages=4, reasoner=ScriptedReasoner(sections=("Costs",), rounds=1))
 
 
 class _Sync(StateMachine):
@@ -41,7 +46,7 @@ class _GoesLater(StateMachine):
 @pytest.mark.parametrize("machine", [_Sync(), _Async(), _Goes(), _GoesLater()])
 def test_an_override_may_be_sync_or_async_and_return_an_update_or_true(tmp_path: Path, machine: StateMachine) -> None:
     user = User(tmp_path)
-    assert Lab(user, machine=machine).ask().status == "done"
+    assert Lab(user, SMALL, machine=machine).ask().status == "done"
     assert not any(call.startswith("llm plan_charts") for call in user.begun())
 
 
@@ -55,7 +60,7 @@ def test_an_override_that_says_false_fails_the_run(tmp_path: Path, stage: str, i
     machine = type("Stopper", (StateMachine,), {f"_stage_{stage}": method})()
     user = User(tmp_path)
     with pytest.raises(StageFailed, match=stage):
-        Lab(user, machine=machine).ask()
+        Lab(user, SMALL, machine=machine).ask()
     row = user.only_run()
     assert row.status == "failed"
     assert (row.error or {})["name"] == "StageFailed"
@@ -73,7 +78,7 @@ def test_an_override_can_build_on_the_stage_and_sees_its_run(tmp_path: Path) -> 
             return {"plan": {**update["plan"], "research_title": "Renamed"}}
 
     user = User(tmp_path)
-    row = Lab(user, machine=Renamed()).ask()
+    row = Lab(user, SMALL, machine=Renamed()).ask()
     assert user.report().startswith("# Renamed")
     assert (seen[0].run.id, seen[0].stage, seen[0].scope) == (row.id, Stage.PLAN, "plan")
     assert seen[0].input["brief"]["original"] == QUESTION
@@ -87,7 +92,7 @@ def test_an_override_whose_update_is_not_plain_fails_clearly(tmp_path: Path, val
 
     user = User(tmp_path)
     with pytest.raises(StageFailed, match="analyze"):
-        Lab(user, machine=Odd()).ask()
+        Lab(user, SMALL, machine=Odd()).ask()
     assert user.only_run().status == "failed"
 
 
@@ -98,7 +103,7 @@ def test_an_override_that_returns_no_update_fails_clearly(tmp_path: Path) -> Non
 
     user = User(tmp_path)
     with pytest.raises(StageFailed, match="analyze"):
-        Lab(user, machine=Odd()).ask()
+        Lab(user, SMALL, machine=Odd()).ask()
 
 
 class _Recorder(StateMachine):
