@@ -1,7 +1,6 @@
 """Anthropic's Claude."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from functools import cached_property
 from typing import Any
 
@@ -50,22 +49,21 @@ class AnthropicVendor:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Talk]:
+    async def open(self, stack: AsyncExitStack) -> Talk:
         """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
-        async with httpx2.AsyncClient(**options, limits=httpx2.Limits(**UNLIMITED)) as http:
-            model = _Claude(
-                model_name=endpoint.model,
-                api_key=SecretStr(endpoint.key),
-                base_url=endpoint.address,
-                max_retries=0,
-                timeout=None,
-                stop=None,
-            )
-            model._http = http
-            yield talk_through(model, self)
+        model = _Claude(
+            model_name=endpoint.model,
+            api_key=SecretStr(endpoint.key),
+            base_url=endpoint.address,
+            max_retries=0,
+            timeout=None,
+            stop=None,
+        )
+        client = httpx2.AsyncClient(**options, limits=httpx2.Limits(**UNLIMITED))
+        model._http = await stack.enter_async_context(client)
+        return talk_through(model, self)
 
     def messages(self, request: ModelRequest) -> list[BaseMessage]:
         """Return what the model reads, with marks for its cache where the parts end that come again."""

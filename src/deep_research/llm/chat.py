@@ -22,6 +22,8 @@ from deep_research.net.per_loop import PerLoop
 from deep_research.request import Spend
 from deep_research.value import canonical_json
 
+# How long a server may take to end a stream whose answer is complete.
+_AFTERWARDS_S = 2.0
 # What is raised when a server sends something that is not in the protocol.
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
@@ -92,20 +94,28 @@ class VendorChat:
                 aclosing(_pieces(self.name, (await self._talks.get())(request, way))) as pieces,
             ):
                 async for piece in pieces:
-                    # Only from here on: a local model may read for minutes before its first word.
-                    alarm.reschedule(min(deadline, clock() + limits.idle_timeout_s))
                     _tell(answer.take(piece), on_delta)
+                    # Only from here on: a local model may read for minutes before its first word.
+                    silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
+                    alarm.reschedule(min(deadline, clock() + silence_s))
                     if answer.is_circling:
                         break
         except TimeoutError:
+            if answer.stop:
+                return self._ended(answer, on_delta)
             limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
             spent = self._spend(request, answer)
             raise NetworkError(spend=spent).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
         except self._vendor.errors as exc:
-            return self._vendor.fault(exc)
+            # What goes wrong after its end, an answer does not need.
+            return self._ended(answer, on_delta) if answer.stop else self._vendor.fault(exc)
         except ModelError as exc:
             exc.spend = self._spend(request, answer) if answer.has_begun else Spend()
             raise
+        return self._ended(answer, on_delta)
+
+    @staticmethod
+    def _ended(answer: GrowingAnswer, on_delta: OnDelta | None) -> Fault | None:
         _tell(answer.finish(), on_delta)
         # A stream that ends without saying why was cut.
         return None if answer.stop else Fault()

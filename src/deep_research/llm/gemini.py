@@ -1,8 +1,7 @@
 """Google's Gemini."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -36,39 +35,39 @@ class GeminiVendor:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Talk]:
+    async def open(self, stack: AsyncExitStack) -> Talk:
         """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
         # For its websockets, which nobody opens, the library would read all certificates at each call.
         arguments = options | {"ssl": options["verify"]}
-        async with httpx.AsyncClient(**options, limits=httpx.Limits(**UNLIMITED)) as http:
-            with httpx.Client(**options) as unused:
-                model = ChatGoogleGenerativeAI(
-                    model=endpoint.model,
-                    api_key=SecretStr(endpoint.key),
-                    base_url=endpoint.address,
-                    client_args=arguments,
-                    vertexai=False,
-                    # One call and no more; zero would mean the library's own number.
-                    max_retries=1,
-                    include_thoughts=True if endpoint.thinks else None,
-                )
-                # The library's own client may speak through aiohttp, which has other errors.
-                model.client = Client(
-                    api_key=endpoint.key,
-                    vertexai=False,
-                    http_options=HttpOptions(
-                        base_url=endpoint.address,
-                        api_version=_API_VERSION,
-                        async_client_args=arguments,
-                        client_args=arguments,
-                        httpx_async_client=http,
-                        httpx_client=unused,
-                    ),
-                )
-                yield talk_through(model, self)
+        client = httpx.AsyncClient(**options, limits=httpx.Limits(**UNLIMITED))
+        http = await stack.enter_async_context(client)
+        unused = stack.enter_context(httpx.Client(**options))
+        model = ChatGoogleGenerativeAI(
+            model=endpoint.model,
+            api_key=SecretStr(endpoint.key),
+            base_url=endpoint.address,
+            client_args=arguments,
+            vertexai=False,
+            # One call and no more; zero would mean the library's own number.
+            max_retries=1,
+            include_thoughts=True if endpoint.thinks else None,
+        )
+        # The library's own client may speak through aiohttp, which has other errors.
+        model.client = Client(
+            api_key=endpoint.key,
+            vertexai=False,
+            http_options=HttpOptions(
+                base_url=endpoint.address,
+                api_version=_API_VERSION,
+                async_client_args=arguments,
+                client_args=arguments,
+                httpx_async_client=http,
+                httpx_client=unused,
+            ),
+        )
+        return talk_through(model, self)
 
     def messages(self, request: ModelRequest) -> list[BaseMessage]:
         """Return what the model reads."""

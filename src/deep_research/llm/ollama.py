@@ -1,7 +1,6 @@
 """Ollama, through its own protocol, which alone can set the window of the model."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -45,8 +44,7 @@ class OllamaVendor:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Talk]:
+    async def open(self, stack: AsyncExitStack) -> Talk:
         """Open a model and its connections."""
         endpoint = self._endpoint
         options: dict[str, Any] = connection_options(endpoint.address)
@@ -59,10 +57,8 @@ class OllamaVendor:
             client_kwargs=options | {"timeout": httpx.Timeout(None, connect=CONNECT_TIMEOUT_S)},
             async_client_kwargs={"event_hooks": {"response": [_raise_for_status]}},
         )
-        try:
-            yield talk_through(model, self)
-        finally:
-            await model.aclose()
+        stack.push_async_callback(model.aclose)
+        return talk_through(model, self)
 
     def messages(self, request: ModelRequest) -> list[BaseMessage]:
         """Return what the model reads."""

@@ -6,7 +6,8 @@ longer to load than the first answer takes to come (docs/decisions/0011).
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -20,7 +21,7 @@ from deep_research.llm.vendor import Endpoint, Fault, Piece, Talk, first_message
 
 _STOPS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 _SPEAKERS = {"model": "assistant", "user": "user"}
-_END = b"[DONE]"
+_END, _BYTE_ORDER_MARK = b"[DONE]", b"\xef\xbb\xbf"
 
 
 class _Refused(Exception):
@@ -40,19 +41,14 @@ class OpenaiVendor:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Talk]:
+    async def open(self, stack: AsyncExitStack) -> Talk:
         """Open connections."""
         options: dict[str, Any] = connection_options(self._endpoint.address)
         headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
         timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
         limits = httpx2.Limits(**UNLIMITED)
-        async with httpx2.AsyncClient(**options, headers=headers, timeout=timeout, limits=limits) as http:
-
-            def talk(request: ModelRequest, way: AnswerWay) -> AsyncGenerator[Piece, None]:
-                return self._talk(http, request, way)
-
-            yield talk
+        client = httpx2.AsyncClient(**options, headers=headers, timeout=timeout, limits=limits)
+        return partial(self._talk, await stack.enter_async_context(client))
 
     async def _talk(
         self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
@@ -92,20 +88,29 @@ class OpenaiVendor:
 
 
 async def _events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    """Yield the objects of a stream; a server that does not stream sends a single one."""
-    is_stream = "json" not in response.headers.get("content-type", "")
-    rest = b""
+    """Yield the objects of a stream, whatever it is labelled; a server that does not stream sends a single one.
+
+    What follows the last object is read too, because only then the connection serves the next call.
+    """
+    rest, is_over = b"", False
     async for chunk in response.aiter_bytes():
-        *lines, rest = (rest + chunk).split(b"\n") if is_stream else (rest + chunk,)
-        for line in lines:
-            field, _, data = line.partition(b":")
-            if field == b"data" and data.strip() == _END:
-                return
-            # The others are comments that keep the connection alive, or name the event.
-            if field == b"data":
+        rest = (rest + chunk).removeprefix(_BYTE_ORDER_MARK)
+        if is_over or rest.lstrip()[:1] == b"{":
+            continue
+        *lines, rest = rest.split(b"\n")
+        for data in filter(None, map(_data, lines)):
+            is_over = is_over or data == _END
+            if not is_over:
                 yield _object(data)
-    if not is_stream:
-        yield _object(rest)
+    last = rest.strip() if rest.lstrip()[:1] == b"{" else _data(rest)
+    if last and last != _END and not is_over:
+        yield _object(last)
+
+
+def _data(line: bytes) -> bytes:
+    """Return the data of a line; others are comments that keep the connection alive, or name the event."""
+    field, _, data = line.partition(b":")
+    return data.strip() if field == b"data" else b""
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -120,11 +125,15 @@ def _object(data: bytes) -> dict[str, Any]:
 
 def _piece(event: dict[str, Any]) -> Piece:
     """Return what an object adds to the answer; servers give thoughts under either of two names."""
-    choice = (event.get("choices") or [{}])[0]
+    choice: dict[str, Any] = next((one for one in event.get("choices") or [] if not one.get("index")), {})
     said = choice.get("delta") or choice.get("message") or {}
     refusal, reason = said.get("refusal"), choice.get("finish_reason")
+    if reason == "error":
+        raise _Refused(500)
+    content = said.get("content")
+    parts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
     calls = [call["function"].get("arguments") for call in said.get("tool_calls") or []]
-    texts = [part for part in (said.get("content"), refusal, *calls) if isinstance(part, str)]
+    texts = [part for part in (*parts, refusal, *calls) if isinstance(part, str)]
     thought = said.get("reasoning_content") or said.get("reasoning")
     return Piece(
         text="".join(texts),

@@ -20,6 +20,8 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
         raise ConfigurationError().said("fault.no_model", provider=provider.name)
     if provider.needs_key and not key:
         raise ConfigurationError().said("fault.no_key", provider=provider.name, variable=provider.key_variable)
+    if not key.isascii() or not key.isprintable() or key != key.strip():
+        raise ConfigurationError().said("fault.bad_key", provider=provider.name, variable=provider.key_variable)
     if not _is_address(address):
         raise ConfigurationError().said("fault.bad_address", setting=f"{provider.setting}_address")
     if provider.package and find_spec(provider.package) is None:

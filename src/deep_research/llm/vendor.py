@@ -1,7 +1,7 @@
 """What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -71,8 +71,8 @@ class Vendor(Protocol):
     # Whether reports of usage in the middle of a stream add up, or each holds all before it.
     usage_adds_up: bool
 
-    def open(self) -> AbstractAsyncContextManager[Talk]:
-        """Open connections that all calls of a loop share, and close them afterwards."""
+    async def open(self, stack: AsyncExitStack) -> Talk:
+        """Open connections that all calls of a loop share; the stack closes them."""
         ...
 
     def fault(self, error: Exception) -> Fault:

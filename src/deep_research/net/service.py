@@ -6,6 +6,7 @@ An address that came from a page or a search result never goes through here; `ne
 import copy
 import json
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
 from typing import Final, Self
@@ -131,10 +132,11 @@ class Service:
         return bytes(body)
 
 
-def _client() -> httpx2.AsyncClient:
+async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:
     # Who was here before is nothing that a service needs to know.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    return httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
+    client = httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
+    return await stack.enter_async_context(client)
 
 
 def _is_unknown(error: BaseException | None) -> bool:

@@ -16,6 +16,7 @@ from deep_research.pipeline.extract import extract
 from deep_research.pipeline.fetch import fetch
 from deep_research.pipeline.harvest import harvest
 from deep_research.pipeline.intake import assess, brief_from, inquiry_from, save_clarification
+from deep_research.pipeline.origins import find_copies, without_copies
 from deep_research.pipeline.outcome import findings_from, section_work, stop_of
 from deep_research.pipeline.plan import plan
 from deep_research.pipeline.planner import ResearchPlanner
@@ -159,7 +160,10 @@ class StateMachine:
         given, ports = state.input, state.ports
         work = await section_work(given, ports=ports)
         if given.get("is_first"):
-            work = even_room(work, len(given["outline"]))
+            # Of the section's own pages alone: which others are read by now, nobody can say a second time.
+            copies = await find_copies(ports=ports, among={piece.document for piece in work.evidence})
+            own = await without_copies(work.evidence, copies, ports=ports)
+            work = even_room(work.model_copy(update={"evidence": tuple(own)}), len(given["outline"]))
             written = await begin_draft(work, ports=ports)
             return {"draft": await ports.keep(written), "evidence": [piece.id for piece in work.evidence]}
         begun = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []

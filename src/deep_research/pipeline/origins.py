@@ -1,6 +1,6 @@
 """Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
@@ -9,14 +9,14 @@ from deep_research.sources.origins import OriginText, group_origins
 from deep_research.text.folding import to_simplified
 
 
-async def find_copies(*, ports: Ports) -> dict[str, str]:
+async def find_copies(*, ports: Ports, among: Collection[str] | None = None) -> dict[str, str]:
     """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
 
-    Of an asker's own documents, the index keeps copies apart already.
+    Of an asker's own documents, the index keeps copies apart already. `among` names the documents to look at.
     """
     first: dict[str, str] = {}
     for address, document in (await ports.store.list_addresses(ports.run.row.id)).items():
-        if address.startswith(("http://", "https://")):
+        if address.startswith(("http://", "https://")) and (among is None or document in among):
             first.setdefault(document, address)
     texts = {}
     for document, address in first.items():

@@ -39,8 +39,9 @@ class PromptMeter:
         if len(self._earlier) > _REMEMBERED:
             self._sorted.remove(self._earlier.popleft())
         tokens = tokens_at_most(text)
-        part = tokens / max(len(text), 1)
-        return PromptSize(act=request.act, tokens=tokens, repeated=int(repeated * part), seen=int(seen * part))
+        length = max(len(text), 1)
+        shares = {"repeated": repeated * tokens // length, "seen": seen * tokens // length}
+        return PromptSize(act=request.act, tokens=tokens, **shares)
 
 
 def _shared(one: str, other: str) -> int:

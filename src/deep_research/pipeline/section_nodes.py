@@ -163,7 +163,8 @@ class SectionNodes:
         ports = _round_ports(state, runtime, "compress")
         this_round = f"section/{state['number']}/round/{state['round']}/"
         tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
-        before = {id_ for task in state.get("tasks", []) if task not in tasks for id_ in task["evidence"]}
+        earlier = (task["evidence"] for task in state.get("tasks", []) if task not in tasks)
+        before = {*state.get("evidence", []), *(id_ for ids in earlier for id_ in ids)}
         found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
         evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
         ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])

@@ -86,7 +86,7 @@ async def gzip_bomb(writer: asyncio.StreamWriter) -> None:
 
 @cache
 def _bomb() -> bytes:
-    return gzip.compress(bytes(16 * _MIB)) * 16
+    return gzip.compress(bytes(_MIB)) * 256
 
 
 def redirect(to: str, status: int = 302) -> Answer:
