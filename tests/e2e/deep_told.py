@@ -34,8 +34,8 @@ def ask(
     user = User(folder)
     world = replace(world, log=CallLog(user.call_log))
     parts = change(world.parts(Settings(home=user.home, logs=folder / "logs")))
-    wishes = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | wishes
-    request = ResearchRequest(question=world.script.question, **wishes)
+    given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | wishes
+    request = ResearchRequest(question=world.script.question, **given)
     row = asyncio.run(DeepResearchProcessor(parts, machine=machine).process(request))
     assert row.status == "done", row.error
     return Told(world, user)

@@ -220,8 +220,8 @@ def test_a_backed_figure_shows_origins_dates_and_where_else_it_stands():
     [("en", "€9 [4]; €8 [5]"), ("zh-Hans", "€9 [4]；€8 [5]"), ("zh-Hant", "€9 [4]；€8 [5]")],
 )
 def test_other_figures_have_a_column_where_there_are_any(language, expected):
-    day = {"published": "2026-01-02", "oldest": "2026-01-02", "newest": "2026-01-02"}
-    table = backed(Backing(against=(("€9", "e4"), ("€8", "e5")), **day), Backing())
+    day, others = "2026-01-02", (("€9", "e4"), ("€8", "e5"))
+    table = backed(Backing(against=others, published=day, oldest=day, newest=day), Backing())
     head, _, first, second = shown(table, language).splitlines()
     assert head.split(" | ")[3] == words(language)("report.others")
     assert first == f"| €1 | It cost much. | 1 | {expected} | 2026-01-02 | [1] |"

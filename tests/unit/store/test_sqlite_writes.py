@@ -1,13 +1,14 @@
 """Writes that come at once are kept together, and one that fails takes no other with it."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
 from deep_research.errors import UsageError
-from deep_research.store.sqlite_file import SqliteFile
+from deep_research.store.sqlite_file import Session, SqliteFile
 from deep_research.store.sqlite_writes import WriteQueue
 
 
@@ -31,7 +32,7 @@ def queue_on(path):
             thread.submit(file.close).result()
 
 
-def keep(name):
+def keep(name: str) -> Callable[[Session], int]:
     return lambda session: session.run("add_blob", id=name, size=0, packed=b"")
 
 
