@@ -3,6 +3,7 @@
 Losing this file costs no paid call: the journal plays the run back.
 """
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
 _log = logging.getLogger(__name__)
 _TABLES = ("checkpoints", "writes")
 _BUSY_TIMEOUT_MS = 30_000
+_RETRY_PAUSE_S = 0.01
 
 
 def thread_id(claim: Claim) -> str:
@@ -34,7 +36,7 @@ async def open_checkpoints(path: Path) -> "AsyncIterator[UncutSaver]":
     with _our_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            saver = await _open(path)
+            saver = await _open_patiently(path)
         except sqlite3.DatabaseError as exc:
             if isinstance(exc, sqlite3.OperationalError):
                 raise
@@ -56,6 +58,20 @@ def _our_errors(path: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.OperationalError) as exc:
         raise CannotWrite(f"Cannot write {path}: {exc}. Free some space, or check the rights of the folder.") from exc
+
+
+async def _open_patiently(path: Path) -> "UncutSaver":
+    """Open the file; where others open it for the first time too, SQLite does not wait for them by itself."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + _BUSY_TIMEOUT_MS / 1_000
+    while True:
+        try:
+            return await _open(path)
+        except sqlite3.OperationalError as exc:
+            is_busy = exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not is_busy or clock() >= until:
+                raise
+        await asyncio.sleep(_RETRY_PAUSE_S)
 
 
 async def _open(path: Path) -> "UncutSaver":

@@ -93,9 +93,11 @@ class JournalledFetcher:
     async def fetch(self, address: str) -> Fetched:
         """Return the bytes from the store or from the address."""
         canonical = canonical_address(address)
+        fresh: list[bytes] = []
 
         async def perform() -> Answer:
             page = await self._fetcher.fetch(address)
+            fresh.append(page.raw)
             blob = await self._desk.store.put_blob(self._desk.claim, page.raw)
             kept = Snapshot(
                 address=page.address,
@@ -115,7 +117,7 @@ class JournalledFetcher:
         return Fetched(
             address=kept.address,
             media_type=kept.media_type,
-            raw=await self._desk.store.get_blob(kept.snapshot),
+            raw=fresh[0] if fresh else await self._desk.store.get_blob(kept.snapshot),
             title=kept.title,
             published=kept.published,
             status=kept.status,

@@ -10,8 +10,10 @@ from langgraph.runtime import Runtime
 from deep_research.errors import DeepResearchError
 from deep_research.messages.words import words
 from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap, named
 from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.origins import find_copies
 from deep_research.pipeline.outcome import SectionOutcome, section_work, stop_of
 from deep_research.pipeline.page_reading import read_pages
 from deep_research.pipeline.plan import next_queries
@@ -176,7 +178,8 @@ class SectionNodes:
     async def reflect(self, state: State, runtime: Context) -> Update:
         """Judge the section after a round; record what it came to so far."""
         ports = _round_ports(state, runtime, "reflect")
-        update: Update = {"queries": []} | await guarded(self._machine, Stage.REFLECT, state, ports)
+        judged, _ = await both(guarded(self._machine, Stage.REFLECT, state, ports), _look_for_copies(ports))
+        update: Update = {"queries": []} | judged
         update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
         stop = stop_of(state | update, most_rounds=ports.request.depth.max_iterations)
         if stop in ("budget", "iterations"):
@@ -198,6 +201,12 @@ class SectionNodes:
         update = await guarded(self._machine, Stage.DRAFT, begun, ports)
         text = {"scope": f"section/{state['number']}", "after": list(ports.trail.heads), **update}
         return plain({"texts": [text], **left(ports)})
+
+
+async def _look_for_copies(ports: Ports) -> None:
+    """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
+    if ports.run.parts.models:
+        await find_copies(ports=ports)
 
 
 async def _note_query_budget(

@@ -83,8 +83,8 @@ def warm_up() -> None:
 
     The page is long enough to be taken for an article: what is tried on scraps takes more memory than all the rest.
     """
-    paragraph = b"<p>Nobody quotes this page. It is read first, so that what reads pages is there for the second.</p>"
-    read(b"<html><body><article>" + 12 * paragraph + b"</article></body></html>", name="first.html")
+    paragraph = "<p>Nobody quotes this page – it is read first, so that what reads pages is there for the second.</p>"
+    read(f"<html><body><article>{12 * paragraph}</article></body></html>".encode(), name="first.html")
 
 
 def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:

@@ -1,5 +1,6 @@
 """Checkpoints are fenced by epoch: a claim takes the newest earlier ones over and nobody writes to another's."""
 
+import asyncio
 import sqlite3
 import threading
 from contextlib import closing
@@ -105,3 +106,15 @@ async def test_a_file_that_cannot_be_made_is_said_to_be(tmp_path, in_the_way):
 
 def test_a_thread_belongs_to_one_claim():
     assert thread_id(Claim(run="run", epoch=7)) == "run:7"
+
+
+async def test_many_may_open_a_new_file_at_once(tmp_path):
+    path = tmp_path / "checkpoints.db"
+
+    async def use() -> str:
+        async with open_checkpoints(path) as saver:
+            await asyncio.sleep(0)
+            (mode,) = await saver.conn.execute_fetchall("PRAGMA journal_mode")
+            return str(mode[0])
+
+    assert await asyncio.gather(*(use() for _ in range(20))) == ["wal"] * 20
