@@ -68,7 +68,7 @@ async def _open_patiently(path: Path) -> "UncutSaver":
         try:
             return await _open(path)
         except sqlite3.OperationalError as exc:
-            is_busy = exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            is_busy = getattr(exc, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
             if not is_busy or clock() >= until:
                 raise
         await asyncio.sleep(_RETRY_PAUSE_S)

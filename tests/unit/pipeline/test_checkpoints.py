@@ -1,6 +1,5 @@
 """Checkpoints are fenced by epoch: a claim takes the newest earlier ones over and nobody writes to another's."""
 
-import asyncio
 import sqlite3
 import threading
 from contextlib import closing
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import CannotWrite
+from deep_research.pipeline import checkpoints
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.store.port import Claim
 
@@ -108,13 +108,19 @@ def test_a_thread_belongs_to_one_claim():
     assert thread_id(Claim(run="run", epoch=7)) == "run:7"
 
 
-async def test_many_may_open_a_new_file_at_once(tmp_path):
-    path = tmp_path / "checkpoints.db"
+async def test_a_file_that_many_open_at_once_is_waited_for(tmp_path, monkeypatch):
+    # Seen when ten runs began together: SQLite gives up at once where a new file is to change its way of writing.
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    opened = checkpoints._open
+    answers = [busy, busy]
 
-    async def use() -> str:
-        async with open_checkpoints(path) as saver:
-            await asyncio.sleep(0)
-            (mode,) = await saver.conn.execute_fetchall("PRAGMA journal_mode")
-            return str(mode[0])
+    async def sometimes(path: Path) -> object:
+        if answers:
+            raise answers.pop()
+        return await opened(path)
 
-    assert await asyncio.gather(*(use() for _ in range(20))) == ["wal"] * 20
+    monkeypatch.setattr(checkpoints, "_open", sometimes)
+    async with open_checkpoints(tmp_path / "checkpoints.db") as saver:
+        assert not answers
+        assert await saver.conn.execute_fetchall("PRAGMA journal_mode")
