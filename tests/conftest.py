@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import settings, strategies
 
 # A busy machine is no defect, and what CI finds must be found again at the desk.
 settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -49,7 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was imported out of the collector's way: it would walk over all of it again and again."""
+    """Load what would else count as some test's own time, and keep what was imported out of the collector's way."""
+    # In a fresh clone, Hypothesis takes seconds to make its table of characters.
+    strategies.text().validate()
     gc.collect()
     gc.freeze()
 
