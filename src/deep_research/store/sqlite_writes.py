@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.store.sqlite_file import Session, SqliteFile
 
 T = TypeVar("T")
@@ -47,6 +48,11 @@ class WriteQueue:
         if len(wanted) > 1:
             try:
                 results = self._file.write(lambda session: [write.work(session) for write in wanted])
+            except (StoreLocked, CannotWrite, StoreCorrupt) as exc:
+                # What is wrong with the file is wrong for all; one after the other, they would wait for a lock in turn.
+                for write in wanted:
+                    write.done.set_exception(exc)
+                return
             except Exception:  # Nothing was kept; each is tried by itself, and told its own failure.
                 results = []
             for write, result in zip(wanted, results, strict=False):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from deep_research.errors import UsageError
+from deep_research.errors import StoreLocked, UsageError
 from deep_research.store.sqlite_file import Session, SqliteFile
 from deep_research.store.sqlite_writes import WriteQueue
 
@@ -84,3 +84,16 @@ async def test_a_write_that_nobody_waits_for_any_more_is_not_begun(tmp_path):
         blocked.set()
         await asyncio.gather(first, wanted)
         assert await queue.write(count_blobs) == 1
+
+
+async def test_a_file_that_stays_locked_is_waited_for_once(tmp_path):
+    with queue_on(tmp_path) as (queue, file):
+        await queue.write(keep("first"))
+        file.transactions = 0
+
+        def locked(_session):
+            raise StoreLocked("still")
+
+        told = await asyncio.gather(*(queue.write(locked) for _ in range(20)), return_exceptions=True)
+        assert {type(one) for one in told} == {StoreLocked}
+        assert file.transactions <= 3
