@@ -1,7 +1,7 @@
 # Builds its own virtual environment; needs Python 3.11 or newer and make, and no root.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench evals docs system pins clean
+.PHONY: help demo test test-long lint types bench evals docs system pins clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SYSTEM_PACKAGES := bubblewrap chromium fonts-noto-cjk
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with make PYTHON=/path/to/python3." >&2; exit 1; }
@@ -26,8 +26,13 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## Run the demonstration
 	@$(BIN)/python examples/demo.py
 
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(PYTEST) -m "not long" $(ARGS)
+
+test-long: $(STAMP) ## Run what takes longer: fuzzing, load, chaos
+	@$(PYTEST) -m long $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check --quiet .

@@ -1,4 +1,4 @@
-"""What every test starts from: none of the machine's settings, a home of its own, a time limit for unit tests."""
+"""What every test starts from: none of the machine's settings, and a home of its own."""
 
 import gc
 import os
@@ -12,9 +12,6 @@ from hypothesis import settings, strategies
 # A busy machine is no defect, and what CI finds must be found again at the desk.
 settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("steady")
-
-UNIT_TESTS = Path(__file__).parent / "unit"
-UNIT_TIMEOUT_S = 5
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.
@@ -40,12 +37,9 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fail a unit test that takes five seconds, and begin with the slow files, so that none is left for the end."""
+    """Begin with the slow files, so that none is left for the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-    for item in items:
-        if UNIT_TESTS in item.path.parents and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_S, func_only=True))
 
 
 def pytest_collection_finish() -> None:
