@@ -31,8 +31,8 @@ PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-l
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
 	@$(PYTEST) -m "not long" $(ARGS)
 
-test-long: $(STAMP) ## Run what takes longer: fuzzing, load, chaos
-	@$(PYTEST) -m long $(ARGS)
+test-long: $(STAMP) ## Run what takes longer: fuzzing, load, chaos, floors of quality
+	@$(PYTEST) -m "long or hypothesis" --hypothesis-profile thorough $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check --quiet .

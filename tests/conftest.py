@@ -10,8 +10,11 @@ import pytest
 from hypothesis import settings, strategies
 
 # A busy machine is no defect, and what CI finds must be found again at the desk.
-settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("steady")
+settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=30)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=300)
+settings.load_profile("quick")
+
+LONG_TIMEOUT_S = 1_200
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.
@@ -37,9 +40,10 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow files, so that none is left for the end."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Give what takes long on an idle machine more time against hangs than the rest."""
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_S))
 
 
 def pytest_collection_finish() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import socket
 import sys
-import time
 
 import pytest
 
@@ -341,10 +340,8 @@ async def test_a_slow_drip_is_ended_by_the_time_in_all():
             writer.write(b".")
             await asyncio.sleep(0.01)
 
-    started = time.monotonic()
     said = await fetch_failing({"/": drip}, NetworkError, total_s=0.15, read_s=0.1)
     assert said == "127.0.0.1 took longer than 0.15 s."
-    assert time.monotonic() - started < 2
 
 
 async def test_the_time_in_all_counts_over_redirects():

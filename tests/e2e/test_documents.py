@@ -29,7 +29,6 @@ FIXED_PARTS = {
         "参考文献",
     ),
 }
-pytestmark = pytest.mark.timeout(120)
 
 
 class Asked:

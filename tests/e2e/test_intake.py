@@ -17,8 +17,6 @@ from deep_research.testing.world import World
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.e2e.terminal import CTRL_C, CTRL_D, Terminal
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory: pytest.TempPathFactory) -> str:

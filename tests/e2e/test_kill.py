@@ -11,7 +11,7 @@ from deep_research.pipeline.stage import Stage
 from tests.e2e.harness import QUESTION, User, assert_told_once, keys_but_status
 
 EVEN_POINTS = 13
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.long
 
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"

@@ -13,8 +13,6 @@ from deep_research.testing.reasoner import ScriptedReasoner
 from deep_research.testing.world import World
 from tests.e2e.harness import Lab, User, assert_explained, assert_told_once
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> User:

@@ -16,8 +16,6 @@ from deep_research.testing.clock import FakeClock
 from deep_research.testing.model import ScriptedModel
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, keys_but_status
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:

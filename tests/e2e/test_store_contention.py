@@ -1,10 +1,9 @@
-"""Four processes write to one store for a minute, and none of them ever hears of a lock."""
+"""Four processes write to one store side by side, and none of them ever hears of a lock."""
 
 import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,7 @@ from deep_research.store.sqlite import SqliteStore
 from deep_research.testing.store_samples import make_call, make_event, make_status, start_run
 
 PROCESSES = 4
-SECONDS = 60
+ROUNDS = 500
 DISK = Path("/var/tmp")
 
 
@@ -30,24 +29,19 @@ def on_disk(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(SECONDS + 60)
-async def test_four_processes_write_for_a_minute_without_an_error(on_disk):
+@pytest.mark.long
+async def test_four_processes_write_side_by_side_without_an_error(on_disk):
     path = on_disk / "store.db"
     children = [_spawn(path, f"run-{number}") for number in range(PROCESSES)]
-    shown = [await asyncio.to_thread(child.communicate) for child in children]
-    assert [child.returncode for child in children] == [0] * PROCESSES, [complaint for _, complaint in shown]
-    counts = [tuple(map(float, line.split())) for line, _ in shown]
+    complaints = [(await asyncio.to_thread(child.communicate))[1] for child in children]
+    assert [child.returncode for child in children] == [0] * PROCESSES, complaints
     store = SqliteStore(path)
-    for number, (rounds, _) in enumerate(counts):
+    for number in range(PROCESSES):
         events = await store.read_events(f"run-{number}")
-        told = 2 * int(rounds) + 1  # two a round, and the end
-        assert [event.seq for event in events] == list(range(1, told + 1))
-        assert len(await store.list_calls(f"run-{number}")) == rounds
+        # Two a round, and the end.
+        assert [event.seq for event in events] == list(range(1, 2 * ROUNDS + 2))
+        assert len(await store.list_calls(f"run-{number}")) == ROUNDS
     await store.close()
-    writes = 3 * sum(rounds for rounds, _ in counts)
-    print(f"\n{writes / SECONDS:.0f} writes/s, each process {[int(rounds) for rounds, _ in counts]} rounds,")
-    print(f"longest round of two calls and one append {max(longest for _, longest in counts):.2f} s")
 
 
 def _spawn(path: Path, run: str) -> subprocess.Popen[str]:
@@ -59,18 +53,15 @@ def _spawn(path: Path, run: str) -> subprocess.Popen[str]:
 async def _write(path: Path, run: str) -> None:
     store = SqliteStore(path)
     claim = await start_run(store, run)
-    until, rounds, longest_s = time.monotonic() + SECONDS, 0, 0.0
-    while (start := time.monotonic()) < until:
-        key = str(rounds)
+    for number in range(ROUNDS):
+        key = str(number)
         await store.record_call(claim, make_call(key, state="started"))
         await store.record_call(claim, make_call(key, answer={"text": "回答 " * 50}))
         await store.append_events(claim, [make_event(f"{key}/a"), make_event(f"{key}/b")])
-        if rounds % 100 == 0:
+        if number % 100 == 0:
             await store.heartbeat(claim, current_owner(), active_s=1.0)
-        rounds, longest_s = rounds + 1, max(longest_s, time.monotonic() - start)
     await store.finish(claim, "done", event=make_status("done"))
     await store.close()
-    print(rounds, longest_s)
 
 
 if __name__ == "__main__":

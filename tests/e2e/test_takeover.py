@@ -30,7 +30,6 @@ from tests.e2e.harness import (
     kill,
 )
 
-pytestmark = pytest.mark.timeout(200)
 GARBAGE = b"this was once a database " * 400
 
 

@@ -23,7 +23,6 @@ from deep_research.testing.web_faults import FAULTS, hang
 from deep_research.testing.web_server import PAGES, LocalWeb
 from tests.e2e.harness import User
 
-pytestmark = pytest.mark.timeout(120)
 ENGINES = ("tavily", "serper", "searxng")
 QUESTIONS = {
     "en": "What did heat pumps cost in Aarhus, and what went wrong?",

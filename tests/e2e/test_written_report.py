@@ -37,7 +37,6 @@ QUESTIONS: dict[Language, str] = {
     "zh-Hant": "比較青嵐市海綿城市改造的花費與效果。",
 }
 NOWHERE = "feedfacefeedface"
-pytestmark = pytest.mark.timeout(120)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def hanging(settings: Settings) -> Parts:
     """The model does not come back from the plan, until the file TEST_MENDED exists."""
     world = World(log=_log(), pages=8)
     if not _is_mended():
-        world = replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=90.0, timeout_s=120.0))
+        world = replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=600.0, timeout_s=900.0))
     return world.parts(settings)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from evals import article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wice
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.long
 
 
 def needs(name: str) -> pytest.MarkDecorator:

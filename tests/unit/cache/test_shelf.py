@@ -213,7 +213,6 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-@pytest.mark.timeout(60)
 async def test_processes_share_a_new_file_from_the_first_moment(tmp_path):
     path = tmp_path / "cache.db"
     writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in "abc"]

@@ -73,9 +73,9 @@ def test_text_without_sentences_is_cut_to_size(text):
 
 
 def test_a_megabyte_on_one_line_is_cut_in_a_moment():
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert cut_passages("endless words " * 75_000)
-    assert time.perf_counter() - begin < 4
+    assert time.process_time() - begin < 4
 
 
 @given(

@@ -112,9 +112,9 @@ def test_spans_are_ordered_apart_and_hold_every_letter(text: str):
 
 def test_time_grows_with_the_text_not_with_its_square():
     def seconds(text: str) -> float:
-        begin = time.perf_counter()
+        begin = time.process_time()
         assert split_sentences(text)[0] == Span(0, len("第一句话说明了问题。"))
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     unit = "第一句话说明了问题。"
     seconds(unit * 1000)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import SourceError
@@ -105,7 +105,6 @@ def test_no_corrupted_sentence_is_accepted(name, script):
     assert [said for said, text in unchanged if is_accepted(said, text)] == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_corruptions_in_a_row_do_not_heal_each_other(data):
     sentence, text = data.draw(st.sampled_from([*PROSE, *TRADITIONAL]))
@@ -128,7 +127,6 @@ def test_no_joined_halves_are_accepted():
     assert accepted == []
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_a_random_edit_is_never_accepted(data):
     sentence, text = data.draw(st.sampled_from(PROSE))
