@@ -13,7 +13,10 @@ from deep_research.readers import read
 from tests.unit.net.site import Site, client_of, page
 
 CHROMIUM = find_chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; make system installs one")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; make system installs one"),
+]
 SHELL = b"""<!doctype html><html><head><title>Leaks</title></head><body><div id="root"></div>
 <script src="/main.js"></script></body></html>"""
 SCRIPT = """

@@ -78,6 +78,7 @@ async def _fresh_answers(docs: Path, index: Path) -> list[object]:
     return await _answers(docs, index)
 
 
+@pytest.mark.long
 async def test_three_processes_refresh_at_once_and_leave_one_good_index(docs, tmp_path):
     children = [_spawn("refresh", docs, tmp_path / "shared.db") for _ in range(3)]
     shown = [await asyncio.to_thread(child.communicate) for child in children]
@@ -86,7 +87,7 @@ async def test_three_processes_refresh_at_once_and_leave_one_good_index(docs, tm
     assert await _answers(docs, tmp_path / "shared.db") == await _fresh_answers(docs, tmp_path / "fresh.db")
 
 
-@pytest.mark.parametrize("file", [0, 5, 40, 100])
+@pytest.mark.parametrize("file", [5, *(pytest.param(file, marks=pytest.mark.long) for file in (0, 40, 100))])
 async def test_a_refresh_killed_anywhere_is_finished_by_the_next(docs, tmp_path, file):
     index = tmp_path / "killed.db"
     child = _spawn("refresh", docs, index, kill_at=file)
@@ -100,6 +101,7 @@ async def test_a_refresh_killed_anywhere_is_finished_by_the_next(docs, tmp_path,
     assert await _answers(docs, index) == await _fresh_answers(docs, tmp_path / "fresh.db")
 
 
+@pytest.mark.long
 async def test_memory_does_not_grow_with_the_folder(tmp_path):
     peaks = []
     for count in (300, 3_000):
@@ -116,6 +118,7 @@ async def test_memory_does_not_grow_with_the_folder(tmp_path):
     assert peaks[1] < 1.2 * peaks[0]
 
 
+@pytest.mark.long
 async def test_searches_go_on_while_another_process_refreshes(docs, tmp_path):
     index = tmp_path / "shared.db"
     corpus = FolderCorpus(docs, index=index)

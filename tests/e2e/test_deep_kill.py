@@ -8,6 +8,8 @@ import pytest
 from tests.e2e.deep_world import CHINESE, ENGLISH
 from tests.e2e.harness import User, assert_told_once, keys_but_status
 
+pytestmark = pytest.mark.long
+
 ASK = ("--depth", "deep", "--wiring", "deep_world:build", "--assume")
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish, kill
 
+pytestmark = pytest.mark.long
+
 LEASE_S = 2.0
 # The stopwatch cannot tell a freeze shorter than this from work.
 LONGEST_TICK_S = 5.0

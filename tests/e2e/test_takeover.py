@@ -40,6 +40,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
     return user
 
 
+@pytest.mark.long
 def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path) -> None:
     user = User(tmp_path)
     first = user.start("ask", QUESTION, "--wiring", "worlds:slow")
