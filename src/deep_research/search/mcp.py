@@ -74,7 +74,8 @@ class McpSearch(PagedSearch):
                 refusals.append(response)
 
         headers = {"User-Agent": user_agent(self.endpoint.contact), **self.headers(self._server.key)}
-        client = httpx2.AsyncClient(headers=headers, timeout=self.timeout_s, event_hooks={"response": [note]})
+        # The limit of the whole search comes first: what the SDK makes of its own says less.
+        client = httpx2.AsyncClient(headers=headers, timeout=2 * self.timeout_s, event_hooks={"response": [note]})
         return streamable_http_client(self._server.address, http_client=await stack.enter_async_context(client))
 
     def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:
