@@ -199,8 +199,6 @@ class ServiceClosed(SourceBusy):
 class SourceRefused(SourceError):
     """A source refuses every call: its key, the account's credit or the name of the model are wrong."""
 
-    exit_code = 64
-
 
 class QueryRefused(SourceError):
     """A source cannot make anything of this one query; others it may answer."""

@@ -158,9 +158,7 @@ class TestDuckDuckGo(SearchConformance):
 
     @pytest.mark.parametrize("status", [200, 202])
     async def test_challenge_is_a_busy_source(self, status):
-        challenge = """<form id="challenge-form" action="//duckduckgo.com/anomaly.js" method="POST"><div
-            class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></form>"""
-        error = await self.failure(Answer(_PAGE.format(query="x", body=challenge), status=status))
+        error = await self.failure(Answer(search_formats.DUCKDUCKGO_CHALLENGE, status=status))
         assert isinstance(error, ChallengeShown)
 
     async def test_page_without_results_that_does_not_say_so_is_an_error(self):

@@ -33,7 +33,6 @@ EXIT_CODES = {
     "UnknownRun": 64,
     "NewerStore": 64,
     "ModelRefused": 64,
-    "SourceRefused": 64,
     "InputError": 65,
     "ClarificationFailed": 1,
     "AnswerNeeded": 2,
