@@ -10,7 +10,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
 # Weather, time and prices come from a result page of Google's own, which says something else tomorrow.
-_RESULT_PAGE: Final = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|url|maps)\b", re.IGNORECASE)
+_RESULT_PAGE: Final = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
 
 
 class GeminiSearch(ServiceSearch):
