@@ -19,7 +19,9 @@ DeepResearchError
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
 │   │   ├── SourceBusy             trying again later may help
+│   │   │   ├── ChallengeShown     it wants a proof that a person is asking
 │   │   │   └── ServiceClosed      it failed so often that nobody is sent there for a while
+│   │   ├── SourceRefused          no call to this source can succeed: key, credit or name are wrong
 │   │   ├── QueryRefused           the source answers others, but not this query
 │   │   └── CalledOff              the answer was no longer needed
 │   └── BudgetExceeded
@@ -186,8 +188,16 @@ class SourceBusy(SourceError):
         self.retry_after_s = retry_after_s
 
 
+class ChallengeShown(SourceBusy):
+    """A source asks for a proof that a person is searching; who asks again at once meets it again."""
+
+
 class ServiceClosed(SourceBusy):
     """A service failed so often that nobody is sent to it for a while."""
+
+
+class SourceRefused(SourceError):
+    """A source refuses every call: its key, the account's credit or the name of the model are wrong."""
 
 
 class QueryRefused(SourceError):
@@ -284,7 +294,9 @@ def error_named(name: str, detail: str) -> CallFailed:
             SourceError,
             AddressRefused,
             SourceBusy,
+            ChallengeShown,
             ServiceClosed,
+            SourceRefused,
             QueryRefused,
             CalledOff,
             BudgetExceeded,

@@ -1,10 +1,20 @@
 """The kinds of values that settings have, beyond plain ones."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
+
+# It stands in brackets in a header of every request.
+_CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
+
+
+def _contact(value: str) -> str:
+    if not (value.isascii() and _CONTACT.fullmatch(value)):
+        raise ValueError("give a mail address such as me@example.org, or a web address such as https://example.org/bot")
+    return value
 
 
 def _expand(path: Path) -> Path:
@@ -20,6 +30,7 @@ def _listed(value: object) -> object:
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Contact = Annotated[str, AfterValidator(_contact)]
 Folder = Annotated[Path, AfterValidator(_expand)]
 AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]

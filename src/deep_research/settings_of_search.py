@@ -4,10 +4,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, SecretStr
 
+from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
-from deep_research.setting_types import Amount, Duration, Names
+from deep_research.setting_types import Amount, Contact, Duration, Names
 
 SearchMode = Literal["engines", "model"]
 
@@ -28,6 +29,12 @@ def _address(engine: str, note: str = "") -> str:
     return field
 
 
+def _model(engine: str) -> str:
+    spec = ENGINES[engine]
+    field: str = Field(default=spec.model, min_length=1, description=f"The model that searches for {spec.title}.")
+    return field
+
+
 class SearchSettings(BaseModel):
     """The part of the settings that `search/`, `fetch/`, `net/` and `cache/` are built from."""
 
@@ -40,6 +47,9 @@ class SearchSettings(BaseModel):
         default="engines",
         description="Who searches the web: `engines`, or `model` for a model that searches by itself.",
     )
+    openai_search_model: str = _model("openai-search")
+    gemini_search_model: str = _model("gemini-search")
+    openrouter_search_model: str = _model("openrouter-search")
     engines: Names = Field(
         default=(),
         description="The sources to ask, by the names that `sources list` shows, or `none`; not set, all that have "
@@ -52,6 +62,11 @@ class SearchSettings(BaseModel):
     max_results: int = Field(default=10, ge=1, le=50, description="Most results of one engine for one query.")
     search_timeout_s: Duration = Field(default=20.0, description="Seconds after which a search is given up.")
     fetch_timeout_s: Duration = Field(default=60.0, description="Seconds after which a page is given up.")
+    contact: Contact = Field(
+        default=PROJECT_ADDRESS,
+        description="Mail or web address of whoever runs this, told to all services and sites that are asked; with a "
+        "mail address Crossref and others serve quicker.",
+    )
     respect_robots: bool = Field(default=True, description="Keep to what a site's robots.txt asks of programs.")
     allowed_hosts: Names = Field(
         default=(),
@@ -85,9 +100,6 @@ class SearchSettings(BaseModel):
     github_token: SecretStr | None = _key("github")
     hf_token: SecretStr | None = _key("hugging-face-papers")
     epo_ops_key: SecretStr | None = _key("epo", ", as `client_id:secret`")
-    crossref_mailto: str | None = Field(
-        default=None, description="Your mail address for Crossref, which serves those quicker that give one."
-    )
 
     tavily_address: str = _address("tavily")
     serper_address: str = _address("serper")

@@ -91,19 +91,28 @@ def address_of(spec: EngineSpec, settings: Settings) -> str:
     return (getattr(settings, spec.address_setting) if spec.address_setting else "") or ""
 
 
+def model_of(spec: EngineSpec, settings: Settings) -> str:
+    """Return the model that searches for a source; "" where none does."""
+    return getattr(settings, spec.model_setting) if spec.model_setting else ""
+
+
 def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
     """Return one source as it answers by itself, without cache."""
+    from deep_research.net.contact import mail_of
     from deep_research.search.connect import connect
     from deep_research.search.gate import gate_of
     from deep_research.search.governed import GovernedEngine
     from deep_research.search.mcp_servers import connect_server
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
-    gate = gate_of(spec, address=address, key=key)
+    contact = settings.contact
+    gate = gate_of(spec, address=address, key=key, mail=mail_of(contact))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
-        return GovernedEngine(connect_server(server, timeout_s=timeout_s), gate)
-    return GovernedEngine(connect(spec, address=address, key=key, timeout_s=timeout_s, pace=gate.turn), gate)
+        return GovernedEngine(connect_server(server, timeout_s=timeout_s, contact=contact), gate)
+    model = model_of(spec, settings)
+    engine = connect(spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=gate.turn)
+    return GovernedEngine(engine, gate)
 
 
 def open_web(settings: Settings) -> Web:
@@ -120,7 +129,8 @@ def open_web(settings: Settings) -> Web:
     from deep_research.net.client import GuardedClient
     from deep_research.net.guard import Guard
 
-    client = GuardedClient(Guard(allowed=[_host(entry) for entry in settings.allowed_hosts]))
+    guard = Guard(allowed=[_host(entry) for entry in settings.allowed_hosts])
+    client = GuardedClient(guard, contact=settings.contact)
     chromium = find_chromium() if settings.render_pages else None
     web = WebFetcher(
         client,
@@ -150,9 +160,11 @@ def open_web(settings: Settings) -> Web:
 
 
 def _identity(spec: EngineSpec, settings: Settings) -> str:
-    """Return what tells an engine from another of its name: where it stands, or what is started for it."""
+    """Return what tells an engine from another of its name: where it stands, who searches, what is started for it."""
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
-    return address_of(spec, settings) if server is None else digest(server.model_dump(mode="json", exclude={"key"}))
+    if server is not None:
+        return digest(server.model_dump(mode="json", exclude={"key"}))
+    return " ".join(filter(None, (address_of(spec, settings), model_of(spec, settings))))
 
 
 def _names(settings: Settings) -> set[str]:

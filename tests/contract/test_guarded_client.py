@@ -9,6 +9,7 @@ import pytest
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.net.client import GuardedClient, Limits
+from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.net.guard import Guard
 from deep_research.testing.web_faults import reset
 from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
@@ -43,6 +44,15 @@ async def test_a_page_comes_back_with_status_headers_and_body():
     assert "accept-language: zh\r\n" in head
     assert "accept-encoding: gzip, deflate\r\n" in head
     assert head.count("host:") == head.count("accept-encoding:") == head.count("user-agent: deep-research") == 1
+    assert f"; {PROJECT_ADDRESS})\r\n" in head
+
+
+async def test_pages_are_told_whom_to_turn_to():
+    async with Site({"/": page(b"a")}) as site:
+        guard = Guard(allowed=[f"127.0.0.1:{site.port}"])
+        async with GuardedClient(guard, contact="me@example.org") as client:
+            await client.fetch(f"http://127.0.0.1:{site.port}/")
+    assert "user-agent: deep-research/0.1 (research agent; me@example.org)\r\n" in site.heads[0].lower()
 
 
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified", "403 Forbidden", "404 Not Found", "500 Oops"])

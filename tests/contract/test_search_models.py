@@ -2,11 +2,15 @@
 
 import pytest
 
-from deep_research.errors import SourceError
+from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
+from deep_research.messages.words import words
 from deep_research.search.connect import connect
+from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import ENGINES
+from deep_research.testing.search_formats import Result
 from deep_research.testing.search_server import Answer, SearchServer
 from deep_research.testing.search_suite import KEY, QUERY, SearchConformance, Voice, some_results
+from deep_research.value import JsonObject
 
 # Models answer with as many pages as they like, however few were asked for.
 MOST_CITED = 30
@@ -146,6 +150,37 @@ class TestGeminiSearch(SearchConformance):
         hits, _ = await self.ask(script)
         assert [hit.title for hit in hits] == ["Page 0"]
 
+    async def test_pages_that_google_made_for_the_question_are_no_sources(self):
+        own = (
+            "https://www.google.com/search?q=time+in+Nairobi",
+            "https://google.com.hk/search?q=weather+in+Hong Kong",
+            "https://www.google.co.uk/search?q=x",
+        )
+        page = Result("https://www.google.com/about", "About Google")
+        hits, _ = await self.ask(self.telling(*(Result(address, "Weather") for address in own), page))
+        assert [hit.address for hit in hits] == [page.address]
+
+    async def test_addresses_that_lead_on_become_those_of_the_pages(self):
+        targets = {"AUZ1": "https://example.org/a", "AUZ2": "https://www.google.com/search?q=x", "AUZ3": ""}
+
+        def script(asked):
+            if asked.method == "POST":
+                base = f"http://{asked.headers['host']}/grounding-api-redirect"
+                return self.telling(*(Result(f"{base}/{name}", "example.org") for name in targets))(asked)
+            target = targets[asked.path.rsplit("/", 1)[1]]
+            return Answer(b"", status=302, headers={"Location": target}) if target else Answer(b"", status=404)
+
+        with SearchServer(script) as server:
+            engine = self.engine(server.address)
+            assert isinstance(engine, GeminiSearch)
+            engine.redirects = f"{server.address}/grounding-api-redirect/"
+            hits = await engine.search(QUERY, limit=5)
+        assert [hit.address for hit in hits] == [
+            "https://example.org/a",
+            f"{server.address}/grounding-api-redirect/AUZ3",
+        ]
+        assert [call.headers.get("x-goog-api-key") for call in server.requests] == [KEY, None, None, None]
+
 
 class OpenRouterVoice(Voice):
     engine = "openrouter-search"
@@ -164,7 +199,7 @@ class OpenRouterVoice(Voice):
                     "end_index": 9,
                 },
             }
-            for result in results[: asked.json["plugins"][0]["max_results"]]
+            for result in results[: asked.json["tools"][0]["parameters"]["max_results"]]
         ]
         message = {"role": "assistant", "content": "It says so.", **({"annotations": cited} if cited else {})}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "native_finish_reason": "stop"}
@@ -176,11 +211,14 @@ class OpenRouterVoice(Voice):
         assert call.headers["authorization"] == f"Bearer {KEY}"
         sent = call.json
         assert sent["model"] == ENGINES["openrouter-search"].model
-        assert sent["plugins"] == [{"id": "web", "max_results": 3}]
+        limits = {"max_results": 3, "max_total_results": 3}
+        assert sent["tools"] == [{"type": "openrouter:web_search", "parameters": limits}]
+        assert sent["tool_choice"] == {"type": "openrouter:web_search"}
+        assert "plugins" not in sent
         assert sent["messages"][0]["content"].endswith(f"\n{query.query}")
 
     def check_filters(self, asked):
-        assert asked[0].json["plugins"][0]["include_domains"] == ["example.org", "example.net"]
+        assert asked[0].json["tools"][0]["parameters"]["allowed_domains"] == ["example.org", "example.net"]
         assert "2024-01-15" in asked[0].json["messages"][0]["content"]
 
     def wrong_answers(self):
@@ -190,6 +228,53 @@ class OpenRouterVoice(Voice):
 
 class TestOpenRouterSearch(SearchConformance):
     voice = OpenRouterVoice()
+
+
+# As the services spell them; the codes tell, not the words.
+NO_SUCH_MODEL: JsonObject = {
+    "error": {"message": "No.", "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
+}
+WRONG_KEY: JsonObject = {
+    "error": {
+        "code": 400,
+        "message": "No.",
+        "status": "INVALID_ARGUMENT",
+        "details": [
+            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"},
+            {"@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en-US", "message": "No."},
+        ],
+    }
+}
+NO_QUOTA: JsonObject = {
+    "error": {"message": "No.", "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "answer", "told"),
+    [
+        ("openai-search", Answer(NO_SUCH_MODEL, status=400), "check the setting openai_search_model"),
+        ("openai-search", Answer(NO_QUOTA, status=429), "no credit"),
+        ("openai-search", Answer({}, status=401), "check the key in OPENAI_API_KEY"),
+        ("gemini-search", Answer(WRONG_KEY, status=400), "check the key in GEMINI_API_KEY"),
+        ("gemini-search", Answer({}, status=404), "gemini_search_model and gemini_address"),
+        ("openrouter-search", Answer({}, status=402), "no credit"),
+    ],
+)
+async def test_what_only_the_settings_can_mend_is_told_with_the_setting(engine, answer, told):
+    with SearchServer(answer) as server, pytest.raises(SourceRefused) as caught:
+        await connect(ENGINES[engine], address=server.address, key=KEY).search(QUERY, limit=3)
+    assert told in str(caught.value)
+    for language in ("zh-Hans", "zh-Hant"):
+        assert ENGINES[engine].title in caught.value.in_words(words(language))
+
+
+@pytest.mark.parametrize("body", [b"", b"[", {"error": "no"}, {"error": {"code": 400, "details": [1, {}]}}])
+async def test_other_errors_with_these_statuses_are_what_they_were(body):
+    for status, kind in ((400, QueryRefused), (429, SourceBusy)):
+        with SearchServer(Answer(body, status=status)) as server, pytest.raises(kind) as caught:
+            await connect(ENGINES["openai-search"], address=server.address, key=KEY).search(QUERY, limit=3)
+        assert type(caught.value) is kind
 
 
 @pytest.mark.parametrize("name", [name for name, spec in ENGINES.items() if spec.is_model_search])

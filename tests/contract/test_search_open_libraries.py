@@ -306,7 +306,6 @@ class CrossrefVoice(Voice):
             "rows": "3",
             "offset": "0",
             "select": "DOI,URL,title,abstract,published",
-            "mailto": KEY,
         }
 
     def check_filters(self, asked):
@@ -322,13 +321,34 @@ class TestCrossref(SearchConformance):
             {"URL": "https://doi.org/10.1/a", "title": [formula], "published": {"date-parts": [[2021, 4]]}},
             {"URL": "https://doi.org/10.1/b", "title": [], "published": {"date-parts": [[None]]}},
             {"URL": "https://doi.org/10.1/c", "title": "text", "abstract": 5},
+            {"URL": "https://doi.org/10.1/d", "title": ["D"], "published": {"date-parts": [[2019]]}},
+            {"URL": "https://doi.org/10.1/e", "title": ["E"], "published": {"date-parts": [[2024, 12, 9]]}},
         ]
-        hits, _ = await found("crossref", Answer({"status": "ok", "message": {"items": items}}), QUERY)
-        assert [(hit.title, hit.published[:4]) for hit in hits] == [
-            ("Mass of W bosons", "2021"),
+        hits, _ = await found("crossref", Answer({"status": "ok", "message": {"items": items}}), QUERY, limit=9)
+        assert [(hit.title, hit.published) for hit in hits] == [
+            ("Mass of W bosons", "2021-04"),
             ("https://doi.org/10.1/b", ""),
             ("https://doi.org/10.1/c", ""),
+            ("D", "2019"),
+            ("E", "2024-12-09"),
         ]
+
+    async def test_marks_of_publishers_leave_words_and_formulas_whole(self):
+        abstract = """<jats:title>Abstract</jats:title>
+            <jats:sec><jats:title>Aim</jats:title><jats:p>
+              <jats:list list-type="order"><jats:list-item><jats:p>Terpenes (C
+                <jats:sub>10</jats:sub>
+                H
+                <jats:sub>16</jats:sub>
+                ) over 95 km<jats:sup>2</jats:sup> of forest.</jats:p></jats:list-item>
+              <jats:list-item><jats:p>Written in <jats:sc>r</jats:sc>, after
+                <jats:ext-link xlink:href="#b6"/><jats:italic>Pinus</jats:italic>.</jats:p></jats:list-item></jats:list>
+            </jats:p></jats:sec>"""
+        work = {"URL": "https://doi.org/10.1/a", "title": ["<scp>N</scp>ote on C<sub>10</sub>H<sub>16</sub>"]}
+        answer = Answer({"status": "ok", "message": {"items": [{**work, "abstract": abstract}]}})
+        (hit,), _ = await found("crossref", answer, QUERY)
+        assert hit.title == "Note on C10H16"
+        assert hit.snippet == "Terpenes (C10H16) over 95 km2 of forest. Written in r, after Pinus."
 
 
 class PubMedVoice(IdentityVoice):
@@ -482,5 +502,15 @@ async def test_key_is_not_needed_and_leaves_no_trace(engine):
     answer = Answer(answers.get(engine, {"results": [], "data": []}))
     hits, asked = await found(engine, answer, QUERY)
     assert hits == []
-    assert not {"api_key", "mailto"} & set(asked[0].params)
+    assert not {"api_key", "mailto", "email"} & set(asked[0].params)
     assert not {"authorization", "x-api-key"} & set(asked[0].headers)
+
+
+@pytest.mark.parametrize(("engine", "field"), [("openalex", "mailto"), ("crossref", "mailto"), ("pubmed", "email")])
+async def test_contact_is_told_where_it_is_asked_for(engine, field):
+    answers: dict[str, Json] = {"pubmed": {"esearchresult": {"idlist": []}}, "crossref": {"message": {"items": []}}}
+    for contact, given in (("me@example.org", "me@example.org"), ("https://example.org/bot", None)):
+        with SearchServer(Answer(answers.get(engine, {"results": []}))) as server:
+            await connect(engine_named(engine), address=server.address, contact=contact).search(QUERY, limit=3)
+        assert server.requests[0].params.get(field) == given
+        assert server.requests[0].headers["user-agent"].endswith(f"; {contact})")

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from deep_research.errors import ConfigurationError, SourceBusy, SourceError
+from deep_research.errors import ConfigurationError, SourceBusy, SourceError, SourceRefused
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
@@ -404,7 +404,7 @@ class TestEpo(IdentityConformance):
             connect(engine_named("epo"), key="only-an-id")
 
     @pytest.mark.parametrize(
-        ("headers", "kind"), [({"X-Rejection-Reason": "IndividualQuotaPerHour"}, SourceBusy), ({}, SourceError)]
+        ("headers", "kind"), [({"X-Rejection-Reason": "IndividualQuotaPerHour"}, SourceBusy), ({}, SourceRefused)]
     )
     async def test_used_up_quota_may_be_tried_again(self, headers, kind):
         def script(asked):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from deep_research.errors import ConfigurationError, NetworkError, SourceBusy, SourceError
+from deep_research.errors import ConfigurationError, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.search.mcp_results import found_in_answer
 from deep_research.search.mcp_servers import McpServer, connect_server
 from deep_research.sources.hit import SearchQuery
@@ -114,7 +114,7 @@ async def test_program_that_is_not_there_is_an_error():
     ("answer", "kind", "wait_s"),
     [
         (Answer("<html>Hello</html>"), SourceError, None),
-        (Answer({"error": "who?"}, status=401), SourceError, None),
+        (Answer({"error": "who?"}, status=401), SourceRefused, None),
         (Answer(b"", status=429, headers={"Retry-After": "7"}), SourceBusy, 7),
         (Answer(b"", status=503), SourceBusy, None),
         (Answer({"a": 1}), SourceError, None),

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from deep_research.errors import SourceBusy, SourceError
+from deep_research.errors import ChallengeShown, SourceBusy, SourceError
 from deep_research.search.engine import Endpoint
 from deep_research.search.searxng import SearxngSearch
 from deep_research.sources.hit import SearchQuery
@@ -41,6 +41,24 @@ class TestSearxng(SearchConformance):
     async def test_nothing_found_because_engines_were_silent_is_no_empty_list(self):
         silent = {"query": "x", "results": [], "unresponsive_engines": [["google", "timeout"]]}
         assert isinstance(await self.failure(Answer(silent)), SourceBusy)
+
+    @pytest.mark.parametrize(
+        ("told", "snippet", "published"),
+        [
+            ({"content": "30 Jan 2025 ... What it says."}, "What it says.", "2025-01-30"),
+            ({"content": "2025年1月30日 ... 内容提要。"}, "内容提要。", "2025-01-30"),
+            ({"content": "Jan 2025 — What it says."}, "What it says.", "2025-01"),
+            ({"content": "30 Jan 2025 ... It says.", "publishedDate": "2024-05-21T00:00:00"}, None, "2024-05-21"),
+            ({"content": "It says.", "pubdate": "2024-05-21 00:00:00+0000"}, None, "2024-05-21"),
+            ({"content": "2024 ... was a good year."}, None, ""),
+            ({"content": "On 30 Jan 2025 it rained."}, None, ""),
+            ({"content": "30 Jan 2025 was wet."}, None, ""),
+        ],
+    )
+    async def test_date_before_the_text_is_the_date_of_the_hit(self, told, snippet, published):
+        item = {"url": "https://example.org/a", "title": "T", "publishedDate": None, "pubdate": "", **told}
+        hits, _ = await self.ask(Answer({"query": "x", "results": [item], "unresponsive_engines": []}))
+        assert [(hit.snippet, hit.published) for hit in hits] == [(snippet or told["content"], published)]
 
     async def test_kinds_are_categories(self):
         for kind, category in (("news", "news"), ("academic", "science"), ("code", "it")):
@@ -140,10 +158,8 @@ class TestDuckDuckGo(SearchConformance):
 
     @pytest.mark.parametrize("status", [200, 202])
     async def test_challenge_is_a_busy_source(self, status):
-        challenge = """<form id="challenge-form" action="//duckduckgo.com/anomaly.js" method="POST"><div
-            class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></form>"""
-        error = await self.failure(Answer(_PAGE.format(query="x", body=challenge), status=status))
-        assert isinstance(error, SourceBusy)
+        error = await self.failure(Answer(search_formats.DUCKDUCKGO_CHALLENGE, status=status))
+        assert isinstance(error, ChallengeShown)
 
     async def test_page_without_results_that_does_not_say_so_is_an_error(self):
         error = await self.failure(Answer(_PAGE.format(query="x", body="")))

@@ -71,6 +71,21 @@ class TestSerper(SearchConformance):
         hits, _ = await self.ask(Answer({"searchParameters": {"q": "x"}, "credits": 1}))
         assert hits == []
 
+    async def test_page_that_is_a_little_short_is_not_the_last(self):
+        def script(asked):
+            # Google shows videos and questions between its results, and counts them.
+            answer = self.telling(*some_results(60))(asked)
+            del answer.body["organic"][8:]
+            return answer
+
+        hits, asked = await self.ask(script, limit=30)
+        assert [hit.title for hit in hits] == [f"Page {number}" for number in range(30) if number % 10 < 8]
+        assert [call.json["page"] for call in asked] == [1, 2, 3]
+
+    async def test_page_that_is_less_than_half_full_is_the_last(self):
+        hits, asked = await self.ask(self.telling(*some_results(4)), limit=30)
+        assert (len(hits), len(asked)) == (4, 1)
+
     async def test_relative_date_is_no_date(self):
         item = {"title": "T", "link": "https://example.org/a", "snippet": "S", "date": "3 hours ago"}
         hits, _ = await self.ask(Answer({"searchParameters": {}, "organic": [item]}))
@@ -158,6 +173,17 @@ class TestBrave(SearchConformance):
         assert asked[0].path == "/res/v1/news/search"
         assert "result_filter" not in asked[0].params
         assert [hit.title for hit in hits] == ["Page 0", "Page 1"]
+
+    async def test_pages_go_on_while_the_service_says_that_there_is_more(self):
+        def script(asked):
+            # Duplicates are taken out of a page after it was filled.
+            answer = self.telling(*some_results(60))(asked)
+            del answer.body["web"]["results"][18:]
+            return answer
+
+        hits, asked = await self.ask(script, limit=50)
+        assert [hit.title for hit in hits] == [f"Page {number}" for number in range(60) if number % 20 < 18][:50]
+        assert [call.params["offset"] for call in asked] == ["0", "1", "2"]
 
     async def test_no_page_is_asked_for_when_the_service_says_there_is_none(self):
         _, asked = await self.ask(self.telling(*some_results(20)), limit=50)

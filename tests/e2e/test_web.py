@@ -64,6 +64,7 @@ async def test_a_question_is_answered_from_pages_that_are_kept(language: Any, tm
         }
         assert any(exchange.asked.path == "/robots.txt" for exchange in web.log)
     assert report.is_verified
+    assert words(language)("report.notice") not in report.final_report
     cited = [source for source in report.sources if f"] {source['title']}" in report.final_report]
     assert cited
     assert all(str(source["address"]).startswith("http://127.0.0.") for source in report.sources)
@@ -171,9 +172,9 @@ async def test_an_open_circuit_spares_a_dead_service(tmp_path: Path) -> None:
         report = await research(QUESTIONS["en"], settings=_settings(web, tmp_path, max_iterations=4, cache=False))
         asked = len(web.requests("tavily"))
     (tavily,) = [engine for engine in _retrieval(report)["engines"] if engine["engine"] == "tavily"]
-    assert asked == tavily["asked"] == tavily["failed"] >= 3
-    assert tavily["not_tried"] > 0
-    assert "check its key" in report.final_report
+    # Searches that begin together may find out together.
+    assert 1 <= asked == tavily["asked"] == tavily["failed"] < tavily["not_tried"]
+    assert "check the key in TAVILY_API_KEY" in report.final_report
 
 
 async def test_without_any_answer_the_report_says_so_and_claims_nothing(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_sources_and_cache_at_the_command_line(tmp_path: Path) -> None:
         assert "Tavily: 4 results" in tried.stdout
         web.faults["tavily"] = Answer({"detail": "no"}, status=401)
         tried = user.run("sources", "test", "tavily")
-        assert (tried.returncode, "check its key" in tried.stderr) == (70, True)
+        assert (tried.returncode, "check the key in TAVILY_API_KEY" in tried.stderr) == (70, True)
         assert "EXA_API_KEY" in user.run("sources", "test", "exa").stderr
         diagnosis = user.run("doctor").stdout
         assert "would ask Tavily, SearXNG" in diagnosis

@@ -3,12 +3,14 @@
 import pytest
 from pydantic import SecretStr
 
-from deep_research.errors import ConfigurationError
+from deep_research.errors import ConfigurationError, SourceError
 from deep_research.runner import request_from, settings_of
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
 from deep_research.settings import Settings, load_settings, variable_of
-from deep_research.wiring_of_search import chosen_engines, known_engines, problem_of
+from deep_research.sources.hit import SearchQuery
+from deep_research.testing.search_server import Answer, SearchServer
+from deep_research.wiring_of_search import chosen_engines, known_engines, model_of, open_engine, problem_of
 
 FREE = {"duckduckgo", "wikipedia", "arxiv", "openalex", "crossref", "pubmed", "github", "hacker-news"}
 
@@ -36,8 +38,9 @@ def test_an_address_adds_searxng() -> None:
 
 def test_every_engine_has_settings_for_its_key_and_its_address() -> None:
     for spec in ENGINES.values():
-        for field in (spec.key_setting, spec.address_setting):
+        for field in (spec.key_setting, spec.address_setting, spec.model_setting):
             assert not field or field in Settings.model_fields, (spec.name, field)
+        assert model_of(spec, Settings()) == spec.model
         default = getattr(Settings(), spec.address_setting)
         assert (default or "") == spec.default_address
 
@@ -89,3 +92,25 @@ def test_a_run_goes_on_with_the_sources_it_began_with() -> None:
     assert later.strategy == "academic"
     alone = request_from(Settings(offline=True, provider="none"), "What do papers say about heat pumps?")
     assert chosen_engines(settings_of(alone, Settings())) == ()
+
+
+async def test_settings_name_the_contact_and_the_model_that_searches() -> None:
+    with SearchServer(Answer({})) as server:
+        given = {
+            "contact": "me@example.org",
+            "openai_api_key": SecretStr("k"),
+            "openai_address": server.address,
+            "openai_search_model": "some-model",
+        }
+        engine = open_engine(ENGINES["openai-search"], Settings.model_validate(given))
+        with pytest.raises(SourceError):
+            await engine.search(SearchQuery(query="q"), limit=3)
+        await engine.close()
+    assert server.requests[0].json["model"] == "some-model"
+    assert "me@example.org" in server.requests[0].headers["user-agent"]
+
+
+@pytest.mark.parametrize("contact", ["", "me", "me@host", "a@b.c)\r\nX: 1", "ftp://a.b", "https://a", "我@例.测试"])
+def test_contact_that_nobody_can_use_is_refused(contact: str) -> None:
+    with pytest.raises(ValueError, match=r"me@example\.org"):
+        Settings(contact=contact)

@@ -18,12 +18,12 @@ import httpcore2
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.net.body import ACCEPTED_ENCODINGS, Body, too_large
+from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.dialer import Dialer
 from deep_research.net.faults import errors_in_mid_body, our_errors
 from deep_research.net.guard import Guard, WebAddress
 from deep_research.net.resolver import Resolver, SystemResolver
 from deep_research.net.retry_after import retry_after_s
-from deep_research.net.service import USER_AGENT
 from deep_research.value import Value
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -71,8 +71,10 @@ class GuardedClient:
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
         network: httpcore2.AsyncNetworkBackend | None = None,
+        contact: str = PROJECT_ADDRESS,
     ) -> None:
         self._guard = guard
+        self._who = {"user-agent": user_agent(contact), "accept": "*/*"}
         self._limits = limits or Limits()
         self._slots = asyncio.Semaphore(self._limits.connections)
         # A host's entry lives as long as somebody waits for it or holds it.
@@ -106,12 +108,13 @@ class GuardedClient:
         statuses 429 and 503; `NetworkError` where trying again may help; `SourceError` where it will not.
         """
         hops = [self._guard.check(address)]
+        given = self._who | {name.lower(): value for name, value in (headers or {}).items()}
         left_s = self._limits.total_s
         while True:
             here = hops[-1]
             async with self._slot(here.host):
                 started = time.monotonic()
-                response = await self._ask_in_time(here, _headers_for(here, hops[0], headers or {}), left_s)
+                response = await self._ask_in_time(here, _headers_for(here, hops[0], given), left_s)
                 left_s -= time.monotonic() - started
             if not _leads_on(response.status, response.headers):
                 return response.model_copy(update={"history": tuple(hop.text for hop in hops[:-1])})
@@ -216,8 +219,7 @@ def _leads_on(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def _headers_for(here: WebAddress, first: WebAddress, given: Mapping[str, str]) -> list[tuple[str, str]]:
-    headers = {"user-agent": USER_AGENT, "accept": "*/*"} | {name.lower(): value for name, value in given.items()}
-    headers |= {"host": here.authority, "accept-encoding": ACCEPTED_ENCODINGS}
+    headers = {**given, "host": here.authority, "accept-encoding": ACCEPTED_ENCODINGS}
     dropped = frozenset() if here.origin == first.origin else _PERSONAL_HEADERS
     return [(name, value) for name, value in headers.items() if name not in dropped]
 

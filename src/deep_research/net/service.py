@@ -13,33 +13,54 @@ from typing import Final, Self
 
 import httpx2
 
-from deep_research.errors import NetworkError, QueryRefused, SourceBusy, SourceError, TimedOut, Unreachable
+from deep_research.errors import (
+    NetworkError,
+    QueryRefused,
+    SourceBusy,
+    SourceError,
+    SourceRefused,
+    TimedOut,
+    Unreachable,
+)
+from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.per_loop import PerLoop
+from deep_research.net.refusal import Refusal, Setup, refusal_in
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
 from deep_research.value import Json
 
-USER_AGENT: Final = "deep-research/0.1 (research agent)"
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 # What is wrong is what was asked: its form, its length or a value in it.
 _ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
+# Behind these the body may tell that no call can succeed.
+_TELLING: Final = frozenset({400, 429})
 Params = Mapping[str, str | int | float | bool | None]
 
 
 class Service:
-    """One configured service: `name` is what errors call it.
+    """One configured service: `name` is what errors call it, `setup` what they tell the user to mend.
 
     Keeps its connections between calls, for each event loop its own. Close it when done; the end of the loop closes
     what is left.
     """
 
-    def __init__(self, name: str, address: str, *, timeout_s: float, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        *,
+        timeout_s: float,
+        headers: Mapping[str, str] | None = None,
+        contact: str = PROJECT_ADDRESS,
+        setup: Setup | None = None,
+    ) -> None:
         self.name = name
         self.timeout_s = timeout_s
         self._address = address.rstrip("/")
-        self._headers = {"User-Agent": USER_AGENT, **(headers or {})}
-        self._has_key = bool(headers)
+        self._who = {"User-Agent": user_agent(contact)}
+        self._headers = {**self._who, **(headers or {})}
+        self._setup = setup or Setup()
         self._clients = PerLoop(_client)
 
     def at(self, address: str) -> Self:
@@ -69,6 +90,15 @@ class Service:
     async def post_form(self, path: str = "", *, form: Mapping[str, str]) -> str:
         """Return the text of a POST of form fields."""
         return (await self._call("POST", path, form=form)).decode("utf-8", "replace")
+
+    async def redirect_at(self, address: str) -> str:
+        """Return where an address that the service gave leads on to, "" where it leads nowhere; no key is sent."""
+        client = await self._clients.get()
+        try:
+            async with client.stream("GET", address, headers=self._who, timeout=self.timeout_s) as response:
+                return response.headers.get("location", "") if response.is_redirect else ""
+        except httpx2.HTTPError:
+            return ""
 
     def _json(self, body: bytes) -> Json:
         try:
@@ -100,6 +130,8 @@ class Service:
                 headers=sent,
                 timeout=self.timeout_s,
             ) as response:
+                if response.status_code in _TELLING:
+                    self._check_code(response.status_code, await self._body(response))
                 self._check(response)
                 return await self._body(response)
         except httpx2.TimeoutException as exc:
@@ -110,14 +142,37 @@ class Service:
         except httpx2.HTTPError as exc:
             raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
 
+    def _check_code(self, status: int, body: bytes) -> None:
+        try:
+            refusal = refusal_in(json.loads(body))
+        except ValueError:
+            return
+        if refusal is not None:
+            raise self._refused(refusal, status)
+
+    def _refused(self, refusal: Refusal, status: int) -> SourceRefused:
+        setup = self._setup
+        to_mend: dict[Refusal, dict[str, str]] = {
+            "key": {"variable": setup.key},
+            "model": {"setting": setup.model},
+            "name": {"setting": setup.model, "address": setup.address},
+        }
+        names = to_mend.get(refusal, {})
+        # Who has set nothing has nothing to mend.
+        told, names = (refusal, names) if all(names.values()) else ("access", {})
+        return SourceRefused().said(f"search.refused_{told}", service=self.name, status=status, **names)
+
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
         if status in _BUSY:
             wait_s = retry_after_s(response.headers)
             raise SourceBusy(f"{self.name} answered with status {status}.", retry_after_s=wait_s)
-        if status in (401, 403):
-            remedy = ": check its key" if self._has_key else ""
-            raise SourceError(f"{self.name} refused the call (status {status}){remedy}.")
+        if status == 401 or (status == 403 and self._setup.key):
+            raise self._refused("key", status)
+        if status == 402:
+            raise self._refused("credit", status)
+        if status == 404 and self._setup.model:
+            raise self._refused("name", status)
         if status in _ABOUT_THE_QUERY:
             raise QueryRefused(f"{self.name} answered with status {status}.")
         if not response.is_success:

@@ -136,6 +136,24 @@ def account_of(
     return [head, *rows], notes + _problems(health, specs, said)
 
 
+def notice_of(health: Health, specs: Mapping[str, EngineSpec], said: Words) -> tuple[str, ...]:
+    """Say that the general web could not be searched, where its engines found nothing because they mostly failed."""
+    general = [one for one in health.engines if one.name in specs and not specs[one.name].is_specialist]
+    failed = sum(one.failed + one.skipped for one in general)
+    if any(one.results for one in general) or failed <= sum(one.empty for one in general):
+        return ()
+    listed = said("report.list_separator").join
+    lost = said(
+        "search.no_web",
+        engines=listed(_title(one.name, specs, said) for one in general),
+        failed=failed,
+        asked=sum(one.asked + one.skipped for one in general),
+    )
+    others = [one for one in health.engines if one not in general and one.read]
+    rest = said("search.rests_on", sources=listed(_title(one.name, specs, said) for one in others)) if others else ""
+    return tuple(filter(None, (lost, rest)))
+
+
 def _problems(health: Health, specs: Mapping[str, EngineSpec], said: Words) -> list[str]:
     """Say why engines failed, in one line for those that failed in the same way."""
     alike: dict[str, list[EngineHealth]] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
-from deep_research.pipeline.health import Health, account_of, health_of
+from deep_research.pipeline.health import Health, account_of, health_of, notice_of
 from deep_research.pipeline.limits import limits_of
 from deep_research.pipeline.verify import CheckedBody
 from deep_research.pipeline.wording import is_quoted, models_that_wrote, wording_of
@@ -70,6 +70,7 @@ class ReportGenerator:
         account, notes = account_of(health, ports.request, ports.run.parts.specs, said)
         report = report.model_copy(
             update={
+                "notice": notice_of(health, ports.run.parts.specs, said),
                 "limits": limits,
                 "writing": writing,
                 "account": tuple(map(tuple, account)) if health.engines else (),

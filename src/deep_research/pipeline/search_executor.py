@@ -31,13 +31,15 @@ class SearchExecutor:
         route = route_of(query, ports)
         search = _Search(query, limit=ports.request.search.max_results)
         answers = await self._first(route, search, ports)
-        for names in (route.last_resort, route.widened):
-            if not any(answer.hits for answer in answers):
-                answers += await search.all_of(names, ports)
+        if not any(answer.hits for answer in answers):
+            answers += await search.all_of(route.last_resort, ports)
+        # Where the general web cannot be had, the open sources do its work.
+        if search.has_lost(route.chain) or not any(answer.hits for answer in answers):
+            answers += await search.all_of(route.widened, ports)
         # With no answer at all, nobody can say that there is nothing to be found.
         if search.failures and not search.answered:
             # A service that was left alone failed before; why, others tell better.
-            first = min(search.failures, key=lambda failure: isinstance(failure, ServiceClosed))
+            first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
             await ports.lost(Gap.of(first, kind="search", scope=ports.scope, subject=query.query))
         return fuse(answers, query=query, today=ports.run.row.created_at.date())
 
@@ -64,14 +66,18 @@ class _Search:
     query: SearchQuery
     limit: int
     answered: int = 0
-    failures: list[CallFailed] = field(default_factory=list)
+    failures: dict[str, CallFailed] = field(default_factory=dict)
+
+    def has_lost(self, names: Sequence[str]) -> bool:
+        """Say whether every one of these engines was asked and failed."""
+        return bool(names) and all(name in self.failures for name in names)
 
     async def ask(self, name: str, at: Ports) -> Ranked:
         """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
         try:
             hits = await at.engine(name).search(self.query, limit=self.limit)
         except CallFailed as failure:
-            self.failures.append(failure)
+            self.failures[name] = failure
             return Ranked(engine=name, hits=())
         self.answered += 1
         return Ranked(engine=name, hits=tuple(hit for hit in hits if _is_on(hit.address, self.query.sites)))
@@ -99,13 +105,13 @@ class _Search:
         try:
             winner = await ports.decide("race", names, lambda: self._first_with_hits(names, ports))
         except BudgetExceeded as refused:
-            self.failures.append(refused)
+            self.failures["race"] = refused
             return []
         # Whoever is asked here has answered already: the journal knows what.
         return await self.all_of([winner] if winner else names, ports)
 
     async def _first_with_hits(self, names: Sequence[str], ports: Ports) -> str:
-        trial = replace(self, failures=[])
+        trial = replace(self, failures={})
         running = {asyncio.ensure_future(trial.ask(name, ports.at(name))): name for name in names}
         waiting = set(running)
         try:

@@ -29,10 +29,12 @@ class Chapter(Value):
 class Report(Value):
     """A whole report before it is rendered; `account` is a table of how the sources were searched, its head first.
 
-    `knowledge` is what a model says by itself where no source was found; nothing of it is cited or checked.
+    `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
+    found; nothing of it is cited or checked.
     """
 
     title: str
+    notice: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
     chapters: tuple[Chapter, ...] = ()
@@ -55,6 +57,8 @@ class Report(Value):
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
     blocks = [f"# {report.title}"]
+    if report.notice:
+        blocks += [f"**{words('report.notice')}**", _bullets(report.notice)]
     if report.assumptions:
         blocks += [f"**{words('report.assumptions')}**", _bullets(report.assumptions)]
     if report.abstract:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
+from deep_research.search.engine import Found, Page, ServiceSearch, is_short, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
 
@@ -36,12 +36,14 @@ class BraveSearch(ServiceSearch):
         # A search without results has no part `web`.
         where = ("results",) if is_news else ("web", "results")
         results = self.items_at(answer, *where) if value_at(answer, where[0]) is not None else []
+        # News do not say it.
+        has_more = value_at(answer, "query", "more_results_available")
         return Page(
             [
                 Found(item.get("url"), item.get("title"), item.get("description"), item.get("page_age"))
                 for item in results
             ],
-            is_last=value_at(answer, "query", "more_results_available") is False or len(results) < size,
+            is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), size),
         )
 
 

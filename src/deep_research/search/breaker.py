@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from deep_research.errors import CallFailed, QueryRefused, ServiceClosed, Unreachable
+from deep_research.errors import (
+    CallFailed,
+    ChallengeShown,
+    QueryRefused,
+    ServiceClosed,
+    SourceRefused,
+    Unreachable,
+)
 
 MAX_FAILURES: Final = 3
 OPEN_S: Final = 60.0
@@ -45,8 +52,9 @@ class Breaker:
             self._succeeded()
             raise
         except CallFailed as failure:
-            # Who is not there for one is not there for anybody.
-            self._failed(str(failure), count=MAX_FAILURES if isinstance(failure, Unreachable) else 1)
+            # Who is not there for one, or answers no program, or none with this key, does so for nobody.
+            is_for_all = isinstance(failure, Unreachable | SourceRefused | ChallengeShown)
+            self._failed(str(failure), count=MAX_FAILURES if is_for_all else 1)
             raise
         except BaseException:
             # Called off: this tells nothing about the service.

@@ -9,16 +9,32 @@ from deep_research.text.dates import find_dates
 from deep_research.value import Json
 
 _MAX_CHARS: Final = 2_000
-# Only names of HTML and JATS: `Vec<T>` and `a < b` are what an author wrote.
-_BREAK: Final = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|jats:\w+)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+# Only names of HTML, JATS and MathML: `Vec<T>` and `a < b` are what an author wrote.
+_BREAK: Final = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|jats:[\w-]+)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+# These stand within a word or a formula ("C<sub>10</sub>H"), so that nothing takes their place.
 _INLINE: Final = re.compile(
-    r"</?(?:a|abbr|b|cite|code|em|font|i|img|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.IGNORECASE
+    r"</?(?:(?:jats:)?(?:a|abbr|alternatives|b|bold|cite|code|em|ext-link|font|i|img|inline-formula|inline-graphic|italic"
+    r"|mark|monospace|named-content|ovl|overline|s|sc|scp|small|span|strike|strong|styled-content|sub|sup|tt|u|underline"
+    r"|uri|wbr|xref)|mml:\w+)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
 )
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
+_MATH: Final = re.compile(r"<(mml:)?math(?:\s[^<>]*)?>(.*?)</(?:mml:)?math>", re.DOTALL | re.IGNORECASE)
+_IN_MATH: Final = re.compile(r"\s*<[^<>]*>\s*")
+# The same formula once more, for TeX.
+_TEX: Final = re.compile(r"<jats:tex-math(?:\s[^<>]*)?>.*?</jats:tex-math>", re.DOTALL)
+# Publishers break the line before an index, and after it in the middle of a formula.
+_INDEX_APART: Final = re.compile(
+    r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])"
+)
+_SPACES: Final = re.compile(r"\s+")
 # Control and zero-width characters, and those that turn the reading direction.
 _UNSEEN: Final = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]"
 )
+_MAX_DATE_CHARS: Final = 40
+_DATE_END: Final = re.compile(r"\s?(?:\.{3}|[…—·])\s?")
+_MONTH: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _NOT_IN_ADDRESS: Final = re.compile(r"[\s\x00-\x1f\x7f<>\"\\\ud800-\udfff]")
 
 
@@ -47,8 +63,26 @@ def web_address(value: Json) -> str:
 def iso_date(value: Json) -> str:
     """Return the first date of a text as YYYY, YYYY-MM or YYYY-MM-DD; relative ones ("2 days ago") give none."""
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    # In running text this may be a range of years.
+    if _MONTH.fullmatch(text):
+        return text
     return next((date.iso for date in find_dates(text[:200]) if "Q" not in date.iso), "")
 
 
+def parted_date(value: Json) -> tuple[str, str]:
+    """Return the date that a snippet begins with, as engines show it, "" where there is none; and what follows."""
+    text = plain_text(value)
+    dates = find_dates(text[:_MAX_DATE_CHARS])
+    # A year alone may be what the text is about.
+    if not dates or dates[0].start or len(dates[0].iso) < len("2024-05"):
+        return "", text
+    behind = _DATE_END.match(text, dates[0].end)
+    return (iso_date(dates[0].raw), text[behind.end() :]) if behind else ("", text)
+
+
 def _without_tags(text: str) -> str:
-    return _INLINE.sub("", _BREAK.sub(" ", _COMMENT.sub("", text)))
+    text = _SPACES.sub(lambda found: "\n" if "\n" in found.group() else " ", _COMMENT.sub("", text))
+    text = _INDEX_APART.sub("", text)
+    if _MATH.search(text):
+        text = _MATH.sub(lambda found: _IN_MATH.sub("", found.group(2)), _TEX.sub("", text))
+    return _BREAK.sub(" ", _INLINE.sub("", text))

@@ -3,23 +3,19 @@
 import re
 from typing import Final
 
+from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-# Formulas stand in MathML, headings such as "Abstract" in JATS.
+# "Abstract", "Aim", "Methods".
 _HEADING: Final = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
-_FORMULA: Final = re.compile(r"</?mml:[^<>]*>")
 
 
 class CrossrefSearch(ServiceSearch):
-    """Crossref: publications by their DOI; the address of a contact takes the place of a key."""
+    """Crossref: publications by their DOI; who gives a mail address is served quicker."""
 
     page_size = 100
-
-    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - a contact is no secret and goes with the query
-        """Return none."""
-        return {}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
         """Return one page of publications."""
@@ -32,7 +28,7 @@ class CrossrefSearch(ServiceSearch):
                 "rows": size,
                 "offset": number * size,
                 "select": "DOI,URL,title,abstract,published",
-                "mailto": self.endpoint.key or None,
+                "mailto": mail_of(self.endpoint.contact) or None,
             },
         )
         works = self.items_at(data, "message", "items")
@@ -40,23 +36,22 @@ class CrossrefSearch(ServiceSearch):
         return Page(found, is_last=len(works) < size)
 
 
-def _title(work: JsonObject) -> str:
+def _title(work: JsonObject) -> Json:
     titles = work.get("title")
-    first = titles[0] if isinstance(titles, list) and titles else ""
-    return _FORMULA.sub("", first) if isinstance(first, str) else ""
+    return titles[0] if isinstance(titles, list) and titles else ""
 
 
 def _abstract(work: JsonObject) -> str:
     abstract = work.get("abstract")
-    return _FORMULA.sub("", _HEADING.sub(" ", abstract)) if isinstance(abstract, str) else ""
+    return _HEADING.sub(" ", abstract) if isinstance(abstract, str) else ""
 
 
-def _published(work: JsonObject) -> Json:
+def _published(work: JsonObject) -> str:
+    """Return year, month and day as far as they are told; a quarter of all works have no day."""
     parts = value_at(work, "published", "date-parts")
     first = parts[0] if isinstance(parts, list) and parts else None
-    if not isinstance(first, list) or not all(isinstance(part, int) for part in first):
-        return ""
-    return "-".join(f"{part:02d}" for part in first if isinstance(part, int))
+    told = [part for part in first if isinstance(part, int)] if isinstance(first, list) else []
+    return "-".join(f"{part:02d}" for part in told)
 
 
 ENGINE: Final = CrossrefSearch

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from lxml import etree, html
 
-from deep_research.errors import SourceBusy
+from deep_research.errors import ChallengeShown
 from deep_research.search.engine import Found, Page, PagedSearch, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
@@ -52,7 +52,7 @@ class DuckDuckGoSearch(PagedSearch):
         except etree.ParserError as exc:
             raise self.wrong_form() from exc
         if page.xpath(_CHALLENGE):
-            raise SourceBusy(f"{self.endpoint.title} asks for a proof that a person is searching; try again later.")
+            raise ChallengeShown(f"{self.endpoint.title} asks for a proof that a person is searching.")
         return page
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime
 from typing import ClassVar, Final, NamedTuple
 
 from deep_research.errors import CallFailed, SourceError, TimedOut
+from deep_research.net.contact import PROJECT_ADDRESS
+from deep_research.net.refusal import Setup
 from deep_research.net.service import Service
 from deep_research.search.cleaning import iso_date, plain_text, web_address
 from deep_research.sources.address import canonical_address
@@ -32,7 +34,8 @@ def _today() -> date:
 class Endpoint:
     """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
 
-    `pace` is waited for before every page but the first.
+    `contact` is who the service may turn to, `setup` how what it refuses is mended. `pace` is waited for before every
+    page but the first.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Endpoint:
     timeout_s: float
     key: str = field(default="", repr=False)
     model: str = ""
+    contact: str = PROJECT_ADDRESS
+    setup: Setup = Setup()
     today: Callable[[], date] = _today
     pace: Callable[[], Awaitable[None]] | None = None
 
@@ -67,11 +72,17 @@ class PagedSearch(ABC):
     # The most results that are asked for at once, and the most pages; 1 where the service has no pages.
     page_size: ClassVar[int] = 10
     max_pages: ClassVar[int] = 3
+    service_type: ClassVar[type[Service]] = Service
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.service = Service(
-            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
+        self.service = self.service_type(
+            endpoint.title,
+            endpoint.address,
+            timeout_s=endpoint.timeout_s,
+            headers=self.headers(endpoint.key),
+            contact=endpoint.contact,
+            setup=endpoint.setup,
         )
 
     @property
@@ -167,6 +178,11 @@ class ServiceSearch(PagedSearch):
         """Yield page after page by its number."""
         for number in range(self.max_pages):
             yield await self.page(query, number=number, size=size)
+
+
+def is_short(count: int, size: int) -> bool:
+    """Say whether a page is so short that there is no other; services leave single results out of full pages too."""
+    return 2 * count < size
 
 
 def value_at(data: Json, *path: str) -> Json:

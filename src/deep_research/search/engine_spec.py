@@ -13,10 +13,11 @@ class EngineSpec:
 
     `key_setting` and `address_setting` name fields of the settings; `key_variable` is where users put the key.
     `tier` is the place in the fallback chain of SPEC H3 from 1 on, 0 for an engine outside it. A specialist is asked
-    beside the chain. `is_model_search` marks a model that searches by itself; `model` is the one to ask. An engine
-    that `needs_sites` only answers queries that name some. `about` says in a few words what it holds. `limit` is how
-    often its service lets itself be searched, where it says so, and `limit_with_key` where a key allows more;
-    `shared_service` is what engines of one service have in common.
+    beside the chain. `is_model_search` marks a model that searches by itself; `model` is the one to ask where
+    `model_setting` names no other. An engine that `needs_sites` only answers queries that name some. `about` says in a
+    few words what it holds. `limit` is how often its service lets itself be searched, where it says so, with
+    `limit_with_key` and `limit_with_mail` where a key or a contact's mail address allows more; `shared_service` is what
+    engines of one service have in common.
     """
 
     name: str
@@ -34,9 +35,11 @@ class EngineSpec:
     tier: int = 0
     is_model_search: bool = False
     model: str = ""
+    model_setting: str = ""
     needs_sites: bool = False
     limit: RateLimit | None = None
     limit_with_key: RateLimit | None = None
+    limit_with_mail: RateLimit | None = None
     shared_service: str = ""
 
     @property
@@ -44,11 +47,12 @@ class EngineSpec:
         """Return the name of the service behind the engine."""
         return self.shared_service or self.title
 
-    def limit_at(self, address: str, key: str) -> RateLimit | None:
+    def limit_at(self, address: str, key: str, mail: str = "") -> RateLimit | None:
         """Return how often it may be searched; what stands at another address than its own sets its own limits."""
         if address != self.default_address:
             return None
-        return self.limit_with_key or self.limit if key else self.limit
+        more = (self.limit_with_key if key else None) or (self.limit_with_mail if mail else None)
+        return more or self.limit
 
     @property
     def needs_key(self) -> bool:

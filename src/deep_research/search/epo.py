@@ -33,14 +33,12 @@ class EpoSearch(PagedSearch):
     """The European Patent Office: patents whose title or abstract holds all words."""
 
     page_size = 100
+    service_type = _PatentService
 
     def __init__(self, endpoint: Endpoint) -> None:
         if not all(endpoint.key.partition(":")[::2]):
             raise ConfigurationError(f"The key of {endpoint.title} has the form client_id:secret.")
         super().__init__(endpoint)
-        self.service = _PatentService(
-            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
-        )
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that ask for a token."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Final, TypeVar
 
-from deep_research.errors import NetworkError, SourceBusy, TimedOut, Unreachable
+from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.breaker import Breaker
 from deep_research.search.pacing import MAX_QUEUE_S, RateLimit, Turns
 from deep_research.search.registry import EngineSpec
@@ -73,7 +73,7 @@ class Gate:
             self._turns.hold(failure.retry_after_s)
             wait_s = 0.0
         # Who hung until the time was over would hang again; who is not there is rarely there a moment later.
-        is_vain = isinstance(failure, TimedOut | Unreachable)
+        is_vain = isinstance(failure, TimedOut | Unreachable | ChallengeShown)
         if is_vain or attempt >= _RETRIES or self._clock() + wait_s >= until_s:
             return False
         if wait_s:
@@ -85,10 +85,10 @@ class Gate:
         return True
 
 
-def gate_of(spec: EngineSpec, *, address: str = "", key: str = "") -> Gate:
+def gate_of(spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "") -> Gate:
     """Return the gate of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
-    return _gate(spec.service, at, spec.limit_at(at, key))
+    return _gate(spec.service, at, spec.limit_at(at, key, mail))
 
 
 @cache

@@ -14,18 +14,13 @@ class GitHubSearch(ServiceSearch):
     """Repositories, which a key lets one search more often."""
 
     page_size = 100
+    service_type = LimitedService
     path: ClassVar[str] = "/search/repositories"
     qualifier: ClassVar[str] = ""
     # A repository lives on after the day of its making, an issue is of its day.
     date_field: ClassVar[tuple[str, str]] = ("pushed", "pushed_at")
     title_field: ClassVar[str] = "full_name"
     text_field: ClassVar[str] = "description"
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(endpoint)
-        self.service = LimitedService(
-            endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s, headers=self.headers(endpoint.key)
-        )
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key and the version that is spoken."""

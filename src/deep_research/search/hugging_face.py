@@ -9,6 +9,7 @@ from deep_research.search.cleaning import iso_date
 from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, value_at, words_of
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import shared_terms
+from deep_research.sources.dating import may_be_within
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
@@ -82,9 +83,7 @@ def _fitting(query: SearchQuery, told: list[tuple[Found, str]]) -> list[Found]:
 
 
 def _is_within(query: SearchQuery, found: Found) -> bool:
-    day = iso_date(found.published)
-    first, last = (limit.isoformat() if limit else "" for limit in (query.since, query.until))
-    return not day or (day >= first and (not last or day <= last))
+    return may_be_within(iso_date(found.published), query.since, query.until)
 
 
 def _joined(words: Json) -> str:

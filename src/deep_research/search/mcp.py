@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import httpx2
 
-from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError
+from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
+from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.retry_after import retry_after_s
-from deep_research.net.service import USER_AGENT
 from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, words_of
 from deep_research.search.mcp_results import found_in_answer
 from deep_research.search.mcp_servers import McpServer
@@ -32,9 +32,9 @@ class McpSearch(PagedSearch):
 
     page_size = 50
 
-    def __init__(self, server: McpServer, timeout_s: float) -> None:
+    def __init__(self, server: McpServer, timeout_s: float, contact: str = PROJECT_ADDRESS) -> None:
         title = f"MCP server {server.name}"
-        super().__init__(Endpoint(server.engine_name, title, server.address, timeout_s, server.key))
+        super().__init__(Endpoint(server.engine_name, title, server.address, timeout_s, server.key, contact=contact))
         self._server = server
         # The SDK logs what servers say, page and all; our errors tell what an operator needs.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
@@ -73,14 +73,15 @@ class McpSearch(PagedSearch):
             if response.status_code in (401, 403, 429) or response.status_code >= 500:
                 refusals.append(response)
 
-        headers = {"User-Agent": USER_AGENT, **self.headers(self._server.key)}
-        client = httpx2.AsyncClient(headers=headers, timeout=self.timeout_s, event_hooks={"response": [note]})
+        headers = {"User-Agent": user_agent(self.endpoint.contact), **self.headers(self._server.key)}
+        # The limit of the whole search comes first: what the SDK makes of its own says less.
+        client = httpx2.AsyncClient(headers=headers, timeout=2 * self.timeout_s, event_hooks={"response": [note]})
         return streamable_http_client(self._server.address, http_client=await stack.enter_async_context(client))
 
     def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:
         title = self.endpoint.title
         if refusals and refusals[-1].status_code in (401, 403):
-            return SourceError(f"{title} refused the call (status {refusals[-1].status_code}): check its key.")
+            return SourceRefused(f"{title} refused the call (status {refusals[-1].status_code}): check its key.")
         if refusals:
             wait_s = retry_after_s(refusals[-1].headers)
             return SourceBusy(f"{title} answered with status {refusals[-1].status_code}.", retry_after_s=wait_s)

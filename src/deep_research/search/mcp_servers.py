@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pydantic import Field
 
 from deep_research.errors import ConfigurationError
+from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
 from deep_research.search.port import ServiceEngine
 from deep_research.sources.hit import Priority
@@ -36,7 +37,7 @@ class McpServer(Value):
         return f"mcp:{self.name}"
 
 
-def connect_server(server: McpServer, *, timeout_s: float = 30.0) -> ServiceEngine:
+def connect_server(server: McpServer, *, timeout_s: float = 30.0, contact: str = PROJECT_ADDRESS) -> ServiceEngine:
     """Return a server as an engine; raise `ConfigurationError` where something for it is missing."""
     if bool(server.command) == bool(server.address):
         raise ConfigurationError(f"The MCP server {server.name} needs either a command or an address.")
@@ -44,5 +45,5 @@ def connect_server(server: McpServer, *, timeout_s: float = 30.0) -> ServiceEngi
         raise ConfigurationError(f"The MCP server {server.name} needs an address that begins with http:// or https://.")
     if find_spec("mcp") is None:
         raise ConfigurationError('MCP servers need the extra mcp; install it with: pip install "deep-research[mcp]"')
-    engine: ServiceEngine = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s)
+    engine: ServiceEngine = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s, contact)
     return engine

@@ -5,8 +5,9 @@ Pages have numbers, for cursors are only for those who send a key.
 
 from typing import Final
 
+from deep_research.net.contact import mail_of
 from deep_research.search.cleaning import web_address
-from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.search.limited_service import LimitedService
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
@@ -21,9 +22,11 @@ class OpenAlexSearch(ServiceSearch):
 
     page_size = 100
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(endpoint)
-        self.service = LimitedService(endpoint.title, endpoint.address, timeout_s=endpoint.timeout_s)
+    service_type = LimitedService
+
+    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
+        """Return none."""
+        return {}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
         """Return one page of works."""
@@ -36,6 +39,7 @@ class OpenAlexSearch(ServiceSearch):
                 "page": number + 1,
                 "select": _FIELDS,
                 "api_key": self.endpoint.key or None,
+                "mailto": mail_of(self.endpoint.contact) or None,
             },
         )
         works = self.items_at(data, "results")

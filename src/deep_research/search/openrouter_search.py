@@ -1,4 +1,4 @@
-"""OpenRouter's web plugin, which searches for any model: openrouter.ai/docs/guides/features/plugins/web-search."""
+"""OpenRouter's web search, a tool for any model: openrouter.ai/docs/guides/features/server-tools/web-search."""
 
 from typing import Final
 
@@ -7,24 +7,29 @@ from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
+_TOOL: Final = "openrouter:web_search"
+
 
 class OpenRouterWebSearch(ServiceSearch):
-    """OpenRouter: what the plugin found, with its words where the engine behind it gives them; searches once a call."""
+    """OpenRouter: what the tool found, with its words where the engine behind it gives them."""
 
     page_size = 10
     max_pages = 1
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the pages that the plugin found."""
-        plugin: JsonObject = {"id": "web", "max_results": size}
+        """Return the pages that the tool found."""
+        # The model may search several times; what is found in all is limited, because each result is paid for.
+        limits: JsonObject = {"max_results": size, "max_total_results": size}
         if query.sites:
-            plugin["include_domains"] = list(query.sites)
+            limits["allowed_domains"] = list(query.sites)
         answer = await self.service.post_json(
             "/chat/completions",
             data={
                 "model": self.endpoint.model,
                 "messages": [{"role": "user", "content": task_of(query, size=size)}],
-                "plugins": [plugin],
+                "tools": [{"type": _TOOL, "parameters": limits}],
+                # A model that is free to choose may answer without having searched.
+                "tool_choice": {"type": _TOOL},
             },
         )
         choices = self.items_at(answer, "choices")

@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Final
 
+from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
@@ -53,7 +54,13 @@ class PubMedSearch(ServiceSearch):
         return Page(kept, is_last=len(numbers) < size)
 
     def _who(self) -> dict[str, str | None]:
-        return {"db": "pubmed", "retmode": "json", "tool": "deep-research", "api_key": self.endpoint.key or None}
+        return {
+            "db": "pubmed",
+            "retmode": "json",
+            "tool": "deep-research",
+            "email": mail_of(self.endpoint.contact) or None,
+            "api_key": self.endpoint.key or None,
+        }
 
 
 def _term(query: SearchQuery) -> str:

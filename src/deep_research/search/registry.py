@@ -127,6 +127,7 @@ _MODELS = (
         default_address="https://api.openai.com/v1",
         is_model_search=True,
         model="gpt-5.4-mini",
+        model_setting="openai_search_model",
     ),
     EngineSpec(
         name="gemini-search",
@@ -140,6 +141,7 @@ _MODELS = (
         default_address="https://generativelanguage.googleapis.com",
         is_model_search=True,
         model="gemini-3.5-flash",
+        model_setting="gemini_search_model",
     ),
     EngineSpec(
         name="openrouter-search",
@@ -153,6 +155,7 @@ _MODELS = (
         default_address="https://openrouter.ai/api/v1",
         is_model_search=True,
         model="openai/gpt-5.4-mini",
+        model_setting="openrouter_search_model",
     ),
 )
 
@@ -204,15 +207,12 @@ _LIBRARIES = (
         module="crossref",
         kinds=_kinds("academic"),
         priority="medium",
-        key_setting="crossref_mailto",
-        key_variable="DEEP_RESEARCH_CROSSREF_MAILTO",
-        is_key_optional=True,
         address_setting="crossref_address",
         default_address="https://api.crossref.org",
         is_specialist=True,
         # www.crossref.org/documentation/retrieve-metadata/rest-api/access-and-authentication, for lists
         limit=RateLimit(1, 1.0),
-        limit_with_key=RateLimit(3, 1.0),
+        limit_with_mail=RateLimit(3, 1.0),
     ),
     EngineSpec(
         name="pubmed",

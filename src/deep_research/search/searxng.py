@@ -3,8 +3,10 @@
 from typing import Final
 
 from deep_research.errors import SourceBusy
+from deep_research.search.cleaning import parted_date
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
+from deep_research.value import JsonObject
 
 _CATEGORIES: Final = {"news": "news", "academic": "science", "code": "it"}
 _LANGUAGES: Final = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
@@ -33,10 +35,7 @@ class SearxngSearch(ServiceSearch):
         if not results and number == 0 and value_at(answer, "unresponsive_engines"):
             raise SourceBusy(f"{self.endpoint.title} found nothing, and engines behind it did not answer.")
         return Page(
-            [
-                Found(item.get("url"), item.get("title"), item.get("content"), item.get("publishedDate"))
-                for item in results
-            ],
+            [_found(item) for item in results],
             # It does not say how long its pages are; one so short is its last, or nearly.
             is_last=len(results) < _LEAST_ON_A_PAGE,
         )
@@ -47,6 +46,14 @@ class SearxngSearch(ServiceSearch):
             return None
         days = (self.endpoint.today() - query.since).days
         return next((name for most, name in _RANGES if days <= most), None)
+
+
+def _found(item: JsonObject) -> Found:
+    published, snippet = item.get("publishedDate") or item.get("pubdate"), item.get("content")
+    if not published:
+        # Some of the engines behind it write the date before the text ("30 Jan 2025 ... The text").
+        published, snippet = parted_date(snippet)
+    return Found(item.get("url"), item.get("title"), snippet, published)
 
 
 ENGINE: Final = SearxngSearch

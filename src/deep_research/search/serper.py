@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
+from deep_research.search.engine import Found, Page, ServiceSearch, is_short, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
@@ -33,7 +33,7 @@ class SerperSearch(ServiceSearch):
         results = self.items_at(answer, name) if value_at(answer, name) is not None else []
         return Page(
             [Found(item.get("link"), item.get("title"), item.get("snippet"), item.get("date")) for item in results],
-            is_last=len(results) < size,
+            is_last=is_short(len(results), size),
         )
 
 

@@ -9,6 +9,7 @@ from deep_research.errors import CallFailed, SourceError
 from deep_research.search.cleaning import iso_date, plain_text
 from deep_research.search.engine import Found, Page, ServiceSearch
 from deep_research.search.terms import shared_terms
+from deep_research.sources.dating import may_be_within
 from deep_research.sources.hit import SearchQuery
 
 _MAX_SITES: Final = 5
@@ -51,11 +52,7 @@ class ZyteSearch(ServiceSearch):
 
 
 def _is_timely(article: Found, query: SearchQuery) -> bool:
-    day = iso_date(article.published)
-    if not day:
-        return True
-    since, until = (str(limit or "")[: len(day)] for limit in (query.since, query.until))
-    return since <= day and (not until or day <= until)
+    return may_be_within(iso_date(article.published), query.since, query.until)
 
 
 def _shared(article: Found, query: SearchQuery) -> float:

@@ -14,3 +14,9 @@ def days_of(published: str) -> tuple[date, date] | None:
         return date(year, first, 1), date(year, last, monthrange(year, last)[1])
     except ValueError:
         return None
+
+
+def may_be_within(published: str, since: date | None, until: date | None) -> bool:
+    """Say whether something may have been published in a time; what bears no date may."""
+    days = days_of(published)
+    return days is None or not ((since and days[1] < since) or (until and days[0] > until))

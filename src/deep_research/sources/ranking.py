@@ -8,7 +8,7 @@ from math import exp2, fsum
 from typing import Final, NamedTuple
 
 from deep_research.sources.address import canonical_address
-from deep_research.sources.dating import days_of
+from deep_research.sources.dating import days_of, may_be_within
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.standing import Standing, host_of, standing_of
 from deep_research.text.analyzer import analyze, content_terms
@@ -90,12 +90,9 @@ def _by_address(answers: Iterable[Ranked]) -> dict[str, Hit]:
 
 
 def _is_within(query: SearchQuery, hit: Hit) -> bool:
-    """Say whether a hit may be of the query's time; what bears no date may."""
-    days = days_of(hit.published)
+    """Say whether a hit may be of the query's time."""
     # Of the asker's own files each one that is left out is told; they are opened for that.
-    if days is None or hit.engine == LOCAL:
-        return True
-    return not (query.since and days[1] < query.since) and not (query.until and days[0] > query.until)
+    return hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
 
 
 def _votes(answers: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:

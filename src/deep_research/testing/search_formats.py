@@ -10,6 +10,17 @@ from typing import Final, NamedTuple
 from deep_research.testing.search_server import Answer, Asked
 
 _SEARXNG_PAGE: Final = 10
+# What DuckDuckGo shows to whom it takes for a program, mostly with status 202: its own forms and class names.
+DUCKDUCKGO_CHALLENGE: Final = """<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "">
+<html xmlns="http://www.w3.org/1999/xhtml"><head><title>DuckDuckGo</title></head><body class="body--html">
+<form action="/html/" method="post"><input name="q" type="text" value="" /></form>
+<form id="img-form" action="//duckduckgo.com/anomaly.js?sv=html&amp;cc=botnet" target="ifr" method="POST"></form>
+<form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html&amp;cc=botnet" method="POST">
+<div class="anomaly-modal__mask"><div class="anomaly-modal__modal" data-testid="anomaly-modal">
+<div class="anomaly-modal__title">Are you a person?</div>
+<div class="anomaly-modal__puzzle"><label class="anomaly-modal__check"><input type="checkbox" name="image-check_1" />
+<img class="anomaly-modal__image" src="../assets/anomaly/images/challenge/1.jpg" /></label></div>
+<button type="submit" class="anomaly-modal__submit">Send</button></div></div></form></body></html>"""
 
 
 class Result(NamedTuple):

@@ -12,7 +12,8 @@ from typing import ClassVar, Final
 
 import pytest
 
-from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError
+from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
+from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.search.connect import connect
 from deep_research.search.engine import PagedSearch
 from deep_research.search.registry import engine_named
@@ -123,7 +124,9 @@ class SearchConformance:
     @pytest.mark.asyncio
     async def test_request_is_what_the_service_documents(self) -> None:
         _, asked = await self.ask(self.telling(*some_results(3)))
-        assert asked[0].headers["user-agent"].startswith("deep-research/")
+        agent = asked[0].headers["user-agent"]
+        assert agent.startswith("deep-research/")
+        assert PROJECT_ADDRESS in agent
         self.voice.check_request(asked, QUERY)
 
     @pytest.mark.asyncio
@@ -243,6 +246,9 @@ class SearchConformance:
         error = await self.failure(Answer({"error": "invalid key"}, status=status))
         assert isinstance(error, SourceError)
         assert not isinstance(error, SourceBusy)
+        if status == 401 and (variable := engine_named(self.voice.engine).key_variable):
+            assert isinstance(error, SourceRefused)
+            assert variable in str(error)
 
     @pytest.mark.asyncio
     async def test_limited_rate_says_how_long_to_wait(self) -> None:

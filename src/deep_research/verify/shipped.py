@@ -51,7 +51,7 @@ class ShippedReport(NamedTuple):
 
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
-    exempt = _headings("gaps", "limits", "account", "knowledge", "writing", "outlook", "assumptions")
+    exempt = _headings("gaps", "limits", "account", "knowledge", "writing", "outlook", "notice", "assumptions")
     references = _headings("references")
     cited, additional = _headings("cited_sources"), _headings("additional_sources")
     blocks: list[Block] = []

@@ -5,7 +5,15 @@ import gc
 
 import pytest
 
-from deep_research.errors import NetworkError, QueryRefused, SourceBusy, SourceError, TimedOut, Unreachable
+from deep_research.errors import (
+    NetworkError,
+    QueryRefused,
+    SourceBusy,
+    SourceError,
+    SourceRefused,
+    TimedOut,
+    Unreachable,
+)
 from deep_research.net.service import Service
 from tests.unit.net.site import Site, page
 
@@ -84,7 +92,7 @@ async def _hang(writer: asyncio.StreamWriter) -> None:
         (page(status="400 Bad Request"), QueryRefused),
         (page(status="414 URI Too Long"), QueryRefused),
         (page(status="422 Unprocessable Content"), QueryRefused),
-        (page(status="401 Unauthorized"), SourceError),
+        (page(status="401 Unauthorized"), SourceRefused),
         (page(status="404 Not Found"), SourceError),
         (page(status="503 Service Unavailable"), SourceBusy),
         (page(b"{"), SourceError),

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from deep_research.errors import NetworkError, SourceError
+from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.context import Ports, RunContext
@@ -260,6 +260,27 @@ async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(desk: D
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
     assert await _search(ports, query)
     assert engines["openalex"].asked or engines["crossref"].asked
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "batch", "race"])
+async def test_open_sources_do_the_work_of_a_general_web_that_cannot_be_had(desk: Desk, strategy: str) -> None:
+    names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar")
+    query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
+    for failure, widened in ((SourceBusy("a challenge"), strategy != "race"), (None, False)):
+        engines = {name: Engine(name) for name in names}
+        engines["duckduckgo"].failure = failure
+        ports = await desk.ports(*engines.values(), specs=names, parallel_strategy=strategy)
+        assert "wikipedia" in await _search(ports, query) or strategy == "race"
+        assert [bool(engines[name].asked) for name in names[2:]] == [widened] * 3
+
+
+async def test_engine_that_answers_with_nothing_is_not_one_that_cannot_be_had(desk: Desk) -> None:
+    names = ("duckduckgo", "wikipedia", "openalex")
+    engines = {name: Engine(name, finds=name != "duckduckgo") for name in names}
+    ports = await desk.ports(*engines.values(), specs=names)
+    query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
+    assert await _search(ports, query) == ["wikipedia"]
+    assert engines["openalex"].asked == []
 
 
 def _has_asked(engine: Engine, count: int) -> bool:

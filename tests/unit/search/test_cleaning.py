@@ -1,5 +1,7 @@
 """What a service says about a result becomes plain text, a web address, a date."""
 
+import time
+
 import pytest
 
 from deep_research.search.cleaning import iso_date, plain_text, web_address
@@ -15,6 +17,18 @@ from deep_research.search.cleaning import iso_date, plain_text, web_address
         ("H<sub>2</sub>O and CO<sub>2</sub>", "H2O and CO2"),
         ("one<br/>two<p>three</p>four", "one two three four"),
         ("<jats:p>Background: <jats:italic>E. coli</jats:italic></jats:p>", "Background: E. coli"),
+        ("<jats:list><jats:list-item><jats:p>one</jats:p></jats:list-item></jats:list>two", "one two"),
+        ("C<jats:sub>10</jats:sub>H<jats:sup>+</jats:sup>", "C10H+"),
+        ("C\n <sub>10</sub>\n H", "C10 H"),
+        (
+            "CO\n <jats:sub>2</jats:sub>\n and C\n <jats:sub>2</jats:sub>\n H\n <jats:sub>4</jats:sub>\n .",
+            "CO2 and C2H4.",
+        ),
+        ("<scp>T</scp>ree by <italic>hand</italic>", "Tree by hand"),
+        ("x <math><mi>a</mi>\n <mo>=</mo>\n <mn>1</mn></math> y", "x a=1 y"),
+        ("<jats:tex-math>$a$</jats:tex-math><mml:math><mml:mi>a</mml:mi></mml:math>-ray", "a-ray"),
+        ("<jats:tex-math>$a$</jats:tex-math>", "$a$"),
+        ("cut <mml:math><mml:mi>a</mml:mi>", "cut a"),
         ("&lt;strong&gt;escaped&lt;/strong&gt; tags", "escaped tags"),
         ("a <!-- not <b>seen</b> --> comment", "a comment"),
         ("Vec<T> where T < 5 and x > 3", "Vec<T> where T < 5 and x > 3"),
@@ -40,6 +54,10 @@ def test_text_has_an_end():
 def test_endless_tag_costs_no_time():
     assert plain_text("<b " * 100_000)
     assert plain_text("<!--" * 100_000)
+    began_s = time.process_time()
+    for text in ("<math>", "\n \n", "\n<sub>", "</jats:sub>\n", "<jats:tex-math>"):
+        plain_text(f"{text * 50_000}<math></math>")
+    assert time.process_time() - began_s < 10
 
 
 @pytest.mark.parametrize(
@@ -100,6 +118,9 @@ def test_anything_else_is_no_address(address):
         ("2024年5月21日", "2024-05-21"),
         ("2024/05/21", "2024-05-21"),
         ("May 2024", "2024-05"),
+        ("2024-05", "2024-05"),
+        ("2024-13", "2024"),
+        ("2020-2024", "2020"),
         ("2024", "2024"),
         (2024, "2024"),
         ("3 hours ago", ""),

@@ -6,11 +6,13 @@ import pytest
 
 from deep_research.errors import (
     CallFailed,
+    ChallengeShown,
     NetworkError,
     QueryRefused,
     ServiceClosed,
     SourceBusy,
     SourceError,
+    SourceRefused,
     TimedOut,
     Unreachable,
     error_named,
@@ -311,3 +313,19 @@ async def test_real_service_that_limits_its_callers_is_asked_again():
         assert await engine.search(QUERY, limit=3) == []
         await engine.close()
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("failure", [SourceRefused("check the key in THE_KEY."), ChallengeShown("a challenge.")])
+async def test_who_refuses_every_call_is_asked_once_and_left_alone(failure):
+    stage = Stage(failure)
+    assert await stage.ask() == [failure]
+    (closed,) = await stage.ask()
+    assert isinstance(closed, ServiceClosed)
+    assert str(failure).rstrip(".") in str(closed)
+    assert stage.starts_s == [0]
+
+
+def test_mail_address_allows_more_where_the_service_says_so():
+    crossref = ENGINES["crossref"]
+    assert crossref.limit_at(crossref.default_address, "", "me@example.org") == RateLimit(3, 1.0)
+    assert crossref.limit_at(crossref.default_address, "") == RateLimit(1, 1.0)
