@@ -2,8 +2,8 @@
 
 from typing import Final
 
-# Where the program is had from, by the command that its own messages give (`pip install deep-research`).
-PROJECT_ADDRESS: Final = "https://pypi.org/project/deep-research/"
+# The project's own address, as in pyproject.toml.
+PROJECT_ADDRESS: Final = "https://github.com/deep-research/deep-research"
 
 
 def user_agent(contact: str) -> str:

@@ -27,6 +27,8 @@ _TEX: Final = re.compile(r"<jats:tex-math(?:\s[^<>]*)?>.*?</jats:tex-math>", re.
 _INDEX_APART: Final = re.compile(
     r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])"
 )
+# 10<sup>6</sup> is not 106, and a note's number is no digit of the year before it.
+_EXPONENT: Final = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-−–+]?\d)", re.IGNORECASE)
 _SPACES: Final = re.compile(r"\s+")
 # Control and zero-width characters, and those that turn the reading direction.
 _UNSEEN: Final = re.compile(
@@ -85,4 +87,4 @@ def _without_tags(text: str) -> str:
     text = _INDEX_APART.sub("", text)
     if _MATH.search(text):
         text = _MATH.sub(lambda found: _IN_MATH.sub("", found.group(2)), _TEX.sub("", text))
-    return _BREAK.sub(" ", _INLINE.sub("", text))
+    return _BREAK.sub(" ", _INLINE.sub("", _EXPONENT.sub("^", text)))

@@ -14,6 +14,7 @@ from deep_research.search.cleaning import iso_date, plain_text, web_address
         ("two\n lines\tof  it ", "two lines of it"),
         ("R&amp;D &lt;3 &#x4e2d;", "R&D <3 中"),
         ("<b>bold</b> and <em class='x'>strong</em>", "bold and strong"),
+        ("10<sup>6</sup> cells since 2020<jats:sup>1</jats:sup>", "10^6 cells since 2020^1"),
         ("H<sub>2</sub>O and CO<sub>2</sub>", "H2O and CO2"),
         ("one<br/>two<p>three</p>four", "one two three four"),
         ("<jats:p>Background: <jats:italic>E. coli</jats:italic></jats:p>", "Background: E. coli"),
