@@ -23,14 +23,19 @@ _ESCAPES: Final = (
 _UNSEEN: Final = (
     "\\x00-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
-    "\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\\ud800-\\udfff\ufdd0-\ufdef"
-    + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+    "\uffa0\ufff9-\ufffb\\ud800-\\udfff\ufdd0-\ufdef\ufffe\uffff"
+)
+_UNSEEN_ABOVE: Final = "\U0001d173-\U0001d17a\U000e0000-\U000e0fff" + "".join(
+    f"{chr(plane | 0xFFFE)}-{chr(plane | 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000)
 )
 _LINE_ENDS: Final = "\\r\\x0b\\x0c\\x85\u2028\u2029"
 # Joiners shape letters of Indic and Persian writing and join emoji; a selector picks a character's glyph.
 _SHAPING: Final = "\u200c\u200d\ufe00-\ufe0f"
-_SUSPECT: Final = re.compile(f"[{_UNSEEN}{_LINE_ENDS}{_SHAPING}]")
-_UNWANTED: Final = re.compile(f"(?P<line>\r\n|[{_LINE_ENDS}])|{_ESCAPES}|[{_UNSEEN}]+")
+# Looked for in every text: each range above the Basic Plane is tried for each character, so there are few and wide ones.
+_SUSPECT: Final = re.compile(
+    f"[{_UNSEEN}{_LINE_ENDS}{_SHAPING}\U0001d173-\U0001d17a\U0001fffe-\U0001ffff\U0002fffe-\U0010ffff]"
+)
+_UNWANTED: Final = re.compile(f"(?P<line>\r\n|[{_LINE_ENDS}])|{_ESCAPES}|[{_UNSEEN}{_UNSEEN_ABOVE}]+")
 _SHAPED: Final = re.compile(f"[{_SHAPING}]+")
 _IN_USE: Final = re.compile("(?P<selector>[\ufe00-\ufe0f]?)(?:(?P<joiner>[\u200c\u200d])(?P=joiner)*)?")
 # ASCII and Han know no joiners.
