@@ -17,6 +17,7 @@ MAY_CATCH_EVERYTHING = {
     "pipeline/section_nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/page_reading.py": "the same for one page",
     "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
+    "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
     "store/sqlite_writes.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }

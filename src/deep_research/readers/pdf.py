@@ -78,7 +78,7 @@ def _lines_of(document: PdfDocument, index: int) -> list[str]:
         content = page.get_textpage()
         try:
             # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
-            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded()).replace("\x00", "")
+            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded())
         finally:
             content.close()
     finally:

@@ -15,13 +15,13 @@ _ESCAPES: Final = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
-    # ESC [ in one character; without a number after it, it is more often a letter that was decoded wrongly.
-    r"|\x9b[0-9;?]+[A-Za-z]"
+    # ESC [ in one character; without a number after it it stands alone: a letter that was decoded wrongly.
+    r"|\x9b(?:[0-9;?]+[A-Za-z])?"
 )
 # Characters without a glyph hide words from a reader, and those that turn the reading direction show them in another
 # order. Halves of surrogate pairs and noncharacters are no text: no file and no database takes them.
 _UNSEEN: Final = (
-    "\\x00-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f"
+    "\\x00-\\x08\\x0e-\\x1a\\x1c-\\x1f\\x7f-\\x84\\x86-\\x9a\\x9c-\\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\ufffb\\ud800-\\udfff\ufdd0-\ufdef\ufffe\uffff"
 )
@@ -31,9 +31,9 @@ _UNSEEN_ABOVE: Final = "\U0001d173-\U0001d17a\U000e0000-\U000e0fff" + "".join(
 _LINE_ENDS: Final = "\\r\\x0b\\x0c\\x85\u2028\u2029"
 # Joiners shape letters of Indic and Persian writing and join emoji; a selector picks a character's glyph.
 _SHAPING: Final = "\u200c\u200d\ufe00-\ufe0f"
-# Looked for in every text: each range above the Basic Plane is tried for each character, so there are few and wide ones.
+# Looked for in every text: each range above the Basic Plane is tried for each character, so there are few, wide ones.
 _SUSPECT: Final = re.compile(
-    f"[{_UNSEEN}{_LINE_ENDS}{_SHAPING}\U0001d173-\U0001d17a\U0001fffe-\U0001ffff\U0002fffe-\U0010ffff]"
+    f"[\x1b\x9b{_UNSEEN}{_LINE_ENDS}{_SHAPING}\U0001d173-\U0001d17a\U0001fffe-\U0001ffff\U0002fffe-\U0010ffff]"
 )
 _UNWANTED: Final = re.compile(f"(?P<line>\r\n|[{_LINE_ENDS}])|{_ESCAPES}|[{_UNSEEN}{_UNSEEN_ABOVE}]+")
 _SHAPED: Final = re.compile(f"[{_SHAPING}]+")
