@@ -10,8 +10,9 @@ from typing import NamedTuple, cast
 
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import one_line
+from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import in_utf8
-from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading
+from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
@@ -23,7 +24,7 @@ _FACTS = ("title", "author", "published", "canonical", "language")
 
 
 class FileFormat(NamedTuple):
-    """A format that can be read. Modules load on first use: a run over text files imports no PDF or DOCX package."""
+    """A format that can be read. Modules load on first use, those of binary formats in a process of their own."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -31,9 +32,12 @@ class FileFormat(NamedTuple):
     module: str
     is_text: bool = False
 
-    def reader(self) -> Reader:
-        """Return the format's reader."""
-        return cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+    def read(self, raw: bytes, name: str, media_type: str) -> Reading:
+        """Return what the format's reader gives."""
+        if not self.is_text:
+            return read_in_child(self.module, raw, name)
+        reader = cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+        return reader(in_utf8(raw, media_type), name)
 
 
 FORMATS = {
@@ -103,10 +107,7 @@ def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
         raise
     except Exception as exc:
         # Packages that read formats fail in ways nobody has listed; a strange file costs itself and not the run.
-        raise SourceError(
-            f"{name!r} cannot be read: its content makes the reader fail ({type(exc).__name__}); "
-            "open it in another program and save it again, or convert it to text."
-        ) from exc
+        raise failed(name, type(exc).__name__) from exc
 
 
 def _read(raw: bytes, name: str, media_type: str) -> Reading:
@@ -117,7 +118,7 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
         raise SourceError(f"{name!r} is larger than {limit_mb} MB; split it into smaller files.")
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
-    reading = _cleaned(file_format.reader()(in_utf8(raw, media_type) if file_format.is_text else raw, name))
+    reading = _cleaned(file_format.read(raw, name, media_type))
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
