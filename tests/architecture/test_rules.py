@@ -10,13 +10,16 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
 TESTS = ROOT / "tests"
 
-MAY_READ_ENVIRONMENT = ["settings.py"]
+# The second picks what little a child process gets of it.
+MAY_READ_ENVIRONMENT = ["settings.py", "readers/children.py"]
 # Who may catch everything, and why (CONVENTIONS: the runner, the edge of a fan-out branch, entry points of shells).
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/section_nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/page_reading.py": "the same for one page",
     "pipeline/retry.py": "the retry boundary around the whole workflow, which sorts every error",
+    "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
+    "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
     "store/sqlite_writes.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }

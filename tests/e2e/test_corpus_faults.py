@@ -22,7 +22,8 @@ from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import CannotWrite, InputError
 from deep_research.fetch.port import Fetched
 from deep_research.sources.hit import SearchQuery
-from tests.unit.readers.pdf_files import make_protected_pdf
+from tests.unit.readers.hostile_files import hungry_pdf, lying_zip
+from tests.unit.readers.pdf_files import make_pdf, make_protected_pdf
 
 FILES = 120
 NOBODY = 65534
@@ -179,6 +180,25 @@ async def test_a_folder_nobody_may_read_is_an_input_error(open_folder):
     docs.chmod(0o755)
     assert child.returncode == InputError.exit_code
     assert "give yourself the right to read it" in out
+
+
+async def test_hostile_content_costs_its_own_file(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    page = "<html><body><h1>Ferries&#8;</h1><p>Ferries&#27;[2J run&#8; daily.</p></body></html>"
+    (docs / "a.html").write_text(page)
+    (docs / "b.pdf").write_bytes(hungry_pdf())
+    (docs / "c.docx").write_bytes(lying_zip("word/document.xml", 1_000_000))
+    (docs / "d.pdf").write_bytes(make_pdf([["Ferries \x1b[31mrun\x1b[0m daily\u202e."]]))
+    corpus = FolderCorpus(docs, index=tmp_path / "corpus.db")
+    survey = await corpus.refresh()
+    assert [one.address for one in survey.skipped] == ["b.pdf", "c.docx"]
+    hits = {hit.address: hit for hit in await corpus.search("ferries daily", limit=10)}
+    assert {address: hit.text.splitlines()[-1] for address, hit in hits.items()} == {
+        "a.html": "Ferries run daily.",
+        "d.pdf": "Ferries run daily.",
+    }
+    await corpus.close()
 
 
 async def test_hostile_names_can_be_searched_and_fetched(tmp_path):

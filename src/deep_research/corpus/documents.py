@@ -39,16 +39,16 @@ class Prepared(NamedTuple):
 
 def prepare(reading: Reading, address: str) -> Prepared:
     """Cut, compress and analyse what was read from a file."""
-    text, title = reading.text, _storable(reading.title.strip())
+    text, title = reading.text, reading.title
     passages = cut_passages(text)
     terms = [_spaced(one) for one in _passage_terms(text, passages)]
     return Prepared(
         title=title or _file_name(address),
         # A title that stands at the top of the text is the document's own, even if the file bears it too.
         is_named=title in ("", _file_name(address)) and not text.lstrip("# \n").startswith(title or "\0"),
-        author=_storable(reading.author),
+        author=reading.author,
         language=reading.language,
-        published=_storable(reading.published),
+        published=reading.published,
         remarks=reading.warnings,
         chars=len(text),
         blocks=[_packed(text[at : at + _BLOCK_CHARS]) for at in range(0, len(text), _BLOCK_CHARS)],
@@ -181,7 +181,3 @@ def _spaced(terms: list[str]) -> str:
 
 def _packed(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"))
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

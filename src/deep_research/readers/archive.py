@@ -1,13 +1,21 @@
-"""ZIP-based files within bounds: the entries and their size are checked before anything is unpacked."""
+"""ZIP-based files within bounds: a directory is read only if it is short, and what it states is not believed."""
 
 import io
+import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from deep_research.errors import SourceError
 from deep_research.readers.port import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES
 
 _ENCRYPTED = 0x1
+# Room for the entries that are allowed, with names of 350 bytes.
+_MAX_DIRECTORY_BYTES = 400 * MAX_ARCHIVE_ENTRIES
+# Those of Office files and books. zipfile unpacks the others without any bound.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_PIECE_BYTES = 1 << 16
 # What zipfile and the packages over it raise for a damaged file: they trust that every part and attribute is there.
 DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, OSError, SyntaxError, LookupError, ValueError),
@@ -15,19 +23,65 @@ DAMAGE = (
 )
 
 
+class _Archive(io.BytesIO):
+    """The bytes of an archive, of which no more is read at once than a directory may have: zipfile reads it whole."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size > _MAX_DIRECTORY_BYTES:
+            raise zipfile.LargeZipFile
+        return super().read(size)
+
+
 def entry_names(raw: bytes, name: str) -> frozenset[str]:
-    """Return the names of a ZIP file's entries; refuse a broken file, and one that would unpack without bounds."""
+    """Return the names of a ZIP file's entries; refuse a broken file, and one that states too much."""
+    with _opened(raw, name) as archive:
+        return _names(archive, name)
+
+
+def checked_names(raw: bytes, name: str) -> frozenset[str]:
+    """Return the names of a ZIP file's entries after unpacking all of them piece by piece: sizes may be false.
+
+    Who reads an entry as a whole gets no more than its stated size, but zipfile unpacks all of it before.
+    """
+    unpacked = 0
+    with _opened(raw, name) as archive:
+        names = _names(archive, name)
+        for entry in archive.infolist():
+            entry.file_size = sys.maxsize
+            # Whether a damaged entry costs the file is for the reader to say.
+            with suppress(*DAMAGE), archive.open(entry) as part:
+                while piece := part.read(_PIECE_BYTES):
+                    unpacked += len(piece)
+                    if unpacked > MAX_ARCHIVE_BYTES:
+                        raise _too_large(name)
+    return names
+
+
+@contextmanager
+def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            entries = archive.infolist()
+        archive = zipfile.ZipFile(_Archive(raw))
+    except zipfile.LargeZipFile as exc:
+        raise _too_large(name) from exc
     except DAMAGE as exc:
         raise SourceError(f"{name!r} is damaged: it cannot be unpacked; save or download it again.") from exc
-    # Python never unpacks more of an entry than the directory states, so the stated sizes are a true bound.
+    with archive:
+        yield archive
+
+
+def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
+    entries = archive.infolist()
     if len(entries) > MAX_ARCHIVE_ENTRIES or sum(entry.file_size for entry in entries) > MAX_ARCHIVE_BYTES:
-        limit_mb = MAX_ARCHIVE_BYTES // 1_000_000
-        raise SourceError(
-            f"{name!r} unpacks to more than {limit_mb} MB or {MAX_ARCHIVE_ENTRIES} parts; split it into smaller files."
-        )
+        raise _too_large(name)
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise SourceError(f"{name!r} is protected by a password; save a copy without one.")
+    if any(entry.compress_type not in _METHODS for entry in entries):
+        raise SourceError(f"{name!r} is packed in a way that is not read; save it again.")
     return frozenset(entry.filename for entry in entries)
+
+
+def _too_large(name: str) -> SourceError:
+    limit_mb = MAX_ARCHIVE_BYTES // 1_000_000
+    return SourceError(
+        f"{name!r} unpacks to more than {limit_mb} MB or {MAX_ARCHIVE_ENTRIES} parts; split it into smaller files."
+    )

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 
 from deep_research.readers.places import heading_places
 from deep_research.sources.document import Place, PlaceKind
+from deep_research.text.cleaning import clean_text
 
 _SPACES = re.compile(r"\s+")
-# Control characters and halves of surrogate pairs: formats carry them, no value or file can.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class BlockText:
@@ -45,7 +44,7 @@ class BlockText:
 
     def verbatim(self, text: str) -> None:
         """Add text whose line breaks mean something, such as code."""
-        self._add("verbatim", _UNPRINTABLE.sub("", text).strip("\n"))
+        self._add("verbatim", clean_text(text).strip("\n"))
 
     def end_block(self) -> None:
         """Keep the next item or row apart from the last, because another list or table begins."""
@@ -87,5 +86,5 @@ class BlockText:
 
 
 def one_line(text: str) -> str:
-    """Return text with every run of white space as one space, and without what cannot be printed."""
-    return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()
+    """Return text with every run of white space as one space, and without what is not shown."""
+    return _SPACES.sub(" ", clean_text(text)).strip()

@@ -14,7 +14,7 @@ from docx.text.paragraph import Paragraph
 from lxml import etree
 
 from deep_research.errors import SourceError
-from deep_research.readers.archive import DAMAGE, entry_names
+from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.port import Reading
 
@@ -31,7 +31,7 @@ _NUMBERING = "./w:pPr/w:numPr"
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a Word document's text with its headings as places."""
-    entry_names(raw, name)
+    checked_names(raw, name)
     try:
         document = docx.Document(io.BytesIO(raw))
         blocks = _blocks_of(document)

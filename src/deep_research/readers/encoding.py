@@ -7,6 +7,7 @@ import codecs
 import re
 
 from deep_research.errors import SourceError
+from deep_research.text.cleaning import clean_text
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -45,17 +46,15 @@ _ENOUGH_TO_DOUBT = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _MAX_CONTROL_SHARE = 0.02
 _ACCENTED_IN_WORD = re.compile(r"(?<=[A-Za-z])[\u00c0-\u024f]|[\u00c0-\u024f](?=[A-Za-z])|[“”‘’–—…•€£©®°§«»\u00a0]")
-_NEWLINES = re.compile(r"\r\n?|[\u2028\u2029\u0085]")
 _DETECTION_BYTES = 64_000
 
 
 def decode(raw: bytes, name: str, *, declared: str = "") -> tuple[str, str]:
-    """Return the text of a file, with plain line ends and no control characters, and the encoding it was in."""
+    """Return the text of a file, cleaned, and the encoding it was in."""
     text, encoding = _decode(raw, declared)
     if len(_CONTROL.findall(text[:_DETECTION_BYTES])) > _MAX_CONTROL_SHARE * min(len(text), _DETECTION_BYTES):
         raise SourceError(f"{name!r} is not text: it holds binary data; convert it to text, PDF or DOCX first.")
-    text = _NEWLINES.sub("\n", text).replace("\f", "\n").replace("\v", "\n")
-    return _CONTROL.sub("", text), encoding
+    return clean_text(text), encoding
 
 
 def in_utf8(raw: bytes, media_type: str) -> bytes:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from deep_research.errors import SourceError
-from deep_research.readers.archive import DAMAGE, entry_names
+from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.html import add_visible
@@ -24,7 +24,7 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a book's text with its headings as places."""
-    entries = entry_names(raw, name)
+    entries = checked_names(raw, name)
     blocks = BlockText()
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:

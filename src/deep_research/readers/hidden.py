@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from lxml import etree, html
 
 from deep_research.readers.colours import Colour, colour_of, looks_like
-from deep_research.readers.invisible import strip_invisible
 from deep_research.readers.styles import Declarations, declarations, has_other_sheets, page_sheet
+from deep_research.text.cleaning import clean_text
 
 _NEVER_SHOWN: Final = frozenset(
     """script style template noscript noframes noembed iframe object svg canvas audio video datalist rp""".split()
@@ -73,9 +73,9 @@ def drop_hidden(tree: html.HtmlElement) -> None:
 
 def _clean_text(element: html.HtmlElement, *, is_hidden: bool) -> None:
     """Clear or clean the text that belongs to an element itself: before and between its children."""
-    element.text = None if is_hidden or not element.text else strip_invisible(element.text)
+    element.text = None if is_hidden or not element.text else clean_text(element.text)
     for child in element:
-        child.tail = " " if is_hidden and child.tail else strip_invisible(child.tail) if child.tail else child.tail
+        child.tail = " " if is_hidden and child.tail else clean_text(child.tail) if child.tail else child.tail
 
 
 def _is_out_of_sight(element: html.HtmlElement, declared: Declarations) -> bool:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from lxml import html
 
 from deep_research.readers.blocks import one_line
-from deep_research.readers.invisible import strip_invisible
 from deep_research.value import Value
 
 _ARTICLES: Final = ("Article", "Posting", "Report", "ScholarlyArticle", "WebPage", "Book", "Dataset", "TechArticle")
@@ -110,7 +109,7 @@ def _names(author: object) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return one_line(strip_invisible(value)) if isinstance(value, str) else ""
+    return one_line(value) if isinstance(value, str) else ""
 
 
 def _marked_time(tree: html.HtmlElement) -> str:

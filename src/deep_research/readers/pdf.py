@@ -1,7 +1,6 @@
 """PDF files by page: lines joined to paragraphs, words cut at line ends mended, running heads and feet dropped."""
 
 import re
-import threading
 from collections import Counter
 from importlib.metadata import version
 from pathlib import PurePath
@@ -16,8 +15,6 @@ from deep_research.sources.document import Place
 
 EXTRACTOR = f"pdf/1+pypdfium2/{version('pypdfium2')}"
 
-# PDFium is not safe for threads: one document is open at a time in a process.
-_PDFIUM = threading.Lock()
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
 )
@@ -33,8 +30,7 @@ _PAGE_NUMBER = re.compile(
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a PDF's text with its pages as places; refuse one that is protected, damaged or only scanned."""
-    with _PDFIUM:
-        pages, metadata, page_count = _extract(raw, name)
+    pages, metadata, page_count = _extract(raw, name)
     if not any(page for page in pages):
         raise SourceError(
             f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
@@ -78,7 +74,7 @@ def _lines_of(document: PdfDocument, index: int) -> list[str]:
         content = page.get_textpage()
         try:
             # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
-            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded()).replace("\x00", "")
+            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded())
         finally:
             content.close()
     finally:

@@ -6,10 +6,13 @@ rows as `| a | b |`. Text and Markdown files keep their own lines, so that line 
 
 from typing import Protocol
 
+from deep_research.errors import SourceError
 from deep_research.sources.document import Place
 from deep_research.value import Value
 
 MAX_FILE_BYTES = 100_000_000
+# What a binary file gives, with its places.
+MAX_TEXT_BYTES = 50_000_000
 MAX_PAGES = 2_000
 MAX_ARCHIVE_ENTRIES = 10_000
 MAX_ARCHIVE_BYTES = 300_000_000
@@ -38,3 +41,11 @@ class Reader(Protocol):
     def __call__(self, raw: bytes, name: str) -> Reading:
         """Return what the file holds; `name` is for messages and as a last resort for the title."""
         ...
+
+
+def failed(name: str, error: str) -> SourceError:
+    """Return the refusal of a file that makes its reader fail in a way nobody foresaw."""
+    return SourceError(
+        f"{name!r} cannot be read: its content makes the reader fail ({error}); "
+        "open it in another program and save it again, or convert it to text."
+    )

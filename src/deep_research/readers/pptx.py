@@ -21,7 +21,7 @@ from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
 from deep_research.errors import SourceError
-from deep_research.readers.archive import DAMAGE, entry_names
+from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.number_format import shown
 from deep_research.readers.port import MAX_PAGES, MAX_ROWS, Reading
@@ -43,7 +43,7 @@ _DIAGRAM_POINT = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}pt"
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a presentation's text with its slides as places."""
-    entry_names(raw, name)
+    checked_names(raw, name)
     try:
         presentation = pptx.Presentation(io.BytesIO(raw))
         slides = list(presentation.slides)

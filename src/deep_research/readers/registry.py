@@ -9,17 +9,22 @@ from pathlib import PurePath
 from typing import NamedTuple, cast
 
 from deep_research.errors import SourceError
+from deep_research.readers.blocks import one_line
+from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import in_utf8
-from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading
+from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
+from deep_research.sources.document import Place
+from deep_research.text.cleaning import clean_with_offsets
 from deep_research.text.instructions import find_instructions
 from deep_research.text.script import detect_language
 
 ORDERS_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
+_FACTS = ("title", "author", "published", "canonical", "language")
 
 
 class FileFormat(NamedTuple):
-    """A format that can be read. Modules load on first use: a run over text files imports no PDF or DOCX package."""
+    """A format that can be read. Modules load on first use, those of binary formats in a process of their own."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -27,9 +32,12 @@ class FileFormat(NamedTuple):
     module: str
     is_text: bool = False
 
-    def reader(self) -> Reader:
-        """Return the format's reader."""
-        return cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+    def read(self, raw: bytes, name: str, media_type: str) -> Reading:
+        """Return what the format's reader gives."""
+        if not self.is_text:
+            return read_in_child(self.module, raw, name)
+        reader = cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+        return reader(in_utf8(raw, media_type), name)
 
 
 FORMATS = {
@@ -90,8 +98,19 @@ def warm_up() -> None:
 def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
     """Return the text and places of a file; what it holds decides how it is read, its name only where that is open.
 
-    `media_type` is what a server says of it: it counts after the name, and its charset before the page's own.
+    `media_type` is what a server says of it: it counts after the name, and its charset before the page's own. A file
+    that cannot be used raises `SourceError`, whatever went wrong with it.
     """
+    try:
+        return _read(raw, name, media_type)
+    except SourceError:
+        raise
+    except Exception as exc:
+        # Packages that read formats fail in ways nobody has listed; a strange file costs itself and not the run.
+        raise failed(name, type(exc).__name__) from exc
+
+
+def _read(raw: bytes, name: str, media_type: str) -> Reading:
     if not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
         raise SourceError(f"{name!r} is empty; remove it or save it again with its content.")
     if len(raw) > MAX_FILE_BYTES:
@@ -99,7 +118,7 @@ def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
         raise SourceError(f"{name!r} is larger than {limit_mb} MB; split it into smaller files.")
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
-    reading = file_format.reader()(in_utf8(raw, media_type) if file_format.is_text else raw, name)
+    reading = _cleaned(file_format.read(raw, name, media_type))
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
@@ -110,6 +129,23 @@ def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
     return reading.model_copy(
         update={"language": reading.language or detect_language(reading.text), "warnings": warnings}
     )
+
+
+def _cleaned(reading: Reading) -> Reading:
+    """Return a reading in which nothing is obeyed or hidden instead of shown, and each place where its text is now."""
+    places = reading.places
+    offsets = [offset for place in places for offset in (place.start, place.end)]
+    labels = [one_line(place.label) for place in places]
+    text, moved = clean_with_offsets(reading.text, offsets)
+    if moved != offsets or labels != [place.label for place in places]:
+        spans = zip(moved[::2], moved[1::2], strict=True)
+        places = tuple(
+            Place(kind=place.kind, label=label, start=start, end=end)
+            for place, label, (start, end) in zip(places, labels, spans, strict=True)
+        )
+    facts = {fact: one_line(getattr(reading, fact)) for fact in _FACTS}
+    warnings = tuple(map(one_line, reading.warnings))
+    return reading.model_copy(update={"text": text, "places": places, "warnings": warnings, **facts})
 
 
 def _format_by_name(name: str, media_type: str) -> FileFormat | None:

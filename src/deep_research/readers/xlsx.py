@@ -2,7 +2,6 @@
 
 import io
 import re
-import threading
 import warnings
 import zipfile
 from collections import defaultdict
@@ -17,7 +16,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from deep_research.errors import SourceError
-from deep_research.readers.archive import DAMAGE, entry_names
+from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.grid import Row, add_grid, column_letters
 from deep_research.readers.number_format import is_date_format, shown
@@ -25,8 +24,6 @@ from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Readin
 
 EXTRACTOR = f"xlsx/1+openpyxl/{openpyxl.__version__}"
 
-# openpyxl remarks on what it does not keep; it is only read here. Filters of warnings belong to the whole process.
-_QUIET = threading.Lock()
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})
 # A formula that no program has worked out yet: nothing, or an empty value, after it.
 _UNCOUNTED = re.compile(rb"(?:</f>|<f/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
@@ -37,10 +34,11 @@ _SCANNED_BYTES = 20_000_000
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a workbook's sheets as tables, each row with its range of cells as place."""
-    entries = entry_names(raw, name)
+    entries = checked_names(raw, name)
     blocks = BlockText()
     try:
-        with _QUIET, warnings.catch_warnings():
+        with warnings.catch_warnings():
+            # openpyxl remarks on what it does not keep; it is only read here.
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
             try:

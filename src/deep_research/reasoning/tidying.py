@@ -2,8 +2,8 @@
 
 import re
 
-# Everything but line breaks and tabs that a terminal or a page would obey instead of showing.
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+from deep_research.text.cleaning import clean_text
+
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
 # "p < 0.05" is no tag.
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]{0,500}(?:>|$)")
@@ -12,14 +12,9 @@ _LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,1000}\)")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 
 
-def visible(text: str) -> str:
-    """Return a text without control characters."""
-    return _CONTROL.sub("", text)
-
-
 def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
     """Return a text without tags, comments, images and fences, and links as their words; a `mark` stays as it is."""
-    plain = _FENCE.sub("", _TAG.sub("", _COMMENT.sub("", visible(text))))
+    plain = _FENCE.sub("", _TAG.sub("", _COMMENT.sub("", clean_text(text))))
 
     def words(link: re.Match[str]) -> str:
         is_mark = mark is not None and mark.fullmatch(f"[{link.group(1)}]") is not None

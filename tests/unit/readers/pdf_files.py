@@ -34,7 +34,7 @@ def make_pdf(pages: Sequence[Sequence[str]], *, info: str = "", encrypt: str = "
     if encrypt:
         objects.append(encrypt)
         trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
-    return _assemble(objects, trailer)
+    return assemble(objects, trailer)
 
 
 def make_protected_pdf() -> bytes:
@@ -47,7 +47,8 @@ def _stream(content: str) -> str:
     return f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
 
 
-def _assemble(objects: Sequence[str], trailer: str) -> bytes:
+def assemble(objects: Sequence[str], trailer: str) -> bytes:
+    """Return a PDF of these objects, numbered from 1, whose characters are its bytes."""
     out = b"%PDF-1.4\n"
     offsets = []
     for number, content in enumerate(objects, start=1):

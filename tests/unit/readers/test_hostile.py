@@ -3,7 +3,7 @@
 import io
 import json
 import random
-import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 
@@ -11,7 +11,8 @@ import pytest
 
 from deep_research.corpus.files import read_bytes
 from deep_research.errors import SourceError
-from deep_research.readers import read
+from deep_research.readers import docx, read
+from tests.unit.readers.hostile_files import crowded_zip, lying_zip
 from tests.unit.readers.office_files import (
     CHAPTER,
     change_part,
@@ -108,13 +109,39 @@ def test_an_archive_in_an_archive_is_not_opened():
 
 
 def test_an_archive_that_lies_about_its_sizes_is_refused():
-    raw = make_zip({"word/document.xml": b"\0" * 1_000_000})
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        directory = archive.start_dir
-    # The size that the directory states stands 24 bytes into the entry.
-    lying = raw[: directory + 24] + struct.pack("<I", 10) + raw[directory + 28 :]
     with pytest.raises(SourceError, match="is damaged"):
-        read(lying, name="a.docx")
+        read(lying_zip("word/document.xml", 1_000_000), name="a.docx")
+
+
+def test_what_an_archive_truly_unpacks_to_is_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("deep_research.readers.archive.MAX_ARCHIVE_BYTES", 1_000_000)
+    raw = lying_zip("word/document.xml", 20_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SourceError, match="unpacks to more than 1 MB"):
+            docx.read(raw, "a.docx")
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_directory_without_end_is_refused_before_it_is_taken_apart():
+    raw = crowded_zip(100_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SourceError, match="or 10000 parts"):
+            read(raw, name="a.docx")
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_packed_in_an_unbounded_way_is_refused():
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("word/document.xml", bytes(1_000_000))
+    with pytest.raises(SourceError, match="packed in a way that is not read"):
+        read(target.getvalue(), name="a.docx")
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx"])

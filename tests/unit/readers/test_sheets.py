@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from deep_research.errors import SourceError
-from deep_research.readers import Reading, place_of, read
+from deep_research.readers import Reading, place_of, read, xlsx
 from deep_research.readers.number_format import is_date_format, shown
 from tests.unit.readers.office_files import change_part, make_xlsx
 
@@ -120,7 +120,7 @@ def test_a_stated_size_of_a_whole_sheet_is_not_believed():
 def test_wide_and_long_sheets_are_cut_with_a_remark(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("deep_research.readers.xlsx.MAX_ROWS", 5)
     monkeypatch.setattr("deep_research.readers.xlsx.MAX_COLUMNS", 3)
-    reading = read(make_xlsx(lambda book: [book.active.append(list("abcd")) for _ in range(6)]), name="a.xlsx")
+    reading = xlsx.read(make_xlsx(lambda book: [book.active.append(list("abcd")) for _ in range(6)]), "a.xlsx")
     assert reading.text == "## Sheet\n\n" + "\n".join(["| a | b | c |"] * 5)
     assert reading.warnings == (
         "only the first 5 rows of the sheet 'Sheet' were read",

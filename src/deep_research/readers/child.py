@@ -1,0 +1,106 @@
+"""The process in which binary formats are read: takes files from its standard input and answers until that ends.
+
+What it reads may crash it or take it over. It holds no keys, and its parent (`children.py`) takes what it says for
+data only.
+"""
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from math import ceil
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from deep_research.errors import SourceError
+from deep_research.readers.port import MAX_TEXT_BYTES, Reader
+
+# An address as a file's name may be long.
+_MAX_HEAD_BYTES = 1_000_000
+
+
+class Task(NamedTuple):
+    """A file to be read, apart from its bytes: the module of its reader, its name, and its limits."""
+
+    module: str
+    name: str
+    memory_bytes: int
+    cpu_s: int
+
+
+def send(stream: IO[bytes], head: object, body: bytes) -> None:
+    """Write a message: its head and the size of its body as a line of JSON, then the body."""
+    stream.write(json.dumps([head, len(body)]).encode() + b"\n")
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes], max_bytes: int) -> tuple[object, bytes]:
+    """Return the next message's head and body; raise EOFError where none comes, ValueError for what is no message."""
+    line = stream.readline(_MAX_HEAD_BYTES)
+    message = json.loads(line) if line.endswith(b"\n") else None
+    if message is None:
+        raise EOFError("The other side is gone.")
+    if not isinstance(message, list) or len(message) != 2:
+        raise ValueError("A message has a head and a size.")
+    head, size = message
+    if not isinstance(size, int) or not 0 <= size <= max_bytes:
+        raise ValueError("A message's size is within bounds.")
+    body = stream.read(size)
+    if len(body) < size:
+        raise EOFError("The other side is gone.")
+    return head, body
+
+
+def main() -> None:
+    """Read files until no more come, or until one has used up the memory."""
+    answers = _answers()
+    outcome = ""
+    while outcome != "memory":
+        try:
+            head, raw = receive(sys.stdin.buffer, sys.maxsize)
+        except EOFError:
+            return
+        task = Task(*cast(tuple[str, str, int, int], head))
+        _limit(task)
+        outcome, body = _outcome(task, raw)
+        send(answers, outcome, body)
+
+
+def _answers() -> IO[bytes]:
+    """Return standard output for answers alone: what a package prints must not get between them."""
+    answers = os.fdopen(os.dup(1), "wb")
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
+    return answers
+
+
+def _limit(task: Task) -> None:
+    """Let the system stop this process where a file takes too much, as far as it offers that."""
+    try:
+        import resource
+    except ImportError:  # On Windows the parent's patience is the only limit.
+        return
+    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: ceil(time.process_time()) + task.cpu_s}
+    if sys.platform == "linux":
+        # Elsewhere the address space is not limited, or counts what is shared by all.
+        limits[resource.RLIMIT_AS] = task.memory_bytes
+    for kind, limit in limits.items():
+        _, hard = resource.getrlimit(kind)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+def _outcome(task: Task, raw: bytes) -> tuple[str, bytes]:
+    try:
+        reader = cast(Reader, import_module(f"deep_research.readers.{task.module}").read)
+        body = reader(raw, task.name).model_dump_json().encode()
+        return ("read", body) if len(body) <= MAX_TEXT_BYTES else ("size", b"")
+    except SourceError as exc:
+        return "refused", str(exc).encode("utf-8", "replace")
+    except MemoryError:
+        return "memory", b""
+    except Exception as exc:
+        return "failed", type(exc).__name__.encode()
