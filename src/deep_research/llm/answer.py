@@ -11,6 +11,8 @@ from deep_research.llm.vendor import Piece
 
 # Hardly a token has as many; an answer that is longer by this measure comes from a server that keeps no limit.
 _MAX_CHARS_PER_TOKEN: Final = 32
+# By some providers thoughts do not count for the limit; no model thinks as much in one call.
+MAX_THOUGHT_CHARS: Final = 2_000_000
 
 
 class GrowingAnswer:
@@ -42,6 +44,11 @@ class GrowingAnswer:
     def finish(self) -> list[Delta]:
         """End the answer, and return what was held back."""
         return self._parts.finish()
+
+    @property
+    def is_too_large(self) -> bool:
+        """Say whether it has more thoughts than any answer."""
+        return self._parts.reasoning_chars > MAX_THOUGHT_CHARS
 
     @property
     def text(self) -> str:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Message, Piece, number_of, status_of, turns_of
+from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, number_of, status_of, turns_of
 
 _API_VERSION: Final = "2026-10-21"
 _STOPS: Final[dict[str, StopReason]] = {
@@ -40,7 +40,7 @@ _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 class AnthropicVendor:
     """Speaks Anthropic's messages."""
 
-    framing: Literal["events", "lines"] = "events"
+    framing: Framing = "events"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

@@ -17,7 +17,7 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
 from deep_research.llm.vendor import Endpoint, Fault, Vendor
-from deep_research.llm.wire import Wire
+from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, Wire
 from deep_research.net.per_loop import PerLoop
 from deep_research.request import Spend
 from deep_research.value import canonical_json
@@ -28,18 +28,19 @@ _AFTERWARDS_S = 2.0
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an answer may take in all, how long it may fall silent once begun, and how many are under way."""
+    """How long an answer may take in all and may fall silent, how many are under way, and how large one may be."""
 
     timeout_s: float = 180.0
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
+    max_answer_bytes: int = MAX_ANSWER_BYTES
 
 
 class VendorChat:
     """A model at an address; `price` is None where nobody has told what it costs."""
 
     def __init__(self, vendor: Vendor, endpoint: Endpoint, *, price: Price | None, limits: Limits) -> None:
-        self._wire = Wire(vendor, endpoint.address)
+        self._wire = Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes)
         self._endpoint = endpoint
         self._limits = limits
         self._talks = PerLoop(self._wire.open)
@@ -96,6 +97,8 @@ class VendorChat:
                     # Only from here on: a local model may read for minutes before its first word.
                     silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
                     alarm.reschedule(min(deadline, clock() + silence_s))
+                    if answer.is_too_large:
+                        raise CallBroken(Fault(flaw="too_large"))
                     if answer.is_enough:
                         break
         except TimeoutError:

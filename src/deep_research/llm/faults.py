@@ -1,4 +1,4 @@
-"""A failed call → the error of ours that says what to do about it, by status and code and never by a message's words."""
+"""A failed call → the error of ours that says what to do about it, by status and code and never by its words."""
 
 from typing import Final
 

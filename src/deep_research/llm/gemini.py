@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import quote
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -12,6 +12,7 @@ from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
     Endpoint,
     Fault,
+    Framing,
     Message,
     Piece,
     Remedy,
@@ -36,7 +37,7 @@ _REMEDIES: Final[dict[str, Remedy]] = {
 class GeminiVendor:
     """Speaks Gemini's generateContent."""
 
-    framing: Literal["events", "lines"] = "events"
+    framing: Framing = "events"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

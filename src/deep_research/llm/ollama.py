@@ -1,13 +1,14 @@
 """Ollama, through its own protocol, which alone can set the window of the model."""
 
+import json
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Message, Piece, first_message, number_of, turns_of
+from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, first_message, number_of, turns_of
 
 _SPEAKERS: Final = {"model": "assistant", "user": "user"}
 
@@ -15,7 +16,7 @@ _SPEAKERS: Final = {"model": "assistant", "user": "user"}
 class OllamaVendor:
     """Speaks Ollama's /api/chat; thoughts are kept and not asked for: a model that cannot think would refuse."""
 
-    framing: Literal["events", "lines"] = "lines"
+    framing: Framing = "lines"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -51,9 +52,13 @@ class OllamaVendor:
         text, thought = said.get("content"), said.get("thinking")
         if reason == "load" and not text:
             return None
+        # Nobody offers tools; a model that calls one all the same has put its answer there.
+        inputs = [
+            json.dumps(call["function"]["arguments"], ensure_ascii=False) for call in said.get("tool_calls") or []
+        ]
         is_done: StopReason | None = "stop" if message.get("done") else None
         return Piece(
-            text if isinstance(text, str) else "",
+            "".join((text if isinstance(text, str) else "", *inputs)),
             thought if isinstance(thought, str) else "",
             "length" if reason == "length" else is_done,
             self.usage(message),
@@ -61,9 +66,7 @@ class OllamaVendor:
 
     def usage(self, message: Message) -> Usage | None:
         """Return what was used; a prompt that the server still had is not counted."""
-        return Usage.of(
-            read=number_of(message.get("prompt_eval_count")), written=number_of(message.get("eval_count"))
-        )
+        return Usage.of(read=number_of(message.get("prompt_eval_count")), written=number_of(message.get("eval_count")))
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
         """Return the error that a line tells; it has words and no code."""

@@ -1,7 +1,7 @@
 """OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -10,6 +10,7 @@ from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
     Endpoint,
     Fault,
+    Framing,
     Message,
     Piece,
     Remedy,
@@ -48,7 +49,7 @@ _STATUS_OF: Final = {
 class OpenaiVendor:
     """Speaks chat completions."""
 
-    framing: Literal["events", "lines"] = "events"
+    framing: Framing = "events"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

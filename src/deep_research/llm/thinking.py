@@ -36,6 +36,11 @@ class ThoughtSplitter:
         return self._reasoning.before_circle
 
     @property
+    def reasoning_chars(self) -> int:
+        """Return the length of the thoughts."""
+        return self._reasoning.chars
+
+    @property
     def whole(self) -> tuple[str, str]:
         """Return answer and thoughts with all repetition, which is paid for too."""
         return self._text.whole, self._reasoning.whole

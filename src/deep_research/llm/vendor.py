@@ -17,6 +17,8 @@ _MAX_TOKENS: Final = 1_000_000_000
 
 # What is to be mended before any call can succeed.
 Remedy = Literal["key", "name", "credit"]
+# Whether the objects of an answer come as server-sent events, or each on a line of its own.
+Framing = Literal["events", "lines"]
 # A JSON object as a server sent it; nothing in it is certain.
 Message = dict[str, Any]
 
@@ -78,8 +80,7 @@ Talk = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
 class Vendor(Protocol):
     """One vendor's way of speaking: JSON is posted to an address, and JSON objects come back."""
 
-    # Whether objects come as server-sent events, or each on a line of its own.
-    framing: Literal["events", "lines"]
+    framing: Framing
 
     @property
     def address(self) -> str:

@@ -15,11 +15,11 @@ import httpx2
 from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.vendor import Fault, Message, Piece, Talk, Vendor
+from deep_research.llm.vendor import Fault, Framing, Message, Piece, Talk, Vendor
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
-# own, so that this is room for 40,000.
-MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
+# own, so that this is room for 160,000. Never held as a whole.
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 # One object of it, which is the whole answer where a server does not stream.
 MAX_OBJECT_BYTES: Final = 2 * 1024 * 1024
 # What is read of an error, and how long it is waited for: its status alone says nearly all.
@@ -39,15 +39,14 @@ class CallBroken(Exception):
         self.fault = fault
 
 
-
-
 class Wire:
     """The connections to a vendor's server."""
 
     errors: tuple[type[Exception], ...] = (CallBroken, httpx2.HTTPError)
 
-    def __init__(self, vendor: Vendor, address: str) -> None:
+    def __init__(self, vendor: Vendor, address: str, *, max_answer_bytes: int) -> None:
         self._vendor = vendor
+        self._max_answer_bytes = max_answer_bytes
         self._options: dict[str, Any] = connection_options(address)
 
     async def open(self, stack: AsyncExitStack) -> Talk:
@@ -75,31 +74,13 @@ class Wire:
                             yield piece
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise CallBroken(Fault(flaw="malformed"))
-                async with aclosing(self._pieces(response)) as pieces:
+                chunks, most = response.aiter_raw(), self._max_answer_bytes
+                async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=most)) as pieces:
                     async for piece in pieces:
                         yield piece
             except _MALFORMED:
                 # Not `from` the error, whose words may repeat what the server wrote.
                 raise CallBroken(Fault(flaw="malformed")) from None
-
-    async def _pieces(self, response: httpx2.Response) -> AsyncGenerator[Piece, None]:
-        """Yield an answer; what follows its end is read too, because only then the connection serves the next call."""
-        vendor, is_answered, is_over = self._vendor, False, False
-        async for message in messages_of(response.aiter_raw(), vendor.framing):
-            if is_over:
-                continue
-            if message is None:
-                # Some servers give no reason why they stopped, but say that they did.
-                is_over = True
-                if is_answered:
-                    yield Piece(stop="stop")
-            elif fault := vendor.fault(message, None, {}):
-                if usage := vendor.usage(message):
-                    yield Piece(usage=usage)
-                raise CallBroken(fault)
-            elif piece := vendor.piece(message):
-                is_answered = True
-                yield piece
 
     async def _refusal(self, response: httpx2.Response) -> AsyncGenerator[Piece, None]:
         """Yield what a refused call has used all the same, and raise."""
@@ -110,21 +91,49 @@ class Wire:
         raise CallBroken(self._vendor.fault(report, status, headers) or Fault(status, headers))
 
 
-async def messages_of(chunks: AsyncIterator[bytes], framing: str) -> AsyncIterator[Message | None]:
-    """Yield the objects of a stream, whatever it is labelled, and None where the server says that this was all.
+async def pieces_in(
+    chunks: AsyncIterator[bytes], vendor: Vendor, *, max_answer_bytes: int = MAX_ANSWER_BYTES
+) -> AsyncGenerator[Piece, None]:
+    """Yield the answer in a stream; what follows its end is read too: only then the connection serves the next call.
+
+    Raises `CallBroken` where the stream tells an error or is too large.
+    """
+    is_answered, is_over = False, False
+    async for message in _messages(chunks, vendor.framing, max_answer_bytes):
+        if is_over:
+            continue
+        if message is None:
+            # Some servers give no reason why they stopped, but say that they did.
+            is_over = True
+            if is_answered:
+                yield Piece(stop="stop")
+        elif fault := vendor.fault(message, None, {}):
+            if usage := vendor.usage(message):
+                yield Piece(usage=usage)
+            raise CallBroken(fault)
+        elif piece := vendor.piece(message):
+            is_answered = True
+            yield piece
+
+
+async def _messages(
+    chunks: AsyncIterator[bytes], framing: Framing, max_answer_bytes: int
+) -> AsyncIterator[Message | None]:
+    """Yield the objects of a stream, however it is cut and labelled, and None where the server says that this was all.
 
     A server that does not stream sends a single object, or all of them as one list; then its end is the answer's.
     """
+    max_object_bytes = min(MAX_OBJECT_BYTES, max_answer_bytes)
     whole = bytearray()
-    async for line in lines_of(chunks):
-        if framing == "lines":
-            if line.strip():
+    async for lines in _lines(chunks, max_answer_bytes, max_object_bytes):
+        for line in filter(bytes.strip, lines):
+            if framing == "lines":
                 yield _object(json.loads(line))
-        elif whole or line.lstrip()[:1] in (b"{", b"["):
-            whole += line + b"\n"
-            _require(len(whole) <= MAX_OBJECT_BYTES)
-        elif data := _data(line):
-            yield None if data == _END else _object(json.loads(data))
+            elif whole or line.lstrip()[:1] in (b"{", b"["):
+                whole += line + b"\n"
+                _require(len(whole) <= max_object_bytes)
+            elif data := _data(line):
+                yield None if data == _END else _object(json.loads(data))
     if whole:
         found = json.loads(whole)
         for message in found if isinstance(found, list) else [found]:
@@ -132,22 +141,23 @@ async def messages_of(chunks: AsyncIterator[bytes], framing: str) -> AsyncIterat
         yield None
 
 
-async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream, however its pieces fall, and raise `CallBroken` where it is too large."""
-    held, read_bytes, is_first = bytearray(), 0, True
+async def _lines(
+    chunks: AsyncIterator[bytes], max_answer_bytes: int, max_object_bytes: int
+) -> AsyncIterator[list[bytes]]:
+    """Yield the lines that each chunk of a stream brings to their end."""
+    begun, read_bytes, mark = bytearray(), 0, _BYTE_ORDER_MARK
     async for chunk in chunks:
         read_bytes += len(chunk)
-        _require(read_bytes <= MAX_ANSWER_BYTES)
+        _require(read_bytes <= max_answer_bytes)
         *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            _require(len(held) + len(line) <= MAX_OBJECT_BYTES)
-            whole = bytes(held + line) if held else line
-            yield whole.removeprefix(_BYTE_ORDER_MARK) if is_first else whole
-            held.clear()
-            is_first = False
-        held += rest
-        _require(len(held) <= MAX_OBJECT_BYTES)
-    yield bytes(held).removeprefix(_BYTE_ORDER_MARK) if is_first else bytes(held)
+        _require(len(begun) + max(map(len, (*lines, rest))) <= max_object_bytes)
+        if lines:
+            lines[0] = bytes(begun + lines[0]).removeprefix(mark)
+            begun.clear()
+            mark = b""
+            yield lines
+        begun += rest
+    yield [bytes(begun).removeprefix(mark)]
 
 
 def _require(is_within: bool) -> None:
