@@ -202,6 +202,7 @@ async def test_a_refusal_is_told_by_its_own_code_and_not_tried_again(case: tuple
     provider, status, body, kind, says = case
     with Replay(status, {"content-type": "application/json"}, dumped(body)) as server:
         failure = await server.ask(provider, FORMED)
+    assert isinstance(failure, CallFailed)
     assert type(failure) is kind
     assert says in str(failure)
     assert "No." not in str(failure)
@@ -266,7 +267,8 @@ async def test_usage_beside_an_error_is_paid_for(status: int) -> None:
     with Replay(status, {}, body) as server:
         failure = await server.ask("openrouter")
     assert type(failure) is ModelError
-    assert (failure.spend.tokens, failure.spend.usd) == (1_200, pytest.approx((1_000 * 2 + 200 * 10) / 1e6))
+    assert failure.spend.tokens == 1_200
+    assert failure.spend.usd == pytest.approx((1_000 * 2 + 200 * 10) / 1e6)
 
 
 async def test_a_packed_answer_that_nobody_asked_for_is_refused_unread() -> None:

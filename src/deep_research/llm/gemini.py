@@ -28,8 +28,6 @@ _REFUSALS: Final = frozenset(
 # The reasons of google.rpc.ErrorInfo that no later call can escape; a wrong key has the status of a wrong request.
 _REMEDIES: Final[dict[str, Remedy]] = {
     "API_KEY_INVALID": "key",
-    "API_KEY_EXPIRED": "key",
-    "API_KEY_SERVICE_BLOCKED": "key",
     "BILLING_DISABLED": "credit",
 }
 

@@ -1,7 +1,6 @@
 """A model that goes round in circles is noticed early, and ordinary text never is."""
 
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -67,18 +66,3 @@ def test_circle_is_noticed_within_a_thousand_characters():
         assert growing.chars < len(LEAD) + 1_000
     assert growing.before_circle.startswith(LEAD.rstrip()[:-1])
     assert len(growing.before_circle) < len(LEAD) + 20
-
-
-def test_growing_costs_in_proportion_to_the_pieces():
-    def cpu_s(pieces: int) -> float:
-        growing, chance = GrowingText(), random.Random(5)
-        words = [f"{chance.getrandbits(40):x} " for _ in range(pieces)]
-        begin = time.process_time()
-        for word in words:
-            growing.add(word)
-        assert len(growing.whole) == growing.chars
-        return time.process_time() - begin
-
-    cpu_s(1_000)
-    # Joined piece by piece, eight times the pieces took some forty times as long.
-    assert cpu_s(200_000) < 24 * max(cpu_s(25_000), 0.005)
