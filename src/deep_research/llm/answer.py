@@ -1,35 +1,44 @@
 """An answer as it grows: its text, its thoughts, why it ended and what it used, gathered from a vendor's pieces."""
 
 from collections.abc import Callable
+from typing import Final
 
 from deep_research.llm.port import Delta, StopReason
 from deep_research.llm.prices import Usage
-from deep_research.llm.repetition import CircleWatch
 from deep_research.llm.thinking import ThoughtSplitter
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.llm.vendor import Piece
 
+# Hardly a token has as many; an answer that is longer by this measure comes from a server that keeps no limit.
+_MAX_CHARS_PER_TOKEN: Final = 32
+# By some providers thoughts do not count for the limit; no model thinks as much in one call.
+MAX_THOUGHT_CHARS: Final = 2_000_000
+
 
 class GrowingAnswer:
-    """Takes pieces one by one; `usage_adds_up` says how the vendor reports usage on the way."""
+    """Takes pieces one by one; `max_tokens` is what the model was told to keep to."""
 
-    def __init__(self, *, usage_adds_up: bool) -> None:
-        self._usage_adds_up = usage_adds_up
+    def __init__(self, *, max_tokens: int) -> None:
+        self._max_chars = max_tokens * _MAX_CHARS_PER_TOKEN
         self._parts = ThoughtSplitter()
-        self._text_watch, self._thought_watch = CircleWatch(), CircleWatch()
         self._reported = Usage()
         self.stop: StopReason | None = None
         self.has_begun = False
+        # Nothing that may follow is wanted.
+        self.is_enough = False
 
     def take(self, piece: Piece) -> list[Delta]:
         """Add a piece, and return what is new in it for whoever looks on."""
         self.has_begun = True
         # The first reason stands: after a refusal servers still say that they stopped.
         self.stop = self.stop or piece.stop
-        self._count(piece.usage)
+        if piece.usage is not None:
+            self._reported = self._reported.joined(piece.usage)
         deltas = self._parts.think(piece.thought) + self._parts.feed(piece.text)
-        if self._text_watch.is_circling(self._parts.text) or self._thought_watch.is_circling(self._parts.reasoning):
-            self.stop = "loop"
+        if self._parts.is_circling:
+            self.stop, self.is_enough = "loop", True
+        elif self._parts.text_chars > self._max_chars:
+            self.stop, self.is_enough = "length", True
         return deltas
 
     def finish(self) -> list[Delta]:
@@ -37,32 +46,26 @@ class GrowingAnswer:
         return self._parts.finish()
 
     @property
-    def is_circling(self) -> bool:
-        """Say whether the answer goes round in circles."""
-        return self.stop == "loop"
+    def is_too_large(self) -> bool:
+        """Say whether it has more thoughts than any answer."""
+        return self._parts.reasoning_chars > MAX_THOUGHT_CHARS
 
     @property
     def text(self) -> str:
         """Return the answer up to where it began to repeat itself."""
-        return self._parts.text[: self._text_watch.start]
+        return self._parts.text
 
     @property
     def reasoning(self) -> str:
         """Return the thoughts."""
-        return self._parts.reasoning[: self._thought_watch.start]
+        return self._parts.reasoning
 
     def usage(self, prompt_tokens: Callable[[], int]) -> Usage:
         """Return what the provider reports, and an estimate of what it does not."""
+        said = self._reported
         return Usage(
-            read=self._reported.read or prompt_tokens(),
-            cached=self._reported.cached,
-            cache_written=self._reported.cache_written,
-            written=self._reported.written or tokens_at_most(self._parts.text) + tokens_at_most(self._parts.reasoning),
+            read=said.read or prompt_tokens(),
+            cached=said.cached,
+            cache_written=said.cache_written,
+            written=said.written or sum(map(tokens_at_most, self._parts.whole)),
         )
-
-    def _count(self, new: Usage | None) -> None:
-        if new is None:
-            return
-        if self._usage_adds_up:
-            new = Usage(**{name: count + getattr(self._reported, name) for name, count in new})
-        self._reported = new

@@ -1,105 +1,146 @@
-"""Anthropic's Claude."""
+"""Anthropic's Claude, through its own protocol of messages."""
 
-from contextlib import AsyncExitStack
-from functools import cached_property
-from typing import Any
+import json
+from collections.abc import Mapping
+from typing import Any, Final
 
-import anthropic
-import httpx2
-from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
-from pydantic import PrivateAttr, SecretStr
-
-from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
-from deep_research.llm.langchain import talk_through, turn_messages
 from deep_research.llm.port import ModelRequest, StopReason
+from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Talk
+from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, number_of, status_of, turns_of
 
-_STOPS: dict[str, StopReason] = {
+_API_VERSION: Final = "2026-10-21"
+_STOPS: Final[dict[str, StopReason]] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+_SPEAKERS: Final = {"model": "assistant", "user": "user"}
 # Errors that come in the middle of a stream have a name in place of a status.
-_STATUS_OF = {"rate_limit_error": 429, "overloaded_error": 529, "invalid_request_error": 400, "timeout_error": 504}
+_STATUS_OF: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+# An account without credit is told apart from a request of the wrong form by nothing but this sentence: type and status
+# are the same, and there is no code. Where Anthropic words it anew, it is told as a request that was not taken.
+_NO_CREDIT: Final = "Your credit balance is too low to access the Anthropic API."
 # The API takes four marks in a request: one on the system's words, the others on the latest blocks of context.
-_MARKED_BLOCKS = 3
-_MARK = {"cache_control": {"type": "ephemeral"}}
-
-
-class _Claude(ChatAnthropic):
-    """Uses a connection of its own; langchain's class shares one between event loops."""
-
-    _http: httpx2.AsyncClient = PrivateAttr()
-
-    @cached_property
-    def _async_client(self) -> anthropic.AsyncClient:
-        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
-        return anthropic.AsyncClient(**self._client_params | {"http_client": self._http, "timeout": timeout})
+_MARKED_BLOCKS: Final = 3
+_MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
 class AnthropicVendor:
     """Speaks Anthropic's messages."""
 
-    errors: tuple[type[Exception], ...] = (anthropic.AnthropicError, httpx2.HTTPError)
-    usage_adds_up = False
+    framing: Framing = "events"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    async def open(self, stack: AsyncExitStack) -> Talk:
-        """Open a model and its connections."""
-        endpoint = self._endpoint
-        options: dict[str, Any] = connection_options(endpoint.address)
-        model = _Claude(
-            model_name=endpoint.model,
-            api_key=SecretStr(endpoint.key),
-            base_url=endpoint.address,
-            max_retries=0,
-            timeout=None,
-            stop=None,
-        )
-        client = httpx2.AsyncClient(**options, limits=httpx2.Limits(**UNLIMITED))
-        model._http = await stack.enter_async_context(client)
-        return talk_through(model, self)
+    @property
+    def address(self) -> str:
+        """Return where a question goes."""
+        return f"{self._endpoint.address}/v1/messages"
 
-    def messages(self, request: ModelRequest) -> list[BaseMessage]:
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the key, and the version of the protocol that is spoken here."""
+        return {"Authorization": f"Bearer {self._endpoint.key}", "anthropic-version": _API_VERSION}
+
+    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return what the model reads, with marks for its cache where the parts end that come again."""
         marked = len(request.context) - _MARKED_BLOCKS
         blocks = [_text(f"{block}\n\n", is_marked=number >= marked) for number, block in enumerate(request.context)]
-        system: list[BaseMessage] = [SystemMessage([_text(request.system)])] if request.system else []
-        user = HumanMessage([*blocks, _text(request.prompt, is_marked=False)])
-        return [*system, user, *turn_messages(request)]
-
-    def options(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
-        """Return the most it may answer, and the form its answer must have."""
-        options: dict[str, Any] = {"max_tokens": request.max_tokens + self._endpoint.reasoning_room}
+        user = {"role": "user", "content": [*blocks, _text(request.prompt, is_marked=False)]}
+        turns = [{"role": _SPEAKERS[speaker], "content": text} for speaker, text in turns_of(request)]
+        body: Message = {
+            "model": self._endpoint.model,
+            "max_tokens": request.max_tokens + self._endpoint.reasoning_room,
+            "messages": [user, *turns],
+            "stream": True,
+        }
+        if request.system:
+            body["system"] = [_text(request.system)]
         if request.answer_schema is None:
-            return options
+            return body
         schema = plain_schema(request.answer_schema)
         if way == "schema":
-            options["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         elif way == "tool":
             tool = {"name": ANSWER_NAME, "description": "Give the answer.", "input_schema": schema}
-            options |= {"tools": [tool], "tool_choice": {"type": "tool", "name": ANSWER_NAME}}
-        return options
+            body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": ANSWER_NAME}}
+        return body
 
-    def stop_reason(self, chunk: AIMessageChunk) -> StopReason | None:
-        """Return why the answer ended."""
-        reason = chunk.response_metadata.get("stop_reason")
-        return _STOPS.get(reason, "stop") if reason else None
+    def piece(self, message: Message) -> Piece | None:
+        """Return what an event adds; a server that does not stream sends one message with all blocks."""
+        kind = message.get("type")
+        if kind == "content_block_start":
+            return _block(message["content_block"])
+        if kind == "content_block_delta":
+            delta = message["delta"]
+            text = delta.get("text") or delta.get("partial_json")
+            return Piece(str(text or ""), str(delta.get("thinking") or ""))
+        if kind == "message_stop":
+            return Piece(stop="stop")
+        usage = self.usage(message)
+        if kind == "message_start":
+            # How much it has written is not known yet: the count there is that of the first event.
+            return Piece(usage=usage.model_copy(update={"written": 0}) if usage else None)
+        if kind == "message_delta":
+            reason = message["delta"].get("stop_reason")
+            return Piece(stop=_STOPS.get(reason, "stop") if reason else None, usage=usage)
+        if kind != "message":
+            return None
+        blocks = [_block(block) for block in message["content"]]
+        reason = message.get("stop_reason")
+        return Piece(
+            "".join(block.text for block in blocks),
+            "".join(block.thought for block in blocks),
+            _STOPS.get(reason, "stop") if reason else None,
+            usage,
+        )
 
-    def fault(self, error: Exception) -> Fault:
-        """Return what an error of the library says."""
-        if not isinstance(error, anthropic.APIStatusError):
-            return Fault()
-        if error.status_code != 200:
-            return Fault(error.status_code, error.response.headers)
-        detail = error.body.get("error") if isinstance(error.body, dict) else None
-        kind = detail.get("type") if isinstance(detail, dict) else None
-        return Fault(_STATUS_OF.get(str(kind), 500))
+    def usage(self, message: Message) -> Usage | None:
+        """Return what was used so far; what was read stood only at a stream's beginning until late in 2025."""
+        begun = message.get("message")
+        report = (begun if isinstance(begun, dict) else message).get("usage")
+        if not isinstance(report, dict):
+            return None
+        cached = number_of(report.get("cache_read_input_tokens"))
+        cache_written = number_of(report.get("cache_creation_input_tokens"))
+        return Usage.of(
+            read=number_of(report.get("input_tokens")) + cached + cache_written,
+            cached=cached,
+            cache_written=cache_written,
+            written=number_of(report.get("output_tokens")),
+        )
+
+    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+        """Return the error that an object holds."""
+        error = message.get("error")
+        if not error:
+            return None
+        detail = error if isinstance(error, dict) else {}
+        kind = str(detail.get("type"))
+        if status is None:
+            status = status_of(_STATUS_OF.get(kind))
+        is_broke = kind == "billing_error" or str(detail.get("message")).startswith(_NO_CREDIT)
+        return Fault(status, headers, remedy="credit" if is_broke else None)
+
+
+def _block(block: Message) -> Piece:
+    """Return what a block holds; the input of the tool that stands for an answer is its text."""
+    given = block.get("input")
+    text = json.dumps(given, ensure_ascii=False) if given else block.get("text")
+    return Piece(str(text or ""), str(block.get("thinking") or ""))
 
 
 def _text(text: str, *, is_marked: bool = True) -> dict[str, Any]:

@@ -4,47 +4,46 @@ Tries nothing twice but the form of an answer: retries and fallbacks belong to t
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from deep_research.errors import ModelError, NetworkError
+from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
-from deep_research.llm.faults import UNTAKEN, error_of
+from deep_research.llm.faults import error_of, may_take_another_form
 from deep_research.llm.in_flight import slot
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
-from deep_research.llm.vendor import Endpoint, Fault, Piece, Vendor
+from deep_research.llm.vendor import Endpoint, Fault, Vendor
+from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, Wire
 from deep_research.net.per_loop import PerLoop
 from deep_research.request import Spend
 from deep_research.value import canonical_json
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0
-# What is raised when a server sends something that is not in the protocol.
-_MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an answer may take in all, how long it may fall silent once begun, and how many are under way."""
+    """How long an answer may take in all and may fall silent, how many are under way, and how large one may be."""
 
     timeout_s: float = 180.0
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
+    max_answer_bytes: int = MAX_ANSWER_BYTES
 
 
 class VendorChat:
     """A model at an address; `price` is None where nobody has told what it costs."""
 
     def __init__(self, vendor: Vendor, endpoint: Endpoint, *, price: Price | None, limits: Limits) -> None:
-        self._vendor = vendor
+        self._wire = Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes)
         self._endpoint = endpoint
         self._limits = limits
-        self._talks = PerLoop(vendor.open)
+        self._talks = PerLoop(self._wire.open)
         self.price = price
 
     async def close(self) -> None:
@@ -71,14 +70,14 @@ class VendorChat:
         ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
         async with slot(self._endpoint.address, self._limits.calls_in_flight):
             for way in ways:
-                answer = GrowingAnswer(usage_adds_up=self._vendor.usage_adds_up)
+                answer = GrowingAnswer(max_tokens=request.max_tokens + self._endpoint.reasoning_room)
                 fault = await self._listen(request, way, answer, on_delta)
                 if fault is None:
                     if request.answer_schema is not None:
                         remember_way(self._endpoint, way)
                     return self._reply(request, answer)
                 error = error_of(fault, self._endpoint, self._spend(request, answer) if answer.has_begun else Spend())
-                if fault.status not in UNTAKEN or answer.has_begun:
+                if answer.has_begun or not may_take_another_form(fault):
                     break
         raise error
 
@@ -91,14 +90,16 @@ class VendorChat:
         try:
             async with (
                 asyncio.timeout_at(deadline) as alarm,
-                aclosing(_pieces(self.name, (await self._talks.get())(request, way))) as pieces,
+                aclosing((await self._talks.get())(request, way)) as pieces,
             ):
                 async for piece in pieces:
                     _tell(answer.take(piece), on_delta)
                     # Only from here on: a local model may read for minutes before its first word.
                     silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
                     alarm.reschedule(min(deadline, clock() + silence_s))
-                    if answer.is_circling:
+                    if answer.is_too_large:
+                        raise CallBroken(Fault(flaw="too_large"))
+                    if answer.is_enough:
                         break
         except TimeoutError:
             if answer.stop:
@@ -106,12 +107,9 @@ class VendorChat:
             limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
             spent = self._spend(request, answer)
             raise NetworkError(spend=spent).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
-        except self._vendor.errors as exc:
+        except self._wire.errors as exc:
             # What goes wrong after its end, an answer does not need.
-            return self._ended(answer, on_delta) if answer.stop else self._vendor.fault(exc)
-        except ModelError as exc:
-            exc.spend = self._spend(request, answer) if answer.has_begun else Spend()
-            raise
+            return self._ended(answer, on_delta) if answer.stop else self._wire.fault(exc)
         return self._ended(answer, on_delta)
 
     @staticmethod
@@ -136,17 +134,6 @@ class VendorChat:
     def _spend(self, request: ModelRequest, answer: GrowingAnswer) -> Spend:
         """Return what an answer that did not come to its end has used."""
         return self._reply(request, answer).spend
-
-
-async def _pieces(name: str, stream: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
-    """Pass a vendor's stream on, and end it where the server sends what is not in the protocol."""
-    try:
-        async with aclosing(stream):
-            async for piece in stream:
-                yield piece
-    except _MALFORMED:
-        # Not `from` the library's error, whose words may repeat what the server wrote.
-        raise ModelError(f"The server of {name} sent something that is no answer.") from None
 
 
 def _prompt_tokens(request: ModelRequest) -> int:

@@ -1,4 +1,4 @@
-"""From plain values to a chat model. Loads the vendor's library, and calls nobody."""
+"""From plain values to a chat model. Calls nobody."""
 
 from importlib import import_module
 

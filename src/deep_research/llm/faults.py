@@ -1,4 +1,4 @@
-"""A failed call → the error of ours that says what to do about it, by status and never by the message's words."""
+"""A failed call → the error of ours that says what to do about it, by status and code and never by its words."""
 
 from typing import Final
 
@@ -10,20 +10,27 @@ from deep_research.request import Spend
 
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 # What a server answers when it does not take a request as it is asked.
-UNTAKEN: Final = frozenset({400, 422})
+_NOT_TAKEN: Final = frozenset({400, 422})
+
+
+def may_take_another_form(fault: Fault) -> bool:
+    """Say whether the server may take the same request where its answer's form is asked for in another way."""
+    return fault.status in _NOT_TAKEN and fault.remedy is None
 
 
 def error_of(fault: Fault, endpoint: Endpoint, spend: Spend) -> CallFailed:
     """Return the error for a failed call; it holds neither key nor prompt nor what the server wrote."""
     status, model = fault.status, endpoint.name
+    if fault.flaw is not None:
+        return ModelError(spend=spend).said(f"fault.{fault.flaw}", model=model)
     if status is None:
         return _no_connection(endpoint, spend)
+    remedy, values = _remedy(fault, endpoint)
+    if remedy:
+        return ModelRefused(spend=spend).said(f"fault.refused_{remedy}", model=model, status=status, **values)
     if status in _BUSY:
         wait_s = retry_after_s(fault.headers) if fault.retry_after_s is None else fault.retry_after_s
         return ModelBusy(spend=spend, retry_after_s=wait_s).said("fault.busy", model=model, status=status)
-    remedy, values = _remedy(status, endpoint)
-    if remedy:
-        return ModelRefused(spend=spend).said(f"fault.refused_{remedy}", model=model, status=status, **values)
     return ModelError(spend=spend).said("fault.not_taken", model=model, status=status)
 
 
@@ -35,12 +42,13 @@ def _no_connection(endpoint: Endpoint, spend: Spend) -> NetworkError:
     return NetworkError(spend=spend).said("fault.network_local", model=endpoint.name, place=place, setting=setting)
 
 
-def _remedy(status: int, endpoint: Endpoint) -> tuple[str, dict[str, str]]:
+def _remedy(fault: Fault, endpoint: Endpoint) -> tuple[str, dict[str, str]]:
     """Return what is to be mended, and its names; "" where another call may still succeed."""
-    provider = endpoint.provider
-    address = {"setting": f"{provider.setting}_address"}
-    if 300 <= status < 400:
-        return "moved", address
-    if status in (401, 403):
-        return ("key", {"variable": provider.key_variable}) if provider.key_variable else ("access", {})
-    return {402: ("credit", {}), 404: ("name", address)}.get(status, ("", {}))
+    status, provider = fault.status or 0, endpoint.provider
+    by_status = {401: "key", 402: "credit", 403: "key", 404: "name"}
+    remedy = fault.remedy or ("moved" if 300 <= status < 400 else by_status.get(status, ""))
+    if remedy in ("name", "moved"):
+        return remedy, {"setting": f"{provider.setting}_address"}
+    if remedy and not provider.key_variable:
+        return "access", {}
+    return remedy, {"variable": provider.key_variable} if remedy else {}

@@ -1,115 +1,131 @@
-"""Google's Gemini."""
+"""Google's Gemini, through its own protocol."""
 
 import json
-from contextlib import AsyncExitStack
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
 
-import httpx
-from google.genai import Client
-from google.genai.errors import APIError
-from google.genai.types import HttpOptions
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_google_genai import ChatGoogleGenerativeAI
-from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
-from pydantic import SecretStr
-
-from deep_research.llm.address import UNLIMITED, connection_options
-from deep_research.llm.langchain import plain_messages, talk_through
 from deep_research.llm.port import ModelRequest, StopReason
+from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Talk
+from deep_research.llm.vendor import (
+    Endpoint,
+    Fault,
+    Framing,
+    Message,
+    Piece,
+    Remedy,
+    first_message,
+    number_of,
+    status_of,
+    turns_of,
+)
 
-_REFUSALS = frozenset(
+_REFUSALS: Final = frozenset(
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT".split()
 )
-_API_VERSION = "v1beta"
+# The reasons of google.rpc.ErrorInfo that no later call can escape; a wrong key has the status of a wrong request.
+_REMEDIES: Final[dict[str, Remedy]] = {
+    "API_KEY_INVALID": "key",
+    "BILLING_DISABLED": "credit",
+}
 
 
 class GeminiVendor:
     """Speaks Gemini's generateContent."""
 
-    errors: tuple[type[Exception], ...] = (APIError, ChatGoogleGenerativeAIError, httpx.HTTPError)
-    usage_adds_up = True
+    framing: Framing = "events"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    async def open(self, stack: AsyncExitStack) -> Talk:
-        """Open a model and its connections."""
-        endpoint = self._endpoint
-        options: dict[str, Any] = connection_options(endpoint.address)
-        # For its websockets, which nobody opens, the library would read all certificates at each call.
-        arguments = options | {"ssl": options["verify"]}
-        client = httpx.AsyncClient(**options, limits=httpx.Limits(**UNLIMITED))
-        http = await stack.enter_async_context(client)
-        unused = stack.enter_context(httpx.Client(**options))
-        model = ChatGoogleGenerativeAI(
-            model=endpoint.model,
-            api_key=SecretStr(endpoint.key),
-            base_url=endpoint.address,
-            client_args=arguments,
-            vertexai=False,
-            # One call and no more; zero would mean the library's own number.
-            max_retries=1,
-            include_thoughts=True if endpoint.thinks else None,
-        )
-        # The library's own client may speak through aiohttp, which has other errors.
-        model.client = Client(
-            api_key=endpoint.key,
-            vertexai=False,
-            http_options=HttpOptions(
-                base_url=endpoint.address,
-                api_version=_API_VERSION,
-                async_client_args=arguments,
-                client_args=arguments,
-                httpx_async_client=http,
-                httpx_client=unused,
-            ),
-        )
-        return talk_through(model, self)
+    @property
+    def address(self) -> str:
+        """Return where a question goes."""
+        model = quote(self._endpoint.model.removeprefix("models/"), safe="")
+        return f"{self._endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
 
-    def messages(self, request: ModelRequest) -> list[BaseMessage]:
-        """Return what the model reads."""
-        return plain_messages(request)
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the key."""
+        return {"x-goog-api-key": self._endpoint.key}
 
-    def options(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
-        """Return the most it may answer, and the form its answer must have."""
-        options: dict[str, Any] = {"max_output_tokens": request.max_tokens + self._endpoint.reasoning_room}
+    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+        """Return what the model reads, the most it may answer, and the form its answer must have."""
+        turns = [("user", first_message(request)), *turns_of(request)]
+        config: Message = {"maxOutputTokens": request.max_tokens + self._endpoint.reasoning_room}
+        if self._endpoint.thinks:
+            config["thinkingConfig"] = {"includeThoughts": True}
         if request.answer_schema is not None and way != "prompt":
-            options["response_mime_type"] = "application/json"
+            config["responseMimeType"] = "application/json"
         if request.answer_schema is not None and way == "schema":
-            options["response_json_schema"] = plain_schema(request.answer_schema)
-        return options
+            config["responseJsonSchema"] = plain_schema(request.answer_schema)
+        body: Message = {
+            "contents": [{"role": speaker, "parts": [{"text": text}]} for speaker, text in turns],
+            "generationConfig": config,
+        }
+        if request.system:
+            body["systemInstruction"] = {"parts": [{"text": request.system}]}
+        return body
 
-    def stop_reason(self, chunk: AIMessageChunk) -> StopReason | None:
-        """Return why the answer ended, or that the question was blocked."""
-        blocked = (chunk.response_metadata.get("prompt_feedback") or {}).get("block_reason")
-        reason = chunk.response_metadata.get("finish_reason")
-        if blocked or reason in _REFUSALS:
-            return "refusal"
-        if reason == "MAX_TOKENS":
-            return "length"
-        return "stop" if reason else None
+    def piece(self, message: Message) -> Piece | None:
+        """Return what an object adds to the answer."""
+        candidate: Message = next((one for one in message.get("candidates") or [] if not one.get("index")), {})
+        blocked = (message.get("promptFeedback") or {}).get("blockReason")
+        usage = self.usage(message)
+        if not candidate and not blocked and usage is None:
+            return None
+        parts = (candidate.get("content") or {}).get("parts") or []
+        said = [(str(part.get("text") or ""), part.get("thought")) for part in parts]
+        return Piece(
+            "".join(text for text, is_thought in said if not is_thought),
+            "".join(text for text, is_thought in said if is_thought),
+            "refusal" if blocked else _stop(candidate.get("finishReason")),
+            usage,
+        )
 
-    def fault(self, error: Exception) -> Fault:
-        """Return what an error of the library says; langchain's own hides Google's behind it."""
-        inner = error if isinstance(error, APIError) else error.__cause__
-        if not isinstance(inner, APIError):
-            return Fault()
-        headers = getattr(inner.response, "headers", None) or {}
-        return Fault(inner.code, dict(headers), _retry_delay_s(inner.details))
+    def usage(self, message: Message) -> Usage | None:
+        """Return what was used so far; thoughts are counted apart, and paid for like words."""
+        report = message.get("usageMetadata")
+        if not isinstance(report, dict):
+            return None
+        return Usage.of(
+            read=number_of(report.get("promptTokenCount")),
+            cached=number_of(report.get("cachedContentTokenCount")),
+            written=number_of(report.get("candidatesTokenCount")) + number_of(report.get("thoughtsTokenCount")),
+        )
+
+    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+        """Return the error that an object holds."""
+        error = message.get("error")
+        if not error:
+            return None
+        detail = error if isinstance(error, dict) else {}
+        details = detail.get("details")
+        parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+        remedies = [_REMEDIES.get(str(part.get("reason"))) for part in parts]
+        return Fault(
+            status_of(detail.get("code")) if status is None else status,
+            headers,
+            _retry_delay_s(parts),
+            next(filter(None, remedies), None),
+        )
 
 
-def _retry_delay_s(details: object) -> float | None:
+def _stop(reason: object) -> StopReason | None:
+    if reason in _REFUSALS:
+        return "refusal"
+    if reason == "MAX_TOKENS":
+        return "length"
+    return "stop" if reason else None
+
+
+def _retry_delay_s(parts: list[Message]) -> float | None:
     """Return the wait that Google names in the answer's body (google.rpc.RetryInfo), as in "34s"."""
-    body = details if isinstance(details, dict) else {}
-    error = body.get("error")
-    parts = error.get("details") if isinstance(error, dict) else None
-    for part in parts if isinstance(parts, list) else []:
-        delay = part.get("retryDelay") if isinstance(part, dict) else None
+    for part in parts:
         try:
-            return float(json.loads(str(delay).removesuffix("s")))
+            return float(json.loads(str(part.get("retryDelay")).removesuffix("s")))
         except (ValueError, TypeError):
             continue
     return None

@@ -1,90 +1,76 @@
 """Ollama, through its own protocol, which alone can set the window of the model."""
 
-from contextlib import AsyncExitStack
-from typing import Any
+import json
+from collections.abc import Mapping
+from typing import Final
 
-import httpx
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_ollama import ChatOllama
-from ollama import ResponseError
-
-from deep_research.llm.address import CONNECT_TIMEOUT_S, connection_options
-from deep_research.llm.langchain import plain_messages, talk_through
 from deep_research.llm.port import ModelRequest, StopReason
+from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Talk
+from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, first_message, number_of, turns_of
 
-
-class _Ollama(ChatOllama):
-    """Keeps thoughts without asking for them: a model that cannot think would refuse."""
-
-    def _chat_params(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return super()._chat_params(*args, **kwargs) | {"think": None}
-
-    async def aclose(self) -> None:
-        """Close both connections."""
-        self._client.close()  # type: ignore[no-untyped-call]  # the library gives it no types
-        await self._async_client.close()  # type: ignore[no-untyped-call]  # the same
-
-
-async def _raise_for_status(response: httpx.Response) -> None:
-    """Raise before the library does, whose error has lost the answer's headers."""
-    if response.status_code >= 300:
-        await response.aread()
-        response.raise_for_status()
+_SPEAKERS: Final = {"model": "assistant", "user": "user"}
 
 
 class OllamaVendor:
-    """Speaks Ollama's /api/chat."""
+    """Speaks Ollama's /api/chat; thoughts are kept and not asked for: a model that cannot think would refuse."""
 
-    errors: tuple[type[Exception], ...] = (ResponseError, httpx.HTTPError, ConnectionError)
-    usage_adds_up = False
+    framing: Framing = "lines"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
-    async def open(self, stack: AsyncExitStack) -> Talk:
-        """Open a model and its connections."""
-        endpoint = self._endpoint
-        options: dict[str, Any] = connection_options(endpoint.address)
-        if endpoint.key:
-            options["headers"] = {"Authorization": f"Bearer {endpoint.key}"}
-        model = _Ollama(
-            model=endpoint.model,
-            base_url=endpoint.address,
-            reasoning=True,
-            client_kwargs=options | {"timeout": httpx.Timeout(None, connect=CONNECT_TIMEOUT_S)},
-            async_client_kwargs={"event_hooks": {"response": [_raise_for_status]}},
-        )
-        stack.push_async_callback(model.aclose)
-        return talk_through(model, self)
+    @property
+    def address(self) -> str:
+        """Return where a question goes."""
+        return f"{self._endpoint.address}/api/chat"
 
-    def messages(self, request: ModelRequest) -> list[BaseMessage]:
-        """Return what the model reads."""
-        return plain_messages(request)
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the key of whoever guards the server, if there is one."""
+        return {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
 
-    def options(self, request: ModelRequest, way: AnswerWay) -> dict[str, Any]:
-        """Return the window, the most it may answer, and the form its answer must have."""
+    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+        """Return what the model reads, the window, the most it may answer, and the form its answer must have."""
         room = self._endpoint.reasoning_room
-        limits = {"num_ctx": self._endpoint.window + room, "num_predict": request.max_tokens + room}
-        options: dict[str, Any] = {"options": limits}
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        turns = [{"role": _SPEAKERS[speaker], "content": text} for speaker, text in turns_of(request)]
+        body: Message = {
+            "model": self._endpoint.model,
+            "messages": [*system, {"role": "user", "content": first_message(request)}, *turns],
+            "options": {"num_ctx": self._endpoint.window + room, "num_predict": request.max_tokens + room},
+            "stream": True,
+        }
         if request.answer_schema is not None and way in ("schema", "json"):
-            options["format"] = plain_schema(request.answer_schema) if way == "schema" else "json"
-        return options
+            body["format"] = plain_schema(request.answer_schema) if way == "schema" else "json"
+        return body
 
-    def stop_reason(self, chunk: AIMessageChunk) -> StopReason | None:
-        """Return why the answer ended."""
-        reason = chunk.response_metadata.get("done_reason")
-        return "length" if reason == "length" else "stop" if reason else None
+    def piece(self, message: Message) -> Piece | None:
+        """Return what a line adds to the answer; one that says that the model was loaded is none."""
+        said, reason = message.get("message") or {}, message.get("done_reason")
+        text, thought = said.get("content"), said.get("thinking")
+        if reason == "load" and not text:
+            return None
+        # Nobody offers tools; a model that calls one all the same has put its answer there.
+        inputs = [
+            json.dumps(call["function"]["arguments"], ensure_ascii=False) for call in said.get("tool_calls") or []
+        ]
+        is_done: StopReason | None = "stop" if message.get("done") else None
+        return Piece(
+            "".join((text if isinstance(text, str) else "", *inputs)),
+            thought if isinstance(thought, str) else "",
+            "length" if reason == "length" else is_done,
+            self.usage(message),
+        )
 
-    def fault(self, error: Exception) -> Fault:
-        """Return what an error of the library says; one in the middle of a stream has no status."""
-        if isinstance(error, httpx.HTTPStatusError):
-            return Fault(error.response.status_code, error.response.headers)
-        if isinstance(error, ResponseError):
-            return Fault(error.status_code if error.status_code > 0 else 500)
-        return Fault()
+    def usage(self, message: Message) -> Usage | None:
+        """Return what was used; a prompt that the server still had is not counted."""
+        return Usage.of(read=number_of(message.get("prompt_eval_count")), written=number_of(message.get("eval_count")))
+
+    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+        """Return the error that a line tells; it has words and no code."""
+        return Fault(500 if status is None else status, headers) if message.get("error") else None
 
 
 VENDOR = OllamaVendor

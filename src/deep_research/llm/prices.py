@@ -27,6 +27,15 @@ class Usage(Value):
     cache_written: int = 0
     written: int = 0
 
+    @classmethod
+    def of(cls, *, read: int, cached: int = 0, cache_written: int = 0, written: int) -> "Usage | None":
+        """Return a report of usage, None where it counts nothing."""
+        return cls(read=read, cached=cached, cache_written=cache_written, written=written) if read or written else None
+
+    def joined(self, later: "Usage") -> "Usage":
+        """Return this report and a later one of the same call; counts only grow, and either may leave some out."""
+        return Usage(**{name: max(count, getattr(later, name)) for name, count in self})
+
 
 class Price(Value):
     """US dollars per million tokens; `is_shipped` where it is a provider's public price and no user's own."""

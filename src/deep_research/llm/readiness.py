@@ -1,13 +1,12 @@
-"""Whether a model could be asked at all: its name, key, address and library. Loads no vendor's library."""
+"""Whether a model could be asked at all: its name, key and address."""
 
 import socket
-from importlib.util import find_spec
 from typing import Final
 from urllib.parse import urlsplit
 
 from deep_research.errors import ConfigurationError
 from deep_research.llm.address import endpoint_of
-from deep_research.llm.registry import ModelName, Provider
+from deep_research.llm.registry import ModelName
 
 # A server on this machine picks up at once.
 _KNOCK_TIMEOUT_S: Final = 1.0
@@ -24,9 +23,6 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
         raise ConfigurationError().said("fault.bad_key", provider=provider.name, variable=provider.key_variable)
     if not _is_address(address):
         raise ConfigurationError().said("fault.bad_address", setting=f"{provider.setting}_address")
-    if provider.package and find_spec(provider.package) is None:
-        command = _install_command(provider)
-        raise ConfigurationError().said("fault.no_library", provider=provider.name, command=command)
 
 
 def is_answered(address: str) -> bool:
@@ -44,8 +40,3 @@ def _is_address(address: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _install_command(provider: Provider) -> str:
-    extra = f"[{provider.extra}]" if provider.extra else ""
-    return f"pip install 'deep-research{extra}'"

@@ -6,29 +6,59 @@ from typing import Final
 _MIN_CHARS: Final = 600
 _MIN_ROUNDS: Final = 6
 _MAX_PERIOD: Final = 600
+_LOOKED_AT_CHARS: Final = _MAX_PERIOD * _MIN_ROUNDS
 _ENDING_CHARS: Final = 16
 # Looking costs a moment, so not at every piece.
 _STEP_CHARS: Final = 256
 
 
-class CircleWatch:
-    """Watches a text grow; `start` is where its circle begins, None as long as there is none."""
+class GrowingText:
+    """A text that comes in pieces, watched for circles; what that takes grows with the length and not with its square.
+
+    Only the end of the text is looked at, and the pieces are joined when somebody asks for all of them.
+    """
 
     def __init__(self) -> None:
-        self._seen = 0
-        self.start: int | None = None
+        self._pieces: list[str] = []
+        self._seen_pieces = 0
+        self._seen_chars = 0
+        self._ending = ""
+        self._circle_start: int | None = None
+        self.chars = 0
 
-    def is_circling(self, text: str) -> bool:
+    def add(self, piece: str) -> None:
+        """Add a piece, and look for a circle where enough has come since the last look."""
+        self._pieces.append(piece)
+        self.chars += len(piece)
+        if self._circle_start is None and self.chars - self._seen_chars >= _STEP_CHARS:
+            self._look()
+
+    @property
+    def is_circling(self) -> bool:
         """Say whether the text has begun to repeat itself without end."""
-        if self.start is None and len(text) - self._seen >= _STEP_CHARS:
-            self._seen = len(text)
-            self.start = circle_start(text)
-        return self.start is not None
+        return self._circle_start is not None
+
+    @property
+    def whole(self) -> str:
+        """Return all of the text."""
+        return "".join(self._pieces)
+
+    @property
+    def before_circle(self) -> str:
+        """Return the text up to where it began to repeat itself."""
+        return self.whole[: self._circle_start]
+
+    def _look(self) -> None:
+        new = "".join(self._pieces[self._seen_pieces :])
+        self._ending = (self._ending + new)[-_LOOKED_AT_CHARS:]
+        self._seen_pieces, self._seen_chars = len(self._pieces), self.chars
+        if _period(self._ending) is not None:
+            self._circle_start = circle_start(self.whole)
 
 
 def circle_start(text: str) -> int | None:
     """Return where the repetition at the end of a text begins, or None where its end does not repeat."""
-    period = _period(text[-_MAX_PERIOD * _MIN_ROUNDS :])
+    period = _period(text[-_LOOKED_AT_CHARS:])
     if period is None:
         return None
     start = len(text) - period

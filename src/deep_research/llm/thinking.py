@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from deep_research.llm.port import Delta
+from deep_research.llm.repetition import GrowingText
 
 _TAG: Final = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _TAGS: Final = ("<think>", "</think>", "<thinking>", "</thinking>")
@@ -16,25 +17,55 @@ class ThoughtSplitter:
         self._held = ""
         self._inside = False
         self._has_seen_tag = False
-        self.text = ""
-        self.reasoning = ""
+        self._text = GrowingText()
+        self._reasoning = GrowingText()
+
+    @property
+    def text(self) -> str:
+        """Return the answer up to where it began to repeat itself."""
+        return self._text.before_circle
+
+    @property
+    def text_chars(self) -> int:
+        """Return the length of the answer."""
+        return self._text.chars
+
+    @property
+    def reasoning(self) -> str:
+        """Return the thoughts up to where they began to repeat themselves."""
+        return self._reasoning.before_circle
+
+    @property
+    def reasoning_chars(self) -> int:
+        """Return the length of the thoughts."""
+        return self._reasoning.chars
+
+    @property
+    def whole(self) -> tuple[str, str]:
+        """Return answer and thoughts with all repetition, which is paid for too."""
+        return self._text.whole, self._reasoning.whole
+
+    @property
+    def is_circling(self) -> bool:
+        """Say whether answer or thoughts repeat themselves without end."""
+        return self._text.is_circling or self._reasoning.is_circling
 
     def think(self, thought: str) -> list[Delta]:
         """Take what the provider itself marks as thought."""
-        self.reasoning += thought
+        self._reasoning.add(thought)
         return [Delta("reasoning", thought)] if thought else []
 
     def feed(self, piece: str) -> list[Delta]:
         """Take a piece of the answer; what may be half a tag is held back until the next."""
-        held = self._held + piece
+        held, start = self._held + piece, 0
         deltas: list[Delta] = []
-        while tag := _TAG.search(held):
-            deltas += self._take(held[: tag.start()])
+        for tag in _TAG.finditer(held):
+            deltas += self._take(held[start : tag.start()])
             self._turn(is_end=bool(tag[1]))
-            held = held[tag.end() :]
-        keep = _begun_tag(held)
-        self._held = held[len(held) - keep :]
-        return deltas + self._take(held[: len(held) - keep])
+            start = tag.end()
+        end = max(start, len(held) - _begun_tag(held))
+        self._held = held[end:]
+        return deltas + self._take(held[start:end])
 
     def finish(self) -> list[Delta]:
         """Take what was held back."""
@@ -46,13 +77,14 @@ class ThoughtSplitter:
             return []
         if self._inside:
             return self.think(piece)
-        self.text += piece
+        self._text.add(piece)
         return [Delta("text", piece)]
 
     def _turn(self, *, is_end: bool) -> None:
         if is_end and not self._inside and not self._has_seen_tag:
             # Some servers put the opening tag into the prompt, so that only the closing one comes back.
-            self.reasoning, self.text = self.reasoning + self.text, ""
+            self._reasoning.add(self._text.whole)
+            self._text = GrowingText()
         self._inside = not is_end
         self._has_seen_tag = True
 
@@ -60,5 +92,5 @@ class ThoughtSplitter:
 def _begun_tag(text: str) -> int:
     """Return how many characters at the end may be the beginning of a tag."""
     start = text.rfind("<", max(0, len(text) - len(_TAGS[-1])))
-    end = text[start:].lower()
-    return len(end) if start >= 0 and any(tag.startswith(end) for tag in _TAGS) else 0
+    end = text[start:].lower() if start >= 0 else ""
+    return len(end) if end and any(tag.startswith(end) for tag in _TAGS) else 0

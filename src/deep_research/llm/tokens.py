@@ -17,12 +17,22 @@ _SHORT_WORD: Final = 6
 _LAST_COMMON: Final = 0xD7
 # What a message itself takes: its role and its ends.
 TOKENS_PER_MESSAGE: Final = 8
+# No prompt is longer; an answer without end must not stay in memory.
+_MAX_REMEMBERED_CHARS: Final = 200_000
+
+
+def tokens_at_most(text: str) -> int:
+    """Return an upper estimate of the tokens in a text."""
+    return _remembered(text) if len(text) <= _MAX_REMEMBERED_CHARS else _count(text)
 
 
 # The parts of a prompt are counted when it is put together, and the whole when it is paid for and when it is sent.
 @lru_cache(maxsize=256)
-def tokens_at_most(text: str) -> int:
-    """Return an upper estimate of the tokens in a text."""
+def _remembered(text: str) -> int:
+    return _count(text)
+
+
+def _count(text: str) -> int:
     words = _WORD.findall(text)
     letters = len("".join(words))
     long_words = [word for word in words if len(word) > _SHORT_WORD]

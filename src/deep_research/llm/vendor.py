@@ -1,9 +1,8 @@
 """What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -13,6 +12,15 @@ from deep_research.llm.registry import AnswerWay, Provider
 REASONING_ROOM: Final = 4_000
 # Servers refuse a message without words; this stands for a model's empty answer.
 _NO_WORDS: Final = "(no answer)"
+# No call has more; a larger number is no count.
+_MAX_TOKENS: Final = 1_000_000_000
+
+# What is to be mended before any call can succeed.
+Remedy = Literal["key", "name", "credit"]
+# Whether the objects of an answer come as server-sent events, or each on a line of its own.
+Framing = Literal["events", "lines"]
+# A JSON object as a server sent it; nothing in it is certain.
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -42,11 +50,17 @@ class Endpoint:
 
 
 class Fault(NamedTuple):
-    """Why a call failed: the status of the answer, None where none came, and what it said about trying again."""
+    """Why a call failed: the status of the answer, None where none came, and what it said about trying again.
+
+    `remedy` is what the server's own code says is wrong with every call. `flaw` stands where there was an answer that
+    cannot be read: it is none, or larger than any.
+    """
 
     status: int | None = None
     headers: Mapping[str, str] = {}
     retry_after_s: float | None = None
+    remedy: Remedy | None = None
+    flaw: Literal["malformed", "too_large"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +78,34 @@ Talk = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
 
 
 class Vendor(Protocol):
-    """One vendor's way of speaking."""
+    """One vendor's way of speaking: JSON is posted to an address, and JSON objects come back."""
 
-    # What a failed call raises.
-    errors: tuple[type[Exception], ...]
-    # Whether reports of usage in the middle of a stream add up, or each holds all before it.
-    usage_adds_up: bool
+    framing: Framing
 
-    async def open(self, stack: AsyncExitStack) -> Talk:
-        """Open connections that all calls of a loop share; the stack closes them."""
+    @property
+    def address(self) -> str:
+        """Return where a question goes."""
         ...
 
-    def fault(self, error: Exception) -> Fault:
-        """Return what an error says."""
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return what goes along with each question."""
+        ...
+
+    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+        """Return a question: what the model reads, the most it may answer, and the form its answer must have."""
+        ...
+
+    def piece(self, message: Message) -> Piece | None:
+        """Return what an object adds to the answer, None where it is no part of one."""
+        ...
+
+    def usage(self, message: Message) -> Usage | None:
+        """Return what an object reports as used so far."""
+        ...
+
+    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+        """Return the error that an object tells, None where it tells none; `status` is None in mid-answer."""
         ...
 
 
@@ -94,5 +123,14 @@ def turns_of(request: ModelRequest) -> list[tuple[str, str]]:
 
 
 def number_of(value: object) -> int:
-    """Return a count that a server reported, 0 where it is none."""
-    return value if isinstance(value, int) else 0
+    """Return a count of tokens that a server reported, 0 where it is none."""
+    return value if isinstance(value, int) and 0 < value <= _MAX_TOKENS else 0
+
+
+def status_of(*values: object, default: int = 500) -> int:
+    """Return the first of some values that is the status of an error."""
+    for value in values:
+        number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+        if isinstance(number, int) and 300 <= number < 600:
+            return number
+    return default

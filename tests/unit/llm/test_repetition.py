@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.llm.repetition import CircleWatch, circle_start
+from deep_research.llm.repetition import GrowingText, circle_start
 
 ROOT = Path(__file__).parents[3]
 LEAD = "Green tea contains caffeine; the amount depends on the leaf. "
@@ -51,13 +51,18 @@ def test_ordinary_repetition_is_left_alone(text):
 
 def test_real_prose_and_code_are_never_a_circle():
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *Path(__file__).parent.glob("*.py")]:
-        text, watch = path.read_text(encoding="utf-8"), CircleWatch()
-        assert not any(watch.is_circling(text[:end]) for end in range(0, len(text), 97)), path
+        text, growing = path.read_text(encoding="utf-8"), GrowingText()
+        for start in range(0, len(text), 97):
+            growing.add(text[start : start + 97])
+        assert not growing.is_circling, path
+        assert growing.whole == growing.before_circle == text
 
 
 def test_circle_is_noticed_within_a_thousand_characters():
-    chance, watch, text = random.Random(7), CircleWatch(), LEAD
-    while not watch.is_circling(text):
-        text += "and so on "[: chance.randint(1, 10)] if text == LEAD else "and so on "
-        assert len(text) < len(LEAD) + 1_000
-    assert watch.start is not None
+    chance, growing = random.Random(7), GrowingText()
+    growing.add(LEAD + "and so on "[: chance.randint(1, 10)])
+    while not growing.is_circling:
+        growing.add("and so on ")
+        assert growing.chars < len(LEAD) + 1_000
+    assert growing.before_circle.startswith(LEAD.rstrip()[:-1])
+    assert len(growing.before_circle) < len(LEAD) + 20

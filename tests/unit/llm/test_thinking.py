@@ -1,5 +1,8 @@
 """Thoughts between tags are parted from the answer, however the pieces fall."""
 
+import random
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,3 +60,19 @@ def test_thoughts_that_the_provider_marks_are_kept_beside():
     assert splitter.think("") == []
     splitter.feed("Tea.")
     assert (splitter.text, splitter.reasoning) == ("Tea.", "Hm.")
+
+
+def _cpu_s(pieces: list[str]) -> float:
+    begin = time.process_time()
+    _, _, deltas = split(pieces)
+    assert len(deltas) >= len(pieces)
+    return time.process_time() - begin
+
+
+def test_many_pieces_and_many_tags_cost_in_proportion_to_their_number():
+    chance = random.Random(5)
+    words = [f"{chance.getrandbits(40):x} " for _ in range(80_000)]
+    # Proportion is 8; what is joined or cut piece by piece comes to 40 and more.
+    assert _cpu_s(words) < 24 * max(_cpu_s(words[:10_000]), 0.01)
+    tags = "<think>a</think>b"
+    assert _cpu_s([tags * 24_000]) < 24 * max(_cpu_s([tags * 3_000]), 0.01)

@@ -1,0 +1,194 @@
+"""One call to a model's server: JSON is posted, and the JSON objects that come back are read one by one.
+
+An answer is bounded in bytes, whatever a server sends, and reading takes time in proportion to them.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
+from typing import Any, Final
+
+import httpx2
+
+from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
+from deep_research.llm.port import ModelRequest
+from deep_research.llm.registry import AnswerWay
+from deep_research.llm.vendor import Fault, Framing, Message, Piece, Talk, Vendor
+
+# All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
+# own, so that this is room for 160,000. Never held as a whole.
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+# One object of it, which is the whole answer where a server does not stream.
+MAX_OBJECT_BYTES: Final = 2 * 1024 * 1024
+# What is read of an error, and how long it is waited for: its status alone says nearly all.
+_MAX_ERROR_BYTES: Final = 64 * 1024
+_ERROR_TIMEOUT_S: Final = 2.0
+
+_END, _BYTE_ORDER_MARK = b"[DONE]", b"\xef\xbb\xbf"
+# What is raised where a server sends something that is not in the protocol.
+_MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+class CallBroken(Exception):
+    """The call came to no good end; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.status)
+        self.fault = fault
+
+
+class Wire:
+    """The connections to a vendor's server."""
+
+    errors: tuple[type[Exception], ...] = (CallBroken, httpx2.HTTPError)
+
+    def __init__(self, vendor: Vendor, address: str, *, max_answer_bytes: int) -> None:
+        self._vendor = vendor
+        self._max_answer_bytes = max_answer_bytes
+        self._options: dict[str, Any] = connection_options(address)
+
+    async def open(self, stack: AsyncExitStack) -> Talk:
+        """Open connections that all calls of a loop share; the stack closes them."""
+        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
+        limits = httpx2.Limits(**UNLIMITED)
+        # Packed answers are not asked for: unpacked they could be of any size.
+        headers = {"Accept-Encoding": "identity", **self._vendor.headers}
+        client = httpx2.AsyncClient(**self._options, headers=headers, timeout=timeout, limits=limits)
+        return partial(self._talk, await stack.enter_async_context(client))
+
+    def fault(self, error: Exception) -> Fault:
+        """Return what went wrong with a call."""
+        return error.fault if isinstance(error, CallBroken) else Fault()
+
+    async def _talk(
+        self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
+    ) -> AsyncGenerator[Piece, None]:
+        vendor = self._vendor
+        async with http.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
+            try:
+                if response.status_code != httpx2.codes.OK:
+                    async with aclosing(self._refusal(response)) as refusal:
+                        async for piece in refusal:
+                            yield piece
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise CallBroken(Fault(flaw="malformed"))
+                chunks, most = response.aiter_raw(), self._max_answer_bytes
+                async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=most)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except _MALFORMED:
+                # Not `from` the error, whose words may repeat what the server wrote.
+                raise CallBroken(Fault(flaw="malformed")) from None
+
+    async def _refusal(self, response: httpx2.Response) -> AsyncGenerator[Piece, None]:
+        """Yield what a refused call has used all the same, and raise."""
+        report = await _report(response)
+        if usage := self._vendor.usage(report):
+            yield Piece(usage=usage)
+        status, headers = response.status_code, dict(response.headers)
+        raise CallBroken(self._vendor.fault(report, status, headers) or Fault(status, headers))
+
+
+async def pieces_in(
+    chunks: AsyncIterator[bytes], vendor: Vendor, *, max_answer_bytes: int = MAX_ANSWER_BYTES
+) -> AsyncGenerator[Piece, None]:
+    """Yield the answer in a stream; what follows its end is read too: only then the connection serves the next call.
+
+    Raises `CallBroken` where the stream tells an error or is too large.
+    """
+    is_answered, is_over = False, False
+    async for message in _messages(chunks, vendor.framing, max_answer_bytes):
+        if is_over:
+            continue
+        if message is None:
+            # Some servers give no reason why they stopped, but say that they did.
+            is_over = True
+            if is_answered:
+                yield Piece(stop="stop")
+        elif fault := vendor.fault(message, None, {}):
+            if usage := vendor.usage(message):
+                yield Piece(usage=usage)
+            raise CallBroken(fault)
+        elif piece := vendor.piece(message):
+            is_answered = True
+            yield piece
+
+
+async def _messages(
+    chunks: AsyncIterator[bytes], framing: Framing, max_answer_bytes: int
+) -> AsyncIterator[Message | None]:
+    """Yield the objects of a stream, however it is cut and labelled, and None where the server says that this was all.
+
+    A server that does not stream sends a single object, or all of them as one list; then its end is the answer's.
+    """
+    max_object_bytes = min(MAX_OBJECT_BYTES, max_answer_bytes)
+    whole = bytearray()
+    async for lines in _lines(chunks, max_answer_bytes, max_object_bytes):
+        for line in filter(bytes.strip, lines):
+            if framing == "lines":
+                yield _object(json.loads(line))
+            elif whole or line.lstrip()[:1] in (b"{", b"["):
+                whole += line + b"\n"
+                _require(len(whole) <= max_object_bytes)
+            elif data := _data(line):
+                yield None if data == _END else _object(json.loads(data))
+    if whole:
+        found = json.loads(whole)
+        for message in found if isinstance(found, list) else [found]:
+            yield _object(message)
+        yield None
+
+
+async def _lines(
+    chunks: AsyncIterator[bytes], max_answer_bytes: int, max_object_bytes: int
+) -> AsyncIterator[list[bytes]]:
+    """Yield the lines that each chunk of a stream brings to their end."""
+    begun, read_bytes, mark = bytearray(), 0, _BYTE_ORDER_MARK
+    async for chunk in chunks:
+        read_bytes += len(chunk)
+        _require(read_bytes <= max_answer_bytes)
+        *lines, rest = chunk.split(b"\n")
+        _require(len(begun) + max(map(len, (*lines, rest))) <= max_object_bytes)
+        if lines:
+            lines[0] = bytes(begun + lines[0]).removeprefix(mark)
+            begun.clear()
+            mark = b""
+            yield lines
+        begun += rest
+    yield [bytes(begun).removeprefix(mark)]
+
+
+def _require(is_within: bool) -> None:
+    if not is_within:
+        raise CallBroken(Fault(flaw="too_large"))
+
+
+def _data(line: bytes) -> bytes:
+    """Return the data of a line; others are comments that keep the connection alive, or name the event."""
+    field, _, data = line.partition(b":")
+    return data.strip() if field == b"data" else b""
+
+
+def _object(found: object) -> Message:
+    if not isinstance(found, dict):
+        raise TypeError("an answer consists of objects")
+    return found
+
+
+async def _report(response: httpx2.Response) -> Message:
+    """Return what a server says about its error, as far as it is short and an object."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_ERROR_TIMEOUT_S):
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > _MAX_ERROR_BYTES:
+                    return {}
+        found = json.loads(body)
+    except (TimeoutError, httpx2.HTTPError, ValueError, RecursionError):
+        return {}
+    # Gemini puts it into a list where it was asked for one.
+    first = found[0] if isinstance(found, list) and found else found
+    return first if isinstance(first, dict) else {}
