@@ -3,6 +3,7 @@
 import json
 import re
 import zlib
+from collections import deque
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -16,9 +17,11 @@ from deep_research.text.tables import Table, find_tables
 
 # A passage is then read from one or two blocks of some tens of kilobytes, however long the document is.
 _BLOCK_CHARS = 50_000
+# Every passage of a table is found by its header; one that is longer than a passage would make up most of the index.
+_MAX_HEADER_CHARS = 1_200
 # A title is looked up by its first terms: few documents share so many.
 NAME_KEY_TERMS = 3
-_NAME_END = re.compile(r"\s*[(（]|[,:：，]|\s[-–—]\s")
+_NAME_END = re.compile(r"[(（,:：，]|\s[-–—]\s")
 
 
 class Prepared(NamedTuple):
@@ -147,23 +150,24 @@ def _change_terms(session: Session, query: str, number: int, title_terms: str, s
 
 def _passage_terms(text: str, passages: list[Span]) -> list[list[str]]:
     """Return the terms of each passage; one that begins within a table is found by the table's header as well."""
-    tables = [table for table in find_tables(text) if table.header is not None]
+    tables = deque(table for table in find_tables(text) if table.header is not None)
     terms = []
     for start, end in passages:
         while tables and tables[0].end <= start:
-            tables.pop(0)
-        terms.append(analyze(text[start:end]) + analyze(_header_above(text, tables[:1], start)))
+            tables.popleft()
+        terms.append(analyze(text[start:end]) + analyze(_header_above(text, tables[0], start) if tables else ""))
     return terms
 
 
-def _header_above(text: str, tables: list[Table], start: int) -> str:
-    return "".join(
-        text[header.start : header.end] for table in tables if (header := table.header) and header.end <= start
-    )
+def _header_above(text: str, table: Table, start: int) -> str:
+    header = table.header
+    if header is None or header.end > start:
+        return ""
+    return text[header.start : min(header.end, header.start + _MAX_HEADER_CHARS)]
 
 
 def _title_columns(title: str) -> dict[str, str]:
-    name = analyze(_NAME_END.split(title)[0])
+    name = analyze(_NAME_END.split(title, 1)[0])
     return {
         "title_terms": _spaced(analyze(title)),
         "name_terms": _spaced(name),

@@ -51,12 +51,12 @@ def cut_passages(text: str) -> list[Span]:
 
 
 def _ends_before(held: list[_Unit], unit: _Unit) -> bool:
+    words = sum(part.words for part in held)
     if unit.is_heading:
-        # Headings in a row belong to what follows them all.
-        return not held[-1].is_heading
+        # Headings in a row belong to what follows them all, as long as there is room.
+        return not held[-1].is_heading or words + unit.words > _MAX_WORDS
     if held[-1].is_heading:
         return False
-    words = sum(part.words for part in held)
     sentences = sum(not (part.is_heading or part.is_row) for part in held)
     if words + unit.words > _MAX_WORDS or sentences + (not unit.is_row) > _MAX_SENTENCES:
         return True

@@ -15,7 +15,7 @@ _BANDS, _ROWS = 8, 8
 _BINS = _BANDS * _ROWS
 # Shorter texts are told apart by every word.
 _MIN_TERMS, _MIN_TERM_CHARS = 40, 6
-_PAGE_LINE = re.compile(r"(?m)^[ \t]*(?:page|第)?[ \t]*\d{1,4}[ \t]*(?:(?:of|/)[ \t]*\d{1,4}|页)?[ \t]*$")
+_PAGE_LINE = re.compile(r"(?m)^[ \t]*+(?:(?:page|第)[ \t]*+)?\d{1,4}[ \t]*+(?:(?:of|/)[ \t]*+\d{1,4}|页)?[ \t]*+$")
 _FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*|[〇零一二两三四五六七八九十百千万亿]{2,}")
 
 

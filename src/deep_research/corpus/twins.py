@@ -23,7 +23,7 @@ _MIN_SPELLING_RATIO = 0.8
 _MAX_COMPARED = 8
 _WORD = re.compile(rf"\d+(?:[.,:/-]\d+)*|[{CJK}]|[^\W\d_{CJK}]+(?:['’-][^\W\d_{CJK}]+)*")
 # A single line break that no blank line, table row or list item follows.
-_WRAP = re.compile(r"[ \t]*\n(?![ \t]*[\n|#-])")
+_WRAP = re.compile(r"(?<![ \t])[ \t]*+\n(?![ \t]*[\n|#-])")
 _LINE_END = re.compile(r"[.!?](?=\s)|[。！？；\n]")
 _CJK_WORD = re.compile(f"[{CJK}]")
 _FIXED = re.compile(

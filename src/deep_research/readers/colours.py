@@ -4,8 +4,9 @@ import re
 from typing import Final, NamedTuple
 
 _HEX = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-f])")
-_RGB = re.compile(r"rgba?\(\s*(\d+\.?\d*)(%?)[\s,]+(\d+\.?\d*)%?[\s,]+(\d+\.?\d*)%?(?:[\s,/]+(\d*\.?\d+%?))?\s*\)")
-_HSL_WHITE = re.compile(r"hsla?\([^)]*[\s,]100%\s*(?:[,/][^)]*)?\)")
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_RGB = re.compile(rf"rgba?\(\s*{_NUMBER}(%?)[\s,]+{_NUMBER}%?[\s,]+{_NUMBER}%?(?:[\s,/]+{_NUMBER}(%?))?\s*\)")
+_HSL = re.compile(r"hsla?\(([^()]*)\)")
 _NAMED: Final = {
     "white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240),
     "whitesmoke": (245, 245, 245), "ghostwhite": (248, 248, 255), "floralwhite": (255, 250, 240),
@@ -37,16 +38,20 @@ def colour_of(value: str) -> Colour | None:
         return Colour(red, green, blue, alpha < 8)
     if found := _RGB.search(value):
         factor = 2.55 if found[2] else 1.0
-        red, green, blue = (min(255, round(float(found[at]) * factor)) for at in (1, 3, 4))
-        opacity = found[5] or "1"
-        share = float(opacity.rstrip("%")) / (100 if opacity.endswith("%") else 1)
+        red, green, blue = (round(min(255.0, float(found[at]) * factor)) for at in (1, 3, 4))
+        share = float(found[5] or 1) / (100 if found[6] else 1)
         return Colour(red, green, blue, share < 0.03)
-    if _HSL_WHITE.search(value):
+    if any(_is_white(found[1]) for found in _HSL.finditer(value)):
         return Colour(255, 255, 255)
     words = _WORD.findall(value)
     if "transparent" in words:
         return Colour(0, 0, 0, is_clear=True)
     return next((Colour(*_NAMED[word]) for word in words if word in _NAMED), None)
+
+
+def _is_white(hsl: str) -> bool:
+    hue_and_shares = hsl.replace(",", " ").replace("/", " ").split()
+    return hue_and_shares[2:3] == ["100%"]
 
 
 def looks_like(text: Colour, background: Colour | None) -> bool:

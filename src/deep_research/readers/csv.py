@@ -1,7 +1,6 @@
 """Tables as text, the cells apart by commas, semicolons, tabs or bars: each row with its range of cells as place."""
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,13 +18,17 @@ EXTRACTOR = "csv/1"
 _DELIMITERS = (",", "\t", ";", "|")
 _STATED = re.compile(r"\Asep=([,;|\t])\n", re.IGNORECASE)
 _SAMPLE_CHARS, _SAMPLE_ROWS = 20_000, 100
+# Far more than fits the columns that are read.
+_MAX_LINE_CHARS = 1_000_000
 
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the rows of the file as tables; blank lines keep tables apart."""
     text, encoding = decode(raw, name)
     try:
-        rows = list(islice(_records(_STATED.sub("", text), _delimiter(text)), MAX_ROWS + 1))
+        records = _records(_STATED.sub("", text), _delimiter(text))
+        # One column more than is read tells that there are more.
+        rows = [cells[: MAX_COLUMNS + 1] for cells in islice(records, MAX_ROWS + 1)]
     except csv.Error as exc:
         raise SourceError(
             f"{name!r} cannot be read as a table ({exc}); look for a quotation mark that is never closed."
@@ -38,6 +41,8 @@ def read(raw: bytes, name: str) -> Reading:
         warnings.append(f"only the first {MAX_ROWS} rows were read; split the file into smaller ones")
     if any(len(cells) > MAX_COLUMNS for cells in rows):
         warnings.append(f"only the first {MAX_COLUMNS} columns were read")
+    if any(len(line) > _MAX_LINE_CHARS for line in _lines(text)):
+        warnings.append(f"only the first {_MAX_LINE_CHARS} characters of a line were read")
     return Reading(
         text=blocks.text(),
         title=PurePath(name).stem,
@@ -48,7 +53,25 @@ def read(raw: bytes, name: str) -> Reading:
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    lines = (_shortened(line, delimiter) for line in _lines(text))
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start : end + 1]
+        start = end + 1
+    if start < len(text):
+        yield text[start:]
+
+
+def _shortened(line: str, delimiter: str) -> str:
+    """Return a line as far as it is read, without a cell that would be cut in two."""
+    if len(line) <= _MAX_LINE_CHARS:
+        return line
+    kept = line[:_MAX_LINE_CHARS].rpartition(delimiter)[0]
+    return kept + '"' * (kept.count('"') % 2) + "\n"
 
 
 def _delimiter(text: str) -> str:

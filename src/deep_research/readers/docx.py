@@ -9,7 +9,7 @@ from pathlib import PurePath
 import docx
 from docx.document import Document as WordDocument
 from docx.opc.exceptions import OpcError
-from docx.table import Table
+from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 from lxml import etree
 
@@ -76,15 +76,17 @@ def _add_paragraph(paragraph: Paragraph, style: str, blocks: BlockText) -> None:
 
 
 def _add_table(table: Table, blocks: BlockText) -> None:
-    for row in table.rows:
-        cells: list[str] = []
-        last = None
-        for cell in row.cells:
-            # A merged cell is given once for each column it covers.
-            if cell._tc is not last:
-                cells.append(cell.text)
-            last = cell._tc
-        blocks.row(cells)
+    # Asking python-docx for a row's cells repeats each for every column it states to cover, and climbs from row to row.
+    above: dict[int, str] = {}
+    for row in table._tbl.tr_lst:
+        cells: list[tuple[int, str]] = []
+        column = row.grid_before
+        for cell in row.tc_lst:
+            is_merged = cell.vMerge == "continue"
+            cells.append((column, above.get(column, "") if is_merged else _Cell(cell, table).text))
+            column += cell.grid_span
+        blocks.row(text for _, text in cells)
+        above = dict(cells)
     blocks.end_block()
 
 

@@ -14,7 +14,7 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.html import add_visible
 from deep_research.readers.messages import iso_day
-from deep_research.readers.port import MAX_PAGES, Reading
+from deep_research.readers.port import HIDDEN_LEFT, MAX_PAGES, Reading
 
 EXTRACTOR = "epub/1"
 
@@ -32,14 +32,18 @@ def read(raw: bytes, name: str) -> Reading:
                 raise SourceError(f"{name!r} is protected against copying; use a copy without protection.")
             package_path = str(_parse(archive.read(_CONTAINER)).xpath("//*[local-name()='rootfile']/@full-path")[0])
             package = _parse(archive.read(package_path))
-            pages = _pages(package, posixpath.dirname(package_path))
-            for page in pages[:MAX_PAGES]:
-                if page in entries:
-                    add_visible(decode(archive.read(page), name)[0], blocks, name)
+            named = _pages(package, posixpath.dirname(package_path))
+            pages = list(dict.fromkeys(named))
+            chapters = (decode(archive.read(page), name)[0] for page in pages[:MAX_PAGES] if page in entries)
+            hidden_left = [add_visible(chapter, blocks, name) for chapter in chapters]
     except (*DAMAGE, etree.LxmlError) as exc:
         raise SourceError(f"{name!r} is damaged: the parts of the book cannot be read; download it again.") from exc
     missing = sum(page not in entries for page in pages)
     warnings = [f"{missing} of {len(pages)} chapters are missing from the file"] if missing else []
+    if len(pages) < len(named):
+        warnings.append(f"{len(named) - len(pages)} chapters are named again in the book's order and were read once")
+    if any(hidden_left):
+        warnings.append(HIDDEN_LEFT)
     if len(pages) > MAX_PAGES:
         warnings.append(f"only the first {MAX_PAGES} of {len(pages)} chapters were read")
     return Reading(

@@ -20,7 +20,9 @@ _BLOCKS: Final = frozenset(
     "div section article aside p ul ol li dl table form nav header footer dialog blockquote pre h1 h2 h3".split()
 )
 _ROOTS: Final = frozenset({"html", "body"})
-_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
+# A name that no page can write: HTML knows no namespaces.
+_DROPPED: Final = "{urn:deep-research}dropped"
+_LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
 _UNIT_PX: Final = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
 _PLAIN_PX: Final = 16.0
 _READABLE_PX: Final = 2.0
@@ -28,7 +30,7 @@ _READABLE_PX: Final = 2.0
 _FAR_PX: Final = 900.0
 _ZERO_BOX = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?\s*\)")
 _CLIPPED = re.compile(r"inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|polygon\(\s*0\s+0\s*,\s*0\s+0\s*,\s*0\s+0")
-_SHIFTED = re.compile(r"translate(?:x|y|3d)?\(([^)]*)\)")
+_SHIFTED = re.compile(r"translate(?:x|y|3d)?\(([^()]*)\)")
 _FONT_SIZE = re.compile(r"(?:^|\s)(-?[\d.]+(?:px|pt|r?em|%)?)\s*(?:/\s*\S+)?\s+\S")
 
 
@@ -46,13 +48,14 @@ class _Look(NamedTuple):
         return unreadable or (self.colour is not None and looks_like(self.colour, self.background))
 
 
-def drop_hidden(tree: html.HtmlElement) -> None:
-    """Take out what is not shown: elements, stretches of text, comments and characters without a glyph."""
+def drop_hidden(tree: html.HtmlElement) -> bool:
+    """Take out what is not shown: elements, stretches of text, comments and characters without a glyph.
+
+    Return whether the page's own rules are too many for all of them to be followed, so that hidden text may be left.
+    """
+    etree.strip_elements(tree, etree.Comment, etree.ProcessingInstruction, with_tail=False)
     sheet, is_styled_elsewhere = page_sheet(tree), has_other_sheets(tree)
     paper = None if is_styled_elsewhere else Colour(255, 255, 255)
-    for remark in list(tree.iter(etree.Comment, etree.ProcessingInstruction)):
-        if remark.getparent() is not None:
-            remark.drop_tree()
     waiting = [(tree, _Look(True, _PLAIN_PX, None, paper))]
     while waiting:
         element, above = waiting.pop()
@@ -61,7 +64,8 @@ def drop_hidden(tree: html.HtmlElement) -> None:
         is_open = not is_styled_elsewhere or above.hides_text() or sheet.may_hide(element)
         declared = sheet.of(element) if is_open else inline
         if element.getparent() is not None and _is_out_of_sight(element, declared):
-            element.drop_tree()
+            # Taking out one element after the other joins the texts around them each time: all go at once.
+            element.tag = _DROPPED
             continue
         look = _look(declared, inline if is_styled_elsewhere else declared, above)
         if element.tag in _ROOTS:
@@ -69,13 +73,17 @@ def drop_hidden(tree: html.HtmlElement) -> None:
             look = look._replace(is_visible=True, font_px=max(look.font_px, _READABLE_PX))
         _clean_text(element, is_hidden=look.hides_text())
         waiting.extend((child, look) for child in element.iterchildren(etree.Element))
+    etree.strip_elements(tree, _DROPPED, with_tail=False)
+    return sheet.is_exhausted
 
 
 def _clean_text(element: html.HtmlElement, *, is_hidden: bool) -> None:
     """Clear or clean the text that belongs to an element itself: before and between its children."""
-    element.text = None if is_hidden or not element.text else clean_text(element.text)
+    if element.text:
+        element.text = None if is_hidden else clean_text(element.text)
     for child in element:
-        child.tail = " " if is_hidden and child.tail else clean_text(child.tail) if child.tail else child.tail
+        if child.tail:
+            child.tail = " " if is_hidden else clean_text(child.tail)
 
 
 def _is_out_of_sight(element: html.HtmlElement, declared: Declarations) -> bool:

@@ -3,17 +3,19 @@
 import logging
 import re
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import trafilatura
 from lxml import etree, html
+from trafilatura.settings import Document
 
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
+from deep_research.readers.page_extent import is_too_large
 from deep_research.readers.page_facts import page_facts
-from deep_research.readers.port import Reading
+from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
 
 EXTRACTOR = f"html/2+trafilatura/{trafilatura.__version__}"
@@ -40,19 +42,12 @@ def read(raw: bytes, name: str) -> Reading:
     """Return the main text of a page with its headings, title, author and date."""
     tree = parse_page(raw, name)
     facts = page_facts(tree)
-    drop_hidden(tree)
+    warnings = [HIDDEN_LEFT] if drop_hidden(tree) else []
     whole = BlockText()
     _add_visible(tree, whole)
-    found = trafilatura.bare_extraction(
-        tree,
-        favor_precision=True,
-        include_comments=False,
-        include_tables=True,
-        # Guessing from the page is needed only where its head leaves something out; a date is looked for in its marked
-        # places alone: the first day named somewhere in the text is seldom that of the text, and slow to find.
-        with_metadata=not (facts.title and facts.author and facts.published),
-        date_extraction_params={"original_date": True, "extensive_search": False},
-    )
+    is_large = is_too_large(tree)
+    # Guessing from the page is needed only where its head leaves something out.
+    found = None if is_large else _main_text(tree, with_metadata=not (facts.title and facts.author and facts.published))
     blocks = whole
     if found is not None and not isinstance(found, dict) and found.body is not None:
         main = BlockText()
@@ -62,6 +57,10 @@ def read(raw: bytes, name: str) -> Reading:
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
+    if is_large:
+        warnings.append("the page is too large to tell its main text; the whole page was taken")
+    elif blocks is whole and len(text) > _SHORT_PAGE_CHARS:
+        warnings.append("no main text was found; the whole page was taken")
     metadata = {} if found is None else found if isinstance(found, dict) else found.as_dict()
     language = detect_language(text)
     return Reading(
@@ -74,9 +73,20 @@ def read(raw: bytes, name: str) -> Reading:
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
         extractor=EXTRACTOR,
-        warnings=("no main text was found; the whole page was taken",)
-        if blocks is whole and len(text) > _SHORT_PAGE_CHARS
-        else (),
+        warnings=tuple(warnings),
+    )
+
+
+def _main_text(tree: html.HtmlElement, *, with_metadata: bool) -> Document | dict[str, Any] | None:
+    return trafilatura.bare_extraction(
+        tree,
+        favor_precision=True,
+        include_comments=False,
+        include_tables=True,
+        # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of
+        # the text, and slow to find.
+        with_metadata=with_metadata,
+        date_extraction_params={"original_date": True, "extensive_search": False},
     )
 
 
@@ -106,11 +116,15 @@ def shown_page(raw: bytes, name: str) -> Shown:
     return Shown(title, headings, lines, unscripted, has_password)
 
 
-def add_visible(source: str, blocks: BlockText, name: str) -> None:
-    """Add all that a piece of HTML shows, such as the body of a message or the chapter of a book."""
+def add_visible(source: str, blocks: BlockText, name: str) -> bool:
+    """Add all that a piece of HTML shows, such as the body of a message or the chapter of a book.
+
+    Return whether hidden text may be left in it.
+    """
     tree = _parse(source, name)
-    drop_hidden(tree)
+    is_hidden_left = drop_hidden(tree)
     _add_visible(tree, blocks)
+    return is_hidden_left
 
 
 def parse_page(raw: bytes, name: str) -> html.HtmlElement:

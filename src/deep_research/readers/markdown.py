@@ -12,20 +12,27 @@ from deep_research.text.dates import find_dates
 EXTRACTOR = "markdown/1"
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
-_FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:(.*)$", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t](.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:[ \t]*\S+.*$")
 _INLINE = (
-    (re.compile(r"!\[[^\]]*\]\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)|!\[[^\]]*\]\[[^\]]*\]"), ""),
+    (re.compile(r"!\[[^\[\]]*\](?:\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)|\[[^\[\]]*\])"), ""),
     (re.compile(r"\[([^\[\]]+)\]\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)"), r"\1"),
     (re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
-    (re.compile(r"<(https?://[^>\s]+)>"), r"\1"),
+    (re.compile(r"<(https?://[^<>\s]+)>"), r"\1"),
     (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
-    (re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<![\w_])(__|_)(?=\S)(.+?)(?<=\S)\1(?![\w_])"), r"\2"),
+)
+# The marks that open and close an emphasis of any length: looked for one after the other, each line is read once.
+_EMPHASIS = tuple(
+    (mark, re.compile(opening), re.compile(closing))
+    for mark, opening, closing in (
+        *((mark, re.escape(mark) + r"(?=\S)", r"(?<=\S)" + re.escape(mark)) for mark in ("***", "**", "~~")),
+        *((mark, rf"(?<![\w_]){mark}(?=\S)", rf"(?<=\S){mark}(?![\w_])") for mark in ("__", "_")),
+    )
+)
+_REST = (
     (re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)"), r"\2"),
     (re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~])"), r"\1"),
@@ -36,7 +43,7 @@ def read(raw: bytes, name: str) -> Reading:
     """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
     source, _ = decode(raw, name)
     fields, body, first_line = _front_matter(source)
-    lines, headings = _strip_lines(_COMMENT.sub(lambda found: "\n" * found.group().count("\n"), body).split("\n"))
+    lines, headings = _strip_lines(_without_comments(body).split("\n"))
     text = "\n".join(lines)
     starts = [0]
     for line in lines:
@@ -60,14 +67,37 @@ def strip_inline(line: str) -> str:
     """Return one line without the marks of links, images, emphasis, code and escapes."""
     for pattern, replacement in _INLINE:
         line = pattern.sub(replacement, line)
+    for mark, opening, closing in _EMPHASIS:
+        if mark in line:
+            line = _without_marks(line, opening, closing)
+    for pattern, replacement in _REST:
+        line = pattern.sub(replacement, line)
     return line.rstrip()
+
+
+def _without_marks(line: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
+    parts, at = [], 0
+    # Where nothing closes the first mark, nothing closes a later one.
+    while (begin := opening.search(line, at)) and (end := closing.search(line, begin.end() + 1)):
+        parts += (line[at : begin.start()], line[begin.end() : end.start()])
+        at = end.end()
+    return "".join((*parts, line[at:]))
+
+
+def _without_comments(text: str) -> str:
+    """Return text without its comments, and with the line breaks that stood in them."""
+    parts, at = [], 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
+        parts += (text[at:begin], "\n" * text.count("\n", begin, end))
+        at = end + 3
+    return "".join((*parts, text[at:]))
 
 
 def _front_matter(source: str) -> tuple[dict[str, str], str, int]:
     match = _FRONT_MATTER.match(source)
     if match is None:
         return {}, source, 1
-    fields = {key.lower(): value.strip("\"'") for key, value in _FIELD.findall(match.group(1))}
+    fields = {key.lower(): value.strip(" \t").strip("\"'") for key, value in _FIELD.findall(match.group(1))}
     return fields, source[match.end() :], 1 + match.group().count("\n")
 
 
@@ -85,7 +115,7 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
             elif mark and mark.group(1).startswith(fence):
                 fence = ""
         elif heading := _HEADING.match(line):
-            label = strip_inline(heading.group(2))
+            label = strip_inline(_heading_label(heading.group(2)))
             headings.append((index, label))
             stripped.append(f"{heading.group(1)} {label}".rstrip())
         elif (underline := _UNDERLINE.match(line)) and _is_title_line(stripped, headings, index):
@@ -97,6 +127,13 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
         else:
             stripped.append(strip_inline(re.sub(r"^( {0,3}>[ \t]?)+", "", line)))
     return stripped, headings
+
+
+def _heading_label(rest: str) -> str:
+    """Return what a heading says, without the marks that may close it."""
+    label = rest.strip(" \t")
+    bare = label.rstrip("#")
+    return bare.rstrip(" \t") if bare.endswith((" ", "\t")) else label
 
 
 def _is_title_line(stripped: list[str], headings: list[tuple[int, str]], index: int) -> bool:

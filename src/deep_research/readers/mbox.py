@@ -11,7 +11,7 @@ from deep_research.readers.port import MAX_MESSAGES, Reading
 EXTRACTOR = "mbox/1"
 
 # "From sender Mon May  6 10:00:00 2024", after a blank line; a line of a text that begins alike is written ">From".
-_ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S[^\n]*\d\d:\d\d[^\n]*\n")
+_ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S(?=[^\n]*\d\d:\d\d)[^\n]*\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
-from deep_research.readers.port import MAX_MESSAGES, Reading
+from deep_research.readers.port import HIDDEN_LEFT, MAX_MESSAGES, Reading
 from deep_research.text.dates import find_dates
 
-_HTML_BODY = re.compile(r"<(?:!doctype html|html|body|div|p|br|table|span)\b[^>]*>", re.IGNORECASE)
+_HTML_BODY = re.compile(r"<(?:!doctype html|html|body|div|p|br|table|span)\b[^<>]*>", re.IGNORECASE)
 _REPLY_MARK = re.compile(r"^(?:(?:re|fwd?|aw|wg|回复|回覆|答复|转发|轉寄)\s*[:：]\s*)+", re.IGNORECASE)
 # The line under which mail programs put the message that is answered.
 _QUOTES_BELOW = re.compile(
@@ -62,7 +62,7 @@ def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings:
     """Return messages as one text with a place for each; those past the limit are left out and counted."""
     blocks = BlockText()
     kept: list[Message] = []
-    left_out = 0
+    left_out, hidden_left = 0, False
     history = _History()
     channel = ""
     for message in messages:
@@ -70,10 +70,12 @@ def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings:
             left_out += 1
             continue
         kept.append(message)
-        _add(blocks, message, len(kept), history, is_new_channel=message.channel != channel)
+        hidden_left |= _add(blocks, message, len(kept), history, is_new_channel=message.channel != channel)
         channel = message.channel
     if left_out:
         warnings = (*warnings, f"only the first {MAX_MESSAGES} of {MAX_MESSAGES + left_out} messages were read")
+    if hidden_left:
+        warnings = (*warnings, HIDDEN_LEFT)
     return Reading(
         text=blocks.text(),
         title=_title(kept) or PurePath(name).stem,
@@ -98,7 +100,8 @@ def moment(seconds: float) -> str:
     return ""
 
 
-def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> None:
+def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
+    """Add a message, and say whether hidden text may be left in it."""
     subject = one_line(message.subject)
     blocks.begin_place("message", f"{number}, {_short(subject, _MAX_LABEL_CHARS)}" if subject else str(number))
     if is_new_channel:
@@ -107,25 +110,27 @@ def _add(blocks: BlockText, message: Message, number: int, history: _History, *,
     headers = (("From", message.sender), ("To", message.to), ("Date", message.date), ("Files", message.attachments))
     # One line of its own: the sentence after it begins with the message.
     blocks.paragraph("; ".join(f"{label}: {value}" for label, value in headers if value))
-    own, quoted = history.parted(_plain(message.text))
+    text, is_hidden_left = _plain(message.text)
+    own, quoted = history.parted(text)
     blocks.verbatim(own)
     if quoted.strip():
         blocks.paragraph(_QUOTED)
         blocks.verbatim(quoted)
+    return is_hidden_left
 
 
-def _plain(text: str) -> str:
+def _plain(text: str) -> tuple[str, bool]:
     if not _HTML_BODY.search(text):
-        return text.strip()
+        return text.strip(), False
     # The page reader is heavy to load, and most messages are plain.
     from deep_research.readers.html import add_visible
 
     shown = BlockText()
     try:
-        add_visible(text, shown, "the message")
+        is_hidden_left = add_visible(text, shown, "the message")
     except SourceError:
-        return text.strip()
-    return shown.text()
+        return text.strip(), False
+    return shown.text(), is_hidden_left
 
 
 def _title(messages: Sequence[Message]) -> str:

@@ -17,6 +17,8 @@ _COMPARE = {
 }  # fmt: skip
 _DIGIT = "0#?"
 _MAX_DECIMALS = 30
+# Excel's own limit.
+_MAX_FORMAT_CHARS = 255
 # A cell shows eleven digits of a number without a format, which also hides what binary fractions leave behind.
 _GENERAL_DIGITS = 11
 _MAX_FORMATTED = 1e15
@@ -56,7 +58,7 @@ def is_date_format(number_format: str) -> bool:
 @lru_cache(maxsize=256)
 def _sections(number_format: str) -> list[_Section]:
     sections = [_Section((), None)]
-    for quoted, escaped, _, bracket, sign in _TOKEN.findall(number_format):
+    for quoted, escaped, _, bracket, sign in _TOKEN.findall(number_format[:_MAX_FORMAT_CHARS]):
         signs, condition = sections[-1]
         if sign == ";":
             sections.append(_Section((), None))

@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from datetime import date
+from itertools import islice
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -78,10 +80,10 @@ def _metas(tree: html.HtmlElement) -> dict[str, list[str]]:
 
 def _articles(tree: html.HtmlElement) -> Iterator[dict[str, object]]:
     """Yield what the page's linked data calls an article, the kinds of articles before plain pages."""
-    nodes = [
+    nodes = (
         node for script in tree.iter("script") if "ld+json" in (script.get("type") or "") for node in _nodes(script)
-    ]
-    kinds = [(node, str(node.get("@type"))) for node in nodes[:_MAX_NODES]]
+    )
+    kinds = [(node, str(node.get("@type"))) for node in islice(nodes, _MAX_NODES)]
     for wanted in _ARTICLES:
         yield from (node for node, kind in kinds if wanted in kind)
 
@@ -91,9 +93,9 @@ def _nodes(script: html.HtmlElement) -> Iterator[dict[str, object]]:
         data = json.loads(script.text or "", strict=False)
     except (ValueError, RecursionError):
         return
-    waiting = [data]
+    waiting = deque([data])
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         if isinstance(node, list):
             waiting.extend(node[:_MAX_NODES])
         elif isinstance(node, dict):

@@ -18,6 +18,7 @@ MAX_ARCHIVE_ENTRIES = 10_000
 MAX_ARCHIVE_BYTES = 300_000_000
 MAX_MESSAGES = 20_000
 MAX_SHEETS, MAX_ROWS, MAX_COLUMNS = 100, 20_000, 200
+HIDDEN_LEFT = "it has too many style rules to follow them all; text that a browser hides may have been read"
 
 
 class Reading(Value):

@@ -35,8 +35,10 @@ _ARCHIVES = (
 )
 # A PDF may have a few bytes before its header; readers accept it within the first kilobyte.
 _PDF_HEADER_BYTES = 1024
+# A comment must not match in two ways, or many of them match in more ways than can be tried.
+_COMMENT = rb"<!--(?:[^-]|-(?!->))*-->"
 _HTML = re.compile(
-    rb"\A[\s\0]*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\A[\s\0]*(?:<\?xml[^>]*>\s*)?(?:" + _COMMENT + rb"\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE
 )
 
 

@@ -14,7 +14,10 @@ Declarations = dict[str, str]
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
-_DECLARATION = re.compile(r"([a-z-]+)\s*:\s*((?:\([^)]*\)|\"[^\"]*\"|'[^']*'|[^;\"'(])+)", re.IGNORECASE)
+# Brackets and quotes hold signs that end nothing; one that is never closed reaches to the end, as in browsers.
+_TOKEN = re.compile(r"[^;\"'(]+|\([^)]*\)?|\"[^\"]*\"?|'[^']*'?|(;)")
+_NAME = re.compile(r"[a-z-]+\Z")
+_MAX_NAME_CHARS: Final = 40
 _SIGHT = re.compile(
     r"display|visibility|opacity|font|color|background|position|left|right|top|bottom|text-indent|margin|transform"
     r"|clip|height|width|overflow|filter",
@@ -27,15 +30,20 @@ _MAY_HIDE = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"#(?P<id>[\w-]+)|\.(?P<class>[\w-]+)|\[(?P<attribute>[^\]]+)\]|(?P<tag>[a-zA-Z][\w-]*)|\*")
-_ATTRIBUTE = re.compile(r"\s*([\w-]+)\s*(?:=\s*[\"']?([^\"']*?)[\"']?\s*)?")
+_ATTRIBUTE_NAME = re.compile(r"[\w-]+")
 _COMBINATOR = re.compile(r"\s*(>)\s*|\s+")
-_WIDTH = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|r?em)")
+_WIDTH = re.compile(r"(min|max)-width\s*:\s*(\d+(?:\.\d*)?|\.\d+)(px|r?em)")
 # The page is judged as on a common screen, not as printed and not as on a telephone.
 _SCREEN_PX: Final = 1280.0
 # Bounds for pages that are made to take long; real ones stay far below.
 _MAX_RULES: Final = 20_000
 _MAX_RULES_ALIKE: Final = 300
 _MAX_NESTED_BLOCKS: Final = 8
+# How often rules may be held against elements, in all: so many times, and more for each element and sign of the rules.
+# Of 389 real pages none needs half of it.
+_LOOKS, _LOOKS_PER_ELEMENT, _LOOKS_PER_SIGN = 5_000, 60, 3
+# A look at an element with many classes costs more.
+_CLASS_CHARS_PER_LOOK: Final = 100
 
 
 class Compound(NamedTuple):
@@ -71,26 +79,35 @@ class Rule(NamedTuple):
 class StyleSheet:
     """The rules of a page's own `<style>` elements; those that need a class or id the page never uses are left out."""
 
-    def __init__(self, css: str, *, used: frozenset[str]) -> None:
+    def __init__(self, css: str, *, used: frozenset[str], element_count: int) -> None:
         self._used = used
+        self._looks_left = _LOOKS + _LOOKS_PER_ELEMENT * element_count + _LOOKS_PER_SIGN * len(css)
+        self._has_left_out = False
         self._by_key: dict[str, list[Rule]] = {}
         self._hiding: dict[str, list[Rule]] = {}
         for order, (selector, body) in enumerate(_rules(_COMMENT.sub("", css))):
             if order >= _MAX_RULES:
+                self._has_left_out = True
                 break
             if _SIGHT.search(body) and (declared := declarations(body)):
                 for single in selector.split(","):
                     self._add(single.strip(), declared, order, may_hide=bool(_MAY_HIDE.search(body)))
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Say whether there were too many rules to hold all of them against every element."""
+        return self._has_left_out or self._looks_left <= 0
+
     def may_hide(self, element: html.HtmlElement) -> bool:
         """Say whether some rule might take an element out of sight; cheaper than asking for all that holds."""
         return bool(self._hiding) and any(
-            _applies(rule.steps, element) for key in _keys(element) for rule in self._hiding.get(key, ())
+            self._applies(rule.steps, element) for key in _keys(element) for rule in self._hiding.get(key, ())
         )
 
     def of(self, element: html.HtmlElement) -> Declarations:
         """Return what holds for an element, its `style` attribute included."""
-        rules = [rule for key in _keys(element) for rule in self._by_key.get(key, ()) if _applies(rule.steps, element)]
+        filed = (rule for key in _keys(element) for rule in self._by_key.get(key, ()))
+        rules = [rule for rule in filed if self._applies(rule.steps, element)]
         merged: Declarations = {}
         important: set[str] = set()
         inline = element.get("style")
@@ -117,11 +134,34 @@ class StyleSheet:
         for filed in (self._by_key, self._hiding) if may_hide else (self._by_key,):
             if len(alike := filed.setdefault(key, [])) < _MAX_RULES_ALIKE:
                 alike.append(rule)
+            else:
+                self._has_left_out = True
+
+    def _applies(self, steps: tuple[Compound, ...], element: html.HtmlElement) -> bool:
+        """Say whether a selector meets an element: the last step here, the others above it."""
+        if not self._meets(steps[-1], element):
+            return False
+        is_child = steps[-1].is_child
+        ancestor = element.getparent()
+        for step in reversed(steps[:-1]):
+            while ancestor is not None and not self._meets(step, ancestor):
+                if is_child:
+                    return False
+                ancestor = ancestor.getparent()
+            if ancestor is None:
+                return False
+            is_child, ancestor = step.is_child, ancestor.getparent()
+        return True
+
+    def _meets(self, step: Compound, element: html.HtmlElement) -> bool:
+        self._looks_left -= 1 + len(element.get("class") or "") // _CLASS_CHARS_PER_LOOK
+        return self._looks_left > 0 and step.matches(element)
 
 
 def _keys(element: html.HtmlElement) -> list[str]:
     """Return what the last step of a rule for this element can be filed under."""
-    keys = ["", str(element.tag), *(f".{name}" for name in (element.get("class") or "").split())]
+    classes = dict.fromkeys((element.get("class") or "").split())
+    keys = ["", str(element.tag), *(f".{name}" for name in classes)]
     return [*keys, f"#{element.get('id')}"] if element.get("id") else keys
 
 
@@ -129,9 +169,23 @@ def declarations(style: str) -> Declarations:
     """Return what a `style` attribute or the body of a rule declares, in lower case; the last of a name counts."""
     plain = _ESCAPE.sub(_unescaped, _COMMENT.sub("", style)) if "\\" in style or "/*" in style else style
     found: Declarations = {}
-    for name, value in _DECLARATION.findall(plain):
-        found[name.lower()] = re.sub(r"\s*!\s*important", "!important", " ".join(value.lower().split()))
+    for declaration in _split(plain.lower()):
+        before, _, value = declaration.partition(":")
+        # Browsers' own hacks put signs before a name.
+        name, value = _NAME.search(before.rstrip()[-_MAX_NAME_CHARS:]), " ".join(value.split())
+        if name and value:
+            found[name[0]] = re.sub(r" ?! ?important", "!important", value)
     return found
+
+
+def _split(style: str) -> Iterator[str]:
+    """Yield what stands between the semicolons that are in no bracket and no quote."""
+    start = 0
+    for token in _TOKEN.finditer(style):
+        if token[1]:
+            yield style[start : token.start()]
+            start = token.end()
+    yield style[start:]
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -195,10 +249,10 @@ def _steps(selector: str) -> tuple[Compound, ...]:
             if part["class"]:
                 classes.add(part["class"])
             if part["attribute"]:
-                attribute = _ATTRIBUTE.fullmatch(part["attribute"])
+                attribute = _attribute(part["attribute"])
                 if attribute is None:
                     return ()
-                attributes.append((attribute[1].lower(), attribute[2]))
+                attributes.append(attribute)
             at = part.end()
         steps.append(Compound(tag, ids, frozenset(classes), tuple(attributes), is_child))
         gap = _COMBINATOR.match(selector, at)
@@ -209,28 +263,22 @@ def _steps(selector: str) -> tuple[Compound, ...]:
     return tuple(steps)
 
 
-def _applies(steps: tuple[Compound, ...], element: html.HtmlElement) -> bool:
-    """Say whether a selector meets an element: the last step here, the others above it."""
-    if not steps[-1].matches(element):
-        return False
-    is_child = steps[-1].is_child
-    ancestor = element.getparent()
-    for step in reversed(steps[:-1]):
-        while ancestor is not None and not step.matches(ancestor):
-            if is_child:
-                return False
-            ancestor = ancestor.getparent()
-        if ancestor is None:
-            return False
-        is_child, ancestor = step.is_child, ancestor.getparent()
-    return True
+def _attribute(condition: str) -> tuple[str, str | None] | None:
+    """Return the attribute that a selector asks for, and the value where it names one; None where it asks for more."""
+    name, equals, value = (part.strip() for part in condition.partition("="))
+    if value[:1] in ("'", '"') and value.endswith(value[0]):
+        value = value[1:-1]
+    if not _ATTRIBUTE_NAME.fullmatch(name) or "'" in value or '"' in value:
+        return None
+    return name.lower(), value if equals else None
 
 
 def page_sheet(tree: html.HtmlElement) -> StyleSheet:
     """Return the sheet of a page's own rules."""
     own = (style for style in tree.iter("style") if _holds_on_screen(f"@media {style.get('media', 'all').lower()}"))
+    css = "\n".join("".join(map(str, style.itertext())) for style in own)
     used = {name for value in tree.xpath("//@class | //@id") for name in str(value).split()}
-    return StyleSheet("\n".join("".join(map(str, style.itertext())) for style in own), used=frozenset(used))
+    return StyleSheet(css, used=frozenset(used), element_count=sum(1 for _ in tree.iter()))
 
 
 def has_other_sheets(tree: html.HtmlElement) -> bool:

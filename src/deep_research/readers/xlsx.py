@@ -26,7 +26,7 @@ EXTRACTOR = f"xlsx/1+openpyxl/{openpyxl.__version__}"
 
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})
 # A formula that no program has worked out yet: nothing, or an empty value, after it.
-_UNCOUNTED = re.compile(rb"(?:</f>|<f/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+_UNCOUNTED = re.compile(rb"(?:</f>|<f/>)\s*(?:(?:<v\s*/>|<v>\s*</v>)\s*)?</c>")
 # Programs that write sheets put 12 under a format that shows 0.12 as 12%; so many cells tell it from true multiples.
 _MIN_PERCENTS = 3
 _SCANNED_BYTES = 20_000_000
@@ -77,7 +77,7 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
     # Sheets may state a size of a million rows by 16,384 columns and hold nothing there: each row tells its own.
     sheet.reset_dimensions()
     for cells in sheet.iter_rows(max_row=MAX_ROWS + 1):
-        is_wide |= any(cell.value is not None for cell in cells[MAX_COLUMNS:])
+        is_wide = is_wide or any(cell.value is not None for cell in cells[MAX_COLUMNS:])
         rows.append([_shown(cell) for cell in cells[:MAX_COLUMNS]])
         for column, text in enumerate(rows[-1]):
             if text.endswith("%") and isinstance(cells[column].value, int | float):

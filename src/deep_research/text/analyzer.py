@@ -17,7 +17,7 @@ CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\
 _HIRAGANA_ONLY = re.compile(r"[\u3040-\u309f]+")
 _SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
 # "$1.2M", "US$3bn", "40M": the letter is a scale after a currency sign, or when it is a capital M or B, or "bn".
-_SCALED = re.compile(r"(?<![\w.])(US)?([$€£¥]?)\s?(\d[\d,]*(?:\.\d+)?)\s?(k|K|m|M|mn|b|B|bn|tn)(?![\w])")
+_SCALED = re.compile(r"(?<![\w.])(US)?([$€£¥]?)\s?(\d[\d,]{0,30}(?:\.\d+)?)\s?(k|K|m|M|mn|b|B|bn|tn)(?![\w])")
 _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), ""),
     (re.compile(r"(?<=\d)\s?%"), " percent "),
@@ -29,6 +29,8 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
 _LETTER = rf"[^\W_{CJK}]"
 _TERM = re.compile(rf"[{CJK}]+|\d+(?:\.\d+)+(?![a-z])|[a-z0-9]+(?:['-][a-z0-9]+)*|{_LETTER}+(?:-{_LETTER}+)*")
 _CJK_START = re.compile(f"[{CJK}]")
+# Longer ones are no words of a language, and no stem of theirs is worth remembering.
+_MAX_WORD_CHARS = 60
 _STEM_LOCK = threading.Lock()
 
 
@@ -108,7 +110,7 @@ def _joined_terms(token: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
     word = word.removesuffix("'s").replace("'", "")
-    if len(word) < 3 or not word.isascii() or not word.isalpha():
+    if not 3 <= len(word) <= _MAX_WORD_CHARS or not word.isascii() or not word.isalpha():
         return word
     # A stemmer keeps the word it is working on in itself.
     with _STEM_LOCK:

@@ -136,7 +136,7 @@ def _counts(match: re.Match[str]) -> bool:
 def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
     share, unit = match.group("share"), match.group("unit")
     if share:
-        value = float(share) if share[0].isdigit() and share[0].isascii() else chinese_number(share)
+        value = chinese_number(share) if share[0] in _NUMERALS else _value(share, 1.0)
         return _quantity(value, "%", *match.span(), text)
     value = chinese_number(match.group("numeral"))
     if unit == "成":

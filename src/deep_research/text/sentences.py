@@ -14,12 +14,13 @@ LineKind = Literal["prose", "heading", "item", "row"]
 
 _CLOSERS = "\"'”’»)\\]）】》」』〉〕］}"
 _NOTE = r"(?:\[\d{1,3}(?:[,–-]\s?\d{1,3})*\])"
-# A stop, what closes after it, and note numbers such as [12]; the groups say which kind of stop it is.
+# A stop, what closes after it, and note numbers such as [12]; the groups say which kind of stop it is. A run of stops
+# is taken whole and from its beginning, so that a long one is looked at once.
 _STOP = re.compile(
     rf"(?P<wide>[。！？｡]+(?:…+)?[{_CLOSERS}]*)"
-    rf"|(?P<ellipsis>(?:…+|\.{{3,}})[{_CLOSERS}]*)(?=\s)"
-    rf"|(?P<mixed>(?<=[{CJK}])[.!?]+[{_CLOSERS}]*)(?=[{CJK}])"
-    rf"|(?P<narrow>(?P<mark>[.!?]+)(?P<closed>[{_CLOSERS}]*{_NOTE}*[{_CLOSERS}]*))(?=\s)"
+    rf"|(?P<ellipsis>(?:(?<!…)…++|(?<!\.)\.{{3,}}+)[{_CLOSERS}]*+)(?=\s)"
+    rf"|(?P<mixed>(?<=[{CJK}])[.!?]++[{_CLOSERS}]*+)(?=[{CJK}])"
+    rf"|(?P<narrow>(?<![.!?])(?P<mark>[.!?]++)(?P<closed>[{_CLOSERS}]*+{_NOTE}*[{_CLOSERS}]*+))(?=\s)"
 )
 _TITLE_MARKS = (("《", "》"), ("（", "）"), ("〈", "〉"))
 _MAX_TITLE_CHARS = 80
@@ -55,6 +56,7 @@ _ROW = re.compile(r"[ \t]*\|")
 _RULE = re.compile(r"[\s|:=_*+~\-–—]*$")
 # Narrower lines than the first are headings or verse, wider ones are not wrapped: a break after either is meant.
 _WRAP_MIN_COLUMNS, _WRAP_MAX_COLUMNS = 40, 130
+_SIGN = re.compile(r"\S")
 _WIDE = re.compile(f"[{CJK}，。！？；：、（）“”]")
 
 
@@ -110,13 +112,11 @@ def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
     """Yield the stretches no sentence crosses: wrapped lines joined, marks of headings and bullets left outside."""
     open_start, open_end = -1, -1
     open_kind: LineKind = "prose"
-    start = 0
+    start, before = 0, ""
     for line in text.splitlines(keepends=True):
         end = start + len(line)
         kind = _kind_of(line) if line.strip() else None
-        goes_on = (
-            open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(text, open_end, line)
-        )
+        goes_on = open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(before, line)
         if goes_on:
             open_end = end
         else:
@@ -127,15 +127,14 @@ def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
             else:
                 mark = _HEADING.match(line) or _BULLET.match(line) if kind in ("heading", "item") else None
                 open_start, open_end, open_kind = start + (mark.end() if mark else 0), end, kind
-        start = end
+        start, before = end, line
     if open_start >= 0:
         yield open_start, open_end, open_kind
 
 
-def _is_wrapped(text: str, end: int, following: str) -> bool:
-    """Say whether the line that ends at `end` was cut by its width and goes on in the following one."""
-    start = text.rfind("\n", 0, end - 1) + 1
-    line = text[start:end].rstrip()
+def _is_wrapped(before: str, following: str) -> bool:
+    """Say whether a line was cut by its width and goes on in the following one."""
+    line = before.rstrip()
     first = following.lstrip()[:1]
     if first.islower() and first.isascii() and len(line) > 1:
         return True
@@ -144,7 +143,7 @@ def _is_wrapped(text: str, end: int, following: str) -> bool:
 
 
 def _stops(text: str, start: int, end: int) -> Iterator[int]:
-    begin = start
+    begin = _first_sign(text, start, end)
     while end > start and text[end - 1].isspace():
         end -= 1
     for match in _STOP.finditer(text, start, end):
@@ -160,7 +159,12 @@ def _stops(text: str, start: int, end: int) -> Iterator[int]:
             is_end = _ends_sentence(text, begin, match, end)
         if is_end:
             yield stop
-            begin = stop
+            begin = _first_sign(text, stop, end)
+
+
+def _first_sign(text: str, start: int, end: int) -> int:
+    found = _SIGN.search(text, start, end)
+    return found.start() if found else end
 
 
 def _in_title(text: str, begin: int, at: int) -> bool:
@@ -169,7 +173,7 @@ def _in_title(text: str, begin: int, at: int) -> bool:
         opened = text.rfind(opening, max(begin, at - _MAX_TITLE_CHARS), at)
         if opened >= 0 and text.find(closing, opened, at) < 0 and closing in text[at : at + _MAX_TITLE_CHARS]:
             # A sentence that is all in parentheses ends with them.
-            return text[at + 1 : at + 2] != closing or bool(text[begin:opened].strip())
+            return text[at + 1 : at + 2] != closing or opened > begin
     return False
 
 
@@ -185,7 +189,7 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
         return True
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())
     last = before.group() if before else ""
-    if not text[begin : match.start() - len(last)].strip() and _LIST_NUMBER.fullmatch(last):
+    if begin >= match.start() - len(last) and _LIST_NUMBER.fullmatch(last):
         return False
     return _word_can_end(last, word, is_closed=bool(match.group("closed")))
 

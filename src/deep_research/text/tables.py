@@ -1,12 +1,12 @@
 """Tables in plain text: runs of `| a | b |` lines, with the row that names the columns told from the rest."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import NamedTuple
 
-_ROW = re.compile(r"^[ \t]*(?P<row>\|.*?)[ \t]*$", re.MULTILINE)
-_RULE = re.compile(r"\|[\s:|-]*-[\s:|-]*")
+_ROW = re.compile(r"^[ \t]*(?P<row>\|.*)$", re.MULTILINE)
+_RULE = re.compile(r"\|[\s:|]*-[\s:|-]*")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FIGURE = re.compile(r"\d")
 # A name may hold these figures: years, quarters, halves, months, and a number next to a letter or word ("Plant 3").
@@ -51,16 +51,18 @@ def _runs(text: str) -> Iterator[list[Row]]:
         if run and text.count("\n", run[-1].end, match.start("row")) != 1:
             yield run
             run = []
-        inner = match["row"][1:].removesuffix("|") if not match["row"].endswith("\\|") else match["row"][1:]
+        row = match["row"].rstrip(" \t")
+        inner = row[1:].removesuffix("|") if not row.endswith("\\|") else row[1:]
         cells = tuple(cell.strip().replace("\\|", "|") for cell in _CELL_END.split(inner))
-        run.append(Row(match.start("row"), match.end("row"), cells))
+        run.append(Row(match.start("row"), match.start("row") + len(row), cells))
     if run:
         yield run
 
 
 def _table(run: Sequence[Row]) -> Table | None:
     rules = [index for index, row in enumerate(run) if _RULE.fullmatch("|" + "|".join(row.cells) + "|")]
-    rows = [row for index, row in enumerate(run) if index not in rules]
+    lines_between = frozenset(rules)
+    rows = [row for index, row in enumerate(run) if index not in lines_between]
     if not rows:
         return None
     has_header = rules[:1] == [1] or (not rules and _names_columns(rows))
@@ -75,6 +77,7 @@ def _names_columns(rows: Sequence[Row]) -> bool:
         return False
     if any(not is_label(cell) for row in rows[1:] for cell in row.cells):
         return True
-    columns = zip_longest(*(row.cells for row in rows[1:]), fillvalue="")
-    dated = max((sum(bool(_FIGURE.search(cell)) for cell in column) for column in columns), default=0)
-    return not any(map(_FIGURE.search, names)) and 2 * dated > len(rows) - 1
+    # The rows may differ much in length, so that the columns are counted without being filled up.
+    dated = Counter(index for row in rows[1:] for index, cell in enumerate(row.cells) if _FIGURE.search(cell))
+    most_dated = max(dated.values(), default=0)
+    return not any(map(_FIGURE.search, names)) and 2 * most_dated > len(rows) - 1
