@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from deep_research.reasoning.tidying import visible, without_markup
+from deep_research.reasoning.tidying import without_markup
+from deep_research.text.cleaning import clean_text
 from deep_research.value import JsonObject
 
 _FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
@@ -52,7 +53,7 @@ def _plain(value: object) -> object:
 def _verbatim(value: object) -> object:
     if isinstance(value, list):
         value = "\n".join(map(str, value))
-    return visible(value) if isinstance(value, str) else "" if value is None else value
+    return clean_text(value) if isinstance(value, str) else "" if value is None else value
 
 
 def _numbers(value: object) -> object:
