@@ -19,12 +19,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from deep_research.report.escaping import unescape
 from deep_research.text.analyzer import content_terms
 from deep_research.text.quantities import find_quantities
 from evals import drbench_places as places
 from evals import shared
 
-_MARKER = re.compile(r"\[(\d{1,4})\]")
+_MARKER = re.compile(r"(?<!\\)\[(\d{1,4})\]")
 _QUARTER = re.compile(r"\b[QH][1-4]\b")
 _NUMBER_WORDS = {word: float(at) for at, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
@@ -103,7 +104,7 @@ def items_of(report: str, sources: dict[int, str]) -> list[Item]:
             header = text
             continue
         cited = frozenset(sources[int(number)] for number in _MARKER.findall(text) if int(number) in sources)
-        items.append(Item(_MARKER.sub(" ", text), cited, header if is_row else ""))
+        items.append(Item(unescape(_MARKER.sub(" ", text)), cited, header if is_row else ""))
     return items
 
 

@@ -69,15 +69,14 @@ def broad_excepts(root: Path, allowed: Mapping[str, str]) -> list[str]:
     ]
 
 
-def prints(root: Path, allowed_folder: str) -> list[str]:
-    """Return the calls of `print` outside the allowed folder."""
+def prints(root: Path, allowed: str) -> list[str]:
+    """Return the calls of `print` and `echo` outside the allowed file."""
     return [
         f"{path.relative_to(root)}:{node.lineno}"
         for path, node in _nodes(root)
         if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "print"
-        and path.relative_to(root).parts[0] != allowed_folder
+        and ast.unparse(node.func) in ("print", "typer.echo")
+        and str(path.relative_to(root)) != allowed
     ]
 
 

@@ -55,8 +55,8 @@ def test_files_allowed_to_catch_everything_still_do():
     assert set(MAY_CATCH_EVERYTHING) <= broad
 
 
-def test_only_the_command_line_prints():
-    assert rules.prints(PACKAGE, "cli") == []
+def test_one_place_prints():
+    assert rules.prints(PACKAGE, "cli/printing.py") == []
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "tools"])
@@ -111,9 +111,10 @@ def test_a_broad_except_is_noticed(tmp_path, clause):
 
 def test_a_print_is_noticed(tmp_path):
     (tmp_path / "cli").mkdir()
-    (tmp_path / "cli" / "main.py").write_text("print('fine')\n")
+    (tmp_path / "cli" / "printing.py").write_text("print('fine')\n")
+    (tmp_path / "cli" / "main.py").write_text("typer.echo('not fine')\n")
     (tmp_path / "other.py").write_text("console.print('fine')\nprint('not fine')\n")
-    assert rules.prints(tmp_path, "cli") == ["other.py:2"]
+    assert rules.prints(tmp_path, "cli/printing.py") == ["cli/main.py:1", "other.py:2"]
 
 
 def test_a_promise_without_issue_is_noticed(tmp_path):

@@ -14,6 +14,7 @@ from deep_research.messages.words import Words, words
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.report.escaping import unescape
 from deep_research.request import Depth, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow
@@ -67,7 +68,7 @@ class Told:
 
     @cached_property
     def report(self) -> str:
-        return (self.folder / "report.md").read_text(encoding="utf-8")
+        return unescape((self.folder / "report.md").read_text(encoding="utf-8"))
 
     @cached_property
     def check(self) -> dict[str, Any]:

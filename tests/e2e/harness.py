@@ -25,6 +25,7 @@ from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.statistics import DECISIONS
+from deep_research.report.escaping import unescape
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow
@@ -158,10 +159,10 @@ class User:
         return [f"{line['kind']} {line['what']}" for line in self.logged("begin")]
 
     def report(self) -> str:
-        """Return the report without the two things that differ between runs."""
+        """Return the report as it reads, without the two things that differ between runs."""
         row = self.only_run()
         text = (Path(row.folder) / "report.md").read_text(encoding="utf-8")
-        return re.sub(r"started [^\n]*", "started …", text.replace(row.id, "…"))
+        return re.sub(r"started [^\n]*", "started …", unescape(text).replace(row.id, "…"))
 
     def wait_for(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
         end = time.monotonic() + timeout_s

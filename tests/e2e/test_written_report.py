@@ -20,6 +20,7 @@ from deep_research.reasoning.drafting import quoted, row_of
 from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Analysis, Conclusion, Draft, Findings, Judgement, SectionWork, Support
+from deep_research.report.escaping import unescape
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
@@ -203,7 +204,7 @@ class Written:
         self.folder = Path(self.row.folder)
 
     def text(self, name: str) -> str:
-        return (self.folder / name).read_text(encoding="utf-8")
+        return unescape((self.folder / name).read_text(encoding="utf-8"))
 
     @cached_property
     def say(self) -> Words:

@@ -6,6 +6,8 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, ProgressColumn
 from rich.text import Text
 
+from deep_research.text.cleaning import clean_text
+
 
 class Board(Progress):
     """Bars, and below them lines that are asked for whenever they are drawn; none is longer than the terminal."""
@@ -18,4 +20,4 @@ class Board(Progress):
         """Return what is drawn."""
         yield from super().get_renderables()
         for line in self._below():
-            yield Text(line, no_wrap=True, overflow="ellipsis")
+            yield Text(clean_text(line), no_wrap=True, overflow="ellipsis")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from deep_research.cache.shelf import Shelf
+from deep_research.cli.printing import show
 from deep_research.settings import Settings, load_settings
 
 _MEGA = 1_000_000
@@ -18,8 +19,8 @@ def print_cache() -> None:
 
     kept = _with_shelf(settings, look)
     state = "on" if settings.cache else "off"
-    print(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
-    print(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
+    show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
+    show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
 
 
 def clear_cache() -> None:
@@ -29,7 +30,7 @@ def clear_cache() -> None:
         return await shelf.clear()
 
     freed = _with_shelf(load_settings(), clear)
-    print(f"Cleared {freed / _MEGA:.2f} MB.")
+    show(f"Cleared {freed / _MEGA:.2f} MB.")
 
 
 def _with_shelf(settings: Settings, work: Callable[[Shelf], Awaitable[int]]) -> int:

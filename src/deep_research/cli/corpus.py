@@ -4,8 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-import typer
-
+from deep_research.cli.printing import show, show_json, tell, tell_over
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.files import locate, read_bytes
 from deep_research.corpus.folder import FolderCorpus
@@ -17,7 +16,7 @@ from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
-from deep_research.value import Json, canonical_json
+from deep_research.value import Json
 
 SCHEMA_VERSION = 1
 _SNIPPET_CHARS = 240
@@ -31,11 +30,11 @@ def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
         _print_json(survey=survey.to_json())
     else:
         for skipped in survey.skipped:
-            print(f"  ! {skipped.reason}")
+            show(f"  ! {skipped.reason}")
         for remark in survey.remarks:
-            print(f"  · {remark.address}: {remark.remark}")
+            show(f"  · {remark.address}: {remark.remark}")
         gone = f", {survey.removed} gone" if survey.removed else ""
-        print(f"{survey.indexed} documents of {survey.files} files; {survey.read_now} read now{gone}.")
+        show(f"{survey.indexed} documents of {survey.files} files; {survey.read_now} read now{gone}.")
     require_documents(survey, folder)
 
 
@@ -48,10 +47,10 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
             _print_json(folders=[each.to_json() for each in folders])
             return
         if not folders:
-            typer.echo("No folder is indexed yet: deep-research corpus add FOLDER.", err=True)
+            tell("No folder is indexed yet: deep-research corpus add FOLDER.")
         for each in folders:
             skipped = f", {each.skipped} skipped" if each.skipped else ""
-            print(f"{each.path}\n    {each.documents} documents, {each.passages} passages{skipped}; {each.refreshed}")
+            show(f"{each.path}\n    {each.documents} documents, {each.passages} passages{skipped}; {each.refreshed}")
         return
     documents = catalogue.documents(_indexed(folder, catalogue))
     if as_json:
@@ -59,16 +58,16 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
         return
     for document in documents:
         about = " · ".join(filter(None, (document.author, document.published, document.language)))
-        print(f"{document.address}\n    {document.title}{f' ({about})' if about else ''}, {document.passages} passages")
+        show(f"{document.address}\n    {document.title}{f' ({about})' if about else ''}, {document.passages} passages")
         for remark in document.remarks:
-            print(f"    ! {remark}")
+            show(f"    ! {remark}")
 
 
 def remove_folder(folder: Path) -> None:
     """Forget a folder; its files and the runs that cite them are left alone."""
     if not Catalogue(load_settings().index_path).forget(folder):
         raise UsageError(f"The folder {folder} is not indexed; deep-research corpus list shows those that are.")
-    typer.echo(f"{folder} is no longer indexed; its files were not touched.", err=True)
+    tell(f"{folder} is no longer indexed; its files were not touched.")
 
 
 def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -> None:
@@ -89,11 +88,11 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
         _print_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
         return
     if not hits:
-        typer.echo("Nothing was found.", err=True)
+        tell("Nothing was found.")
     for number, (hit, place) in enumerate(hits, start=1):
         text = " ".join(hit.text.split())
         shown = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1].rstrip() + "…"
-        print(f"{number}. {hit.title} - {hit.address}{f' ({place})' if place else ''}\n   {shown}")
+        show(f"{number}. {hit.title} - {hit.address}{f' ({place})' if place else ''}\n   {shown}")
 
 
 def show_document(address: str, docs: Path | None, run: str | None, *, as_json: bool) -> None:
@@ -106,25 +105,25 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
     facts = (("title", shown.title), ("author", shown.author), ("date", shown.published), ("language", shown.language))
     for name, value in facts:
         if value:
-            print(f"{name:<9} {value}")
+            show(f"{name:<9} {value}")
     for warning in shown.warnings:
-        print(f"note      {warning}")
-    print(f"\n{shown.text}")
+        show(f"note      {warning}")
+    show(f"\n{shown.text}")
 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
     check_folder(folder)
     corpus = FolderCorpus(folder, index=settings.index_path)
 
-    def tell(done: int, total: int, address: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{done}/{total} {address[:60]}")
+    def count(done: int, total: int, address: str) -> None:
+        tell_over(f"{done}/{total} {address[:60]}")
 
     is_shown = sys.stderr.isatty() and not is_quiet
     try:
-        return await corpus.refresh(tell if is_shown else None)
+        return await corpus.refresh(count if is_shown else None)
     finally:
         if is_shown:
-            sys.stderr.write("\r\x1b[2K")
+            tell_over("")
         await corpus.close()
 
 
@@ -178,4 +177,4 @@ def _place(folder: Path, hit: PassageHit) -> str:
 
 
 def _print_json(**shown: Json) -> None:
-    print(canonical_json({"schema_version": SCHEMA_VERSION, **shown}))
+    show_json({"schema_version": SCHEMA_VERSION, **shown})

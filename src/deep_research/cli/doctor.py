@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from deep_research.cli.printing import show, show_json
 from deep_research.errors import DeepResearchError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
 from deep_research.request import Depth
 from deep_research.settings import Settings, load_settings, variable_of
-from deep_research.value import canonical_json
 from deep_research.wiring import open_store
 from deep_research.wiring_of_models import address_of, chosen_models, key_unused_offline, models_left_out
 from deep_research.wiring_of_search import chosen_engines, known_engines, problem_of
@@ -38,11 +38,11 @@ def print_config(*, as_json: bool) -> None:
         for name in Settings.model_fields
     }
     if as_json:
-        print(canonical_json({"schema_version": 1, "file": str(settings.config_path), "settings": shown}))
+        show_json({"schema_version": 1, "file": str(settings.config_path), "settings": shown})
         return
-    print(f"# {settings.config_path}{'' if settings.config_path.exists() else ' (not there)'}")
+    show(f"# {settings.config_path}{'' if settings.config_path.exists() else ' (not there)'}")
     for name, entry in shown.items():
-        print(f"{name:<28} {entry['value']!s:<32} {entry['from']}")
+        show(f"{name:<28} {entry['value']!s:<32} {entry['from']}")
 
 
 def _plain(value: object) -> str | int | float | bool | None:
@@ -73,7 +73,7 @@ def print_diagnosis() -> int:
         _program("chromium", "chromium", "pages drawn by scripts, with the setting render_pages"),
     ]
     for state, name, detail in lines:
-        print(f"{state:<8} {name:<12} {detail}")
+        show(f"{state:<8} {name:<12} {detail}")
     return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1
 
 

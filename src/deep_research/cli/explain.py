@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
-
+from deep_research.cli.printing import tell
 from deep_research.errors import CallFailed, CannotWrite, DeepResearchError, StageFailed, StoreCorrupt, StoreLocked
 from deep_research.messages.words import Words, words
 
@@ -41,5 +40,5 @@ def keeping(run: str, said: Words) -> Iterator[None]:
 def explain(exc: DeepResearchError) -> int:
     """Say what went wrong, and return the exit code."""
     lines = (exc.in_words(words(exc.language or "en")), exc.way_on)
-    typer.echo("deep-research: " + "\n".join(filter(None, lines)), err=True)
+    tell("deep-research: " + "\n".join(filter(None, lines)))
     return exc.exit_code

@@ -10,6 +10,7 @@ from typing import TypeVar, get_args
 
 import typer
 
+from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.messages.language import report_language
@@ -20,7 +21,7 @@ from deep_research.pipeline.clock import SystemClock
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, RunRow, Store
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import JsonObject
 from deep_research.wiring import open_store
 from deep_research.wiring_of_models import unpriced_models
 
@@ -37,16 +38,16 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     rows = _with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
-        print(canonical_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]}))
+        show_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]})
         return
     if not rows:
-        typer.echo("There are no runs yet.", err=True)
+        tell("There are no runs yet.")
     for row in rows:
         question = " ".join(row.request.question.split())
         shown = question if len(question) <= _QUESTION_WIDTH else question[: _QUESTION_WIDTH - 1] + "…"
-        print(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}")
+        show(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}")
     if is_cut:
-        typer.echo(f"These are the newest {limit}; there are more: --limit {2 * limit}", err=True)
+        tell(f"These are the newest {limit}; there are more: --limit {2 * limit}")
 
 
 def print_run(run: str, *, as_json: bool) -> None:
@@ -63,7 +64,7 @@ def print_run(run: str, *, as_json: bool) -> None:
     spent = spent_so_far(calls)
     unpriced = _unpriced(row, calls, settings)
     if not as_json:
-        print(page_of(row, events, spent, unpriced))
+        show(page_of(row, events, spent, unpriced))
         return
     shown = {
         **_summary(row),
@@ -76,7 +77,7 @@ def print_run(run: str, *, as_json: bool) -> None:
         "events": len(events),
         "workflow": dict(workflow_state(events)),
     }
-    print(canonical_json({"schema_version": SCHEMA_VERSION, "run": shown}))
+    show_json({"schema_version": SCHEMA_VERSION, "run": shown})
 
 
 def print_statistics(run: str, *, as_json: bool) -> None:
@@ -96,7 +97,10 @@ def print_statistics(run: str, *, as_json: bool) -> None:
         "statistics": figures,
         "unpriced_models": list(unpriced),
     }
-    print(canonical_json(shown) if as_json else stats_page(row, figures, unpriced))
+    if as_json:
+        show_json(shown)
+    else:
+        show(stats_page(row, figures, unpriced))
 
 
 def _unpriced(row: RunRow, calls: Sequence[JournalRow], settings: Settings) -> Sequence[str]:
@@ -123,7 +127,7 @@ def print_plan(run: str) -> None:
         plan = {"research_title": followed["title"], "goal": followed["goal"], "sections": followed["sections"]}
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
-    print(plan_as_text(Plan.from_json(plan), head=said("plan.file_head", run=row.id[:8])), end="")
+    show(plan_as_text(Plan.from_json(plan), head=said("plan.file_head", run=row.id[:8])), end="")
 
 
 def cancel_run(run: str) -> None:
@@ -135,11 +139,11 @@ def cancel_run(run: str) -> None:
 
     row = _with_store(ask)
     if row.status == "cancelled":
-        typer.echo(f"Run {row.id} was cancelled; everything finished so far is kept.", err=True)
+        tell(f"Run {row.id} was cancelled; everything finished so far is kept.")
     elif row.cancel_requested:
-        typer.echo(f"Run {row.id} was asked to stop; its process does so within seconds.", err=True)
+        tell(f"Run {row.id} was asked to stop; its process does so within seconds.")
     else:
-        typer.echo(f"Run {row.id} is {row.status}; there is nothing to cancel.", err=True)
+        tell(f"Run {row.id} is {row.status}; there is nothing to cancel.")
 
 
 def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
@@ -160,7 +164,7 @@ def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
     if not keep_files:
         shutil.rmtree(Path(row.folder), ignore_errors=True)
         report_copy_of(Path(row.folder)).unlink(missing_ok=True)
-    typer.echo(f"Run {row.id} was deleted.", err=True)
+    tell(f"Run {row.id} was deleted.")
 
 
 def _summary(row: RunRow) -> dict[str, object]:

@@ -106,9 +106,10 @@ def ask(
     verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    _set_up_logs(verbose)
+    from deep_research.cli.printing import set_up_logs
     from deep_research.cli.research import Output, ask_question, given_context, hosts_of
 
+    set_up_logs(is_verbose=verbose)
     flags = {
         "docs": docs,
         "depth": depth,
@@ -131,9 +132,8 @@ def ask(
     }
     wishes = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
     wishes |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
-    text = query if query is not None else question
     where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
-    raise typer.Exit(ask_question(text, flags=flags, wishes=wishes, output=where))
+    raise typer.Exit(ask_question(question if query is None else query, flags=flags, wishes=wishes, output=where))
 
 
 @runs.command("list")
@@ -349,7 +349,9 @@ def _top(
     if version:
         from importlib.metadata import version as version_of
 
-        typer.echo(version_of("deep-research"))
+        from deep_research.cli.printing import show
+
+        show(version_of("deep-research"))
         raise typer.Exit
 
 
@@ -362,7 +364,9 @@ def _run(arguments: list[str]) -> int:
     try:
         return app(_with_command(arguments), standalone_mode=False, prog_name="deep-research") or 0
     except typer.Abort:
-        typer.echo("Interrupted.", err=True)
+        from deep_research.cli.printing import tell
+
+        tell("Interrupted.")
         return EXIT_INTERRUPTED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -377,23 +381,16 @@ def _with_command(arguments: list[str]) -> list[str]:
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 
-def _set_up_logs(is_verbose: bool) -> None:
-    import logging
-
-    level = logging.DEBUG if is_verbose else logging.WARNING
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("deep_research").setLevel(level)
-
-
 def _explained(exc: Exception) -> int:
     """Say in one sentence what went wrong; what is not ours and not typer's is a bug and keeps its trace."""
-    if hasattr(exc, "format_message"):
-        typer.echo(f"deep-research: {exc.format_message()}", err=True)
-        return EXIT_USAGE
     from deep_research.cli.explain import explain
+    from deep_research.cli.printing import tell
     from deep_research.errors import DeepResearchError
 
+    if hasattr(exc, "format_message"):
+        tell(f"deep-research: {exc.format_message()}")
+        return EXIT_USAGE
     if not isinstance(exc, DeepResearchError):
-        traceback.print_exception(exc)
+        tell("".join(traceback.format_exception(exc)), end="")
         return EXIT_FAILED
     return explain(exc)

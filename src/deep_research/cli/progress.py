@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-import typer
-
+from deep_research.cli.printing import tell
 from deep_research.cli.section_lines import SectionLines, coverage_line
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
+from deep_research.text.cleaning import clean_text
 from deep_research.value import Json
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Lines:
         """Print the event's line, if it has one."""
         line = self._line(event)
         if line:
-            typer.echo(line, err=True)
+            tell(line)
 
     def hear(self, live: LiveText) -> None:
         """Do nothing: what comes piece by piece makes no line."""
@@ -190,7 +190,7 @@ class Bars:
         self._sections.show(event)
         data = event.data
         if line := self._news.of(event):
-            self._progress.console.print(line, highlight=False, markup=False)
+            self._progress.console.print(clean_text(line), highlight=False, markup=False)
         if event.kind == "progress":
             self._stage(str(data["step"]), str(data["status"]))
         elif event.kind == "serp-query" and isinstance(data["queries"], list):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import typer
 
 from deep_research.cli.explain import in_words_of, keeping
+from deep_research.cli.printing import json_line, show, show_json, tell
 from deep_research.cli.progress import Display, display
 from deep_research.cli.run_page import cost_in_words, next_commands, question_lines
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
@@ -33,7 +34,7 @@ from deep_research.request import ResearchRequest
 from deep_research.runner import code_version, request_from, settings_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
-from deep_research.value import Json, JsonObject, canonical_json
+from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring import open_store, parts_for
 from deep_research.wiring_of_models import address_of, key_unused_offline, models_left_out
@@ -102,13 +103,13 @@ def _read_text(path: str) -> str:
 def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words, *, is_quiet: bool) -> None:
     """Say who will see what of the question and of the asker's own documents, before any does."""
     if variable := key_unused_offline(settings):
-        typer.echo(said("shell.offline_rules", variable=variable), err=True)
+        tell(said("shell.offline_rules", variable=variable))
     if request.search.engines and not is_quiet:
-        typer.echo(said("shell.web", count=len(request.search.engines)), err=True)
+        tell(said("shell.web", count=len(request.search.engines)))
     addresses = (address_of(model_named(name), settings) for name in request.models)
     hosts = dict.fromkeys(host_of(address) for address in addresses if not is_local(address))
     if hosts and request.docs:
-        typer.echo(said("shell.hosted_model", host=", ".join(hosts)), err=True)
+        tell(said("shell.hosted_model", host=", ".join(hosts)))
 
 
 def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
@@ -165,7 +166,7 @@ def _processor(settings: Settings, wiring: str, said: Words) -> DeepResearchProc
     if not parts.engines:
         raise UsageError().said("fault.nothing_to_search")
     for model, problem in models_left_out(settings).items():
-        typer.echo(said("shell.model_left_out", model=model, reason=problem.in_words(said)), err=True)
+        tell(said("shell.model_left_out", model=model, reason=problem.in_words(said)))
     return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
 
 
@@ -227,7 +228,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
     run: JsonObject = {"id": row.id, "status": row.status, "folder": row.folder}
     if row.status == "waiting":
         if output.as_json:
-            print(canonical_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending}))
+            show_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending})
         raise _waiting(row, row.pending or {}, said)
     result = await processor.result(row)
     if output.as_json:
@@ -241,14 +242,14 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
             "isVerified": result.is_verified,
             "run": run,
         }
-        print(canonical_json(shown))
+        show_json(shown)
     elif output.events != "-" and output.file is None:
-        print(result.final_report, end="", flush=True)
+        show(result.final_report, end="")
     if output.file is not None:
         _write_file(output.file, result.final_report)
     if not output.is_quiet and output.events != "-":
         unpriced = {name for model in processor.parts.models for name in model.unpriced}
-        typer.echo(_summary(row, said, output.file, unpriced), err=True)
+        tell(_summary(row, said, output.file, unpriced))
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 
@@ -302,17 +303,17 @@ def _event_sink(target: str | None) -> Iterator[TextIO | None]:
 def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
     is_heard = sink is not None
 
-    def tell(event: RunEvent) -> None:
+    def pass_on(event: RunEvent) -> None:
         nonlocal is_heard
         if is_heard and sink is not None:
             try:
-                sink.write(canonical_json(event.to_json()) + "\n")
+                sink.write(json_line(event.to_json()))
                 sink.flush()
             except OSError:  # The reader went away; the run goes on, and its events are in the store.
                 is_heard = False
         shown.show(event)
 
-    return tell
+    return pass_on
 
 
 def _waiting(row: RunRow, pending: JsonObject, said: Words) -> AnswerNeeded:
@@ -332,11 +333,11 @@ def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQ
             try:
                 answer = ask_in_terminal(pending, said, run=row.id[:8])
             except KeyboardInterrupt:
-                typer.echo(err=True)
+                tell()
                 raise RunInterrupted from None
         if answer is not None:
             return answer
-        typer.echo(err=True)
+        tell()
         if row.request.clarify == "strict" and pending.get("kind") == "clarification":
             return ""
         raise _waiting(row, pending, said)
@@ -376,5 +377,5 @@ class _Signals:
             os._exit(130)  # Everything finished is in the store already; threads may be in the middle of a call.
         self._is_asked = True
         self._shown.close()
-        typer.echo(self._said("shell.stopping"), err=True)
+        tell(self._said("shell.stopping"))
         self._runtime.interrupt()

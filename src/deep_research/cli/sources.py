@@ -3,14 +3,13 @@
 import asyncio
 import time
 
-import typer
-
 from deep_research.cli.doctor import without_credentials
+from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import CallFailed, UsageError
 from deep_research.search.registry import EngineSpec
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import JsonObject
 from deep_research.wiring_of_search import (
     address_of,
     chosen_engines,
@@ -31,13 +30,13 @@ def print_sources(*, as_json: bool) -> None:
     used = chosen_engines(settings)
     entries = [_entry(spec, settings, is_used=spec.name in used) for spec in known_engines(settings).values()]
     if as_json:
-        print(canonical_json({"schema_version": SCHEMA_VERSION, "sources": entries}))
+        show_json({"schema_version": SCHEMA_VERSION, "sources": entries})
         return
     for entry in entries:
-        print(f"{entry['state']:<8} {entry['name']:<20} {entry['about']}")
-    print()
-    print("on: asked by runs; off: not asked; missing: would be asked if it had what it needs.")
-    print("Try one with: deep-research sources test NAME")
+        show(f"{entry['state']:<8} {entry['name']:<20} {entry['about']}")
+    show()
+    show("on: asked by runs; off: not asked; missing: would be asked if it had what it needs.")
+    show("Try one with: deep-research sources test NAME")
 
 
 def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject:
@@ -77,13 +76,13 @@ def try_source(name: str, query: str, *, as_json: bool) -> int:
             "hits": [hit.to_json() for hit in hits],
             "problem": failure,
         }
-        print(canonical_json(shown))
+        show_json(shown)
     elif failure:
-        typer.echo(f"{spec.title}: {failure}", err=True)
+        tell(f"{spec.title}: {failure}")
     else:
-        print(f"{spec.title}: {len(hits)} results in {seconds:g} s")
+        show(f"{spec.title}: {len(hits)} results in {seconds:g} s")
         for hit in hits[:_SHOWN_HITS]:
-            print(f"- {hit.title}\n  {hit.address}")
+            show(f"- {hit.title}\n  {hit.address}")
     return EXIT_SILENT if failure else 0
 
 

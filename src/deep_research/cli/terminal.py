@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import typer
-
+from deep_research.cli.printing import tell
 from deep_research.cli.run_page import question_lines
 from deep_research.errors import InputError
 from deep_research.messages.words import Words
@@ -27,34 +26,34 @@ def is_terminal() -> bool:
 
 def ask_in_terminal(pending: JsonObject, said: Words, *, run: str) -> str | None:
     """Put one question and return the answer, or None where the input ends; Ctrl-C is left to the caller."""
-    typer.echo("\n" + "\n".join(question_lines(pending, said)), err=True)
+    tell("\n" + "\n".join(question_lines(pending, said)))
     if pending.get("kind") == "plan-approval":
         return _ask_about_plan(Plan.from_json(pending["plan"]), said, run=run)
     count = len(options_of(pending))
-    typer.echo(said("shell.question_hint" if count else "shell.open_question_hint"), err=True)
+    tell(said("shell.question_hint" if count else "shell.open_question_hint"))
     while (line := _read_line()) is not None:
         if not is_no_option(line, count):
             return line or ("1" if count else "")
-        typer.echo(said("shell.no_such_option", number=line, count=count), err=True)
+        tell(said("shell.no_such_option", number=line, count=count))
     return None
 
 
 def _ask_about_plan(plan: Plan, said: Words, *, run: str) -> str | None:
     """Ask until the plan is approved, cut or edited into one that can be used; an edit that cannot be is kept."""
     draft = unchanged = plan_as_text(plan, head=said("plan.file_head", run=run))
-    typer.echo(said("shell.plan_hint"), err=True)
+    tell(said("shell.plan_hint"))
     while (answer := _read_line()) is not None:
         is_edit = to_simplified(answer).lower() in EDITS
         if is_edit:
             draft = answer = _edited(draft)
             if answer == unchanged or not answer.strip():
-                typer.echo(said("shell.plan_hint"), err=True)
+                tell(said("shell.plan_hint"))
                 draft = unchanged
                 continue
         try:
             answered_plan(plan, answer, said)
         except InputError as exc:
-            typer.echo(f"! {exc} {said('plan.try_again') if is_edit else ''}".rstrip(), err=True)
+            tell(f"! {exc} {said('plan.try_again') if is_edit else ''}".rstrip())
             continue
         return answer
     return None
@@ -71,7 +70,7 @@ def _edited(text: str) -> str:
             subprocess.run([*command, str(path)], check=True)
             return path.read_text(encoding="utf-8-sig")
         except (OSError, subprocess.CalledProcessError, UnicodeDecodeError) as exc:
-            typer.echo(f"! {exc}", err=True)
+            tell(f"! {exc}")
             return text
 
 
@@ -88,6 +87,6 @@ def _read_line() -> str | None:
             return input("> ").strip()
         except EOFError:
             return None
-    typer.echo("> ", nl=False, err=True)
+    tell("> ", end="")
     line = sys.stdin.readline()
     return line.strip() if line else None

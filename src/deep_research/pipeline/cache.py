@@ -3,6 +3,7 @@
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.folder import report_copy_of
 from deep_research.pipeline.statistics import statistics_of
+from deep_research.report.escaping import escape_heading, fence
 from deep_research.sources.document import Document
 from deep_research.store.port import JournalRow
 from deep_research.value import JsonObject, canonical_json
@@ -49,5 +50,5 @@ async def _documents(*, ports: Ports) -> list[JsonObject]:
 
 async def _segment(number: int, document: Document, address: str, *, ports: Ports) -> str:
     name = f"segment_{number:03}.md"
-    await ports.run.folder.write(name, f"<!-- {address} -->\n\n{document.text}\n".encode("utf-8", "replace"))
+    await ports.run.folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
     return name

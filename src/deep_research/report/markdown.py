@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
+from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
 from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence
 from deep_research.text.tables import is_label
 from deep_research.value import Value
@@ -12,10 +13,7 @@ from deep_research.value import Value
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
-# What would begin a quotation, a list or a heading at the start of a line.
-_BLOCK_START = re.compile(r"(?=[>+*#-])|\d{1,9}(?=[.)]\s)")
 _STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
-_LINE_BREAK = re.compile(r"\s*[\r\n]+\s*")
 Cite = Callable[[str], int]
 
 
@@ -56,7 +54,7 @@ class Report(Value):
 
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
-    blocks = [f"# {report.title}"]
+    blocks = [f"# {escape_heading(report.title)}"]
     if report.notice:
         blocks += [f"**{words('report.notice')}**", _bullets(report.notice)]
     if report.assumptions:
@@ -65,13 +63,17 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         blocks.append(f"## {words('report.abstract')}")
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
     for chapter in report.chapters:
-        blocks.append(f"## {chapter.title}")
+        blocks.append(f"## {escape_heading(chapter.title)}")
         for before, paragraph in zip((None, *chapter.paragraphs), chapter.paragraphs, strict=False):
             if paragraph.lead and (before is None or before.lead != paragraph.lead):
-                blocks.append(f"**{_one_line(paragraph.lead)}**")
+                blocks.append(f"**{escape(paragraph.lead)}**")
             blocks.append(_paragraph(paragraph, number_of, words))
     if report.knowledge:
-        blocks += [f"## {words('report.knowledge')}", f"*{words('report.knowledge_note')}*", report.knowledge]
+        blocks += [
+            f"## {words('report.knowledge')}",
+            f"*{words('report.knowledge_note')}*",
+            escape_line(report.knowledge),
+        ]
     if report.disagreements:
         blocks.append(f"## {words('report.disagreements')}")
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.disagreements]
@@ -80,13 +82,13 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     if report.limits:
         blocks += [f"## {words('report.limits')}", _bullets(report.limits)]
     if report.account:
-        head, *rows = report.account
+        head, *rows = ([escape_cell(cell) for cell in cells] for cells in report.account)
         table = "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *rows))
         blocks += [f"## {words('report.account')}", table, _bullets(report.account_notes)]
     if report.writing:
         blocks += [f"## {words('report.writing')}", _bullets(report.writing)]
     blocks += _references(citations, words)
-    blocks += ["---", report.run_line]
+    blocks += ["---", escape_line(report.run_line)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -94,12 +96,13 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     if paragraph.kind == "table":
         return _table(paragraph.sentences, number_of, words)
     if paragraph.kind == "caption":
-        return f"**{' '.join(_one_line(sentence.text) for sentence in paragraph.sentences)}**"
+        return f"**{' '.join(escape(sentence.text) for sentence in paragraph.sentences)}**"
     text = ""
     for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
-        text += _joint(before, words) + _sentence(sentence, number_of, words)
-    begin = _BLOCK_START.match(text)
-    return text if begin is None else f"{text[: begin.end()]}\\{text[begin.end() :]}"
+        told = _joint(before, words) + _sentence(sentence, number_of, words, is_first=before is None)
+        # Right behind a marker a bracket would make a link of both, and a tilde could end a strike-through.
+        text += f"\\{told}" if told[:1] in ("(", "~") and text.endswith("]") else told
+    return text
 
 
 def _joint(before: Sentence | None, words: Words) -> str:
@@ -111,13 +114,14 @@ def _joint(before: Sentence | None, words: Words) -> str:
     return "" if _ends_wide(before.text) else " "
 
 
-def _sentence(sentence: Sentence, number_of: Cite, words: Words) -> str:
+def _sentence(sentence: Sentence, number_of: Cite, words: Words, *, is_first: bool) -> str:
     markers = _markers(sentence, number_of)
     gap = "" if not markers or _ends_wide(sentence.text) else " "
     # Before the markers: a paragraph ends in one.
     is_partly = sentence.verdict is not None and sentence.verdict.kind == "partly"
     doubt = f"{gap}{words('report.partly')}" if is_partly else ""
-    return f"{_one_line(sentence.text)}{doubt}{gap}{markers}"
+    text = escape_line(sentence.text) if is_first else escape(sentence.text)
+    return f"{text}{doubt}{gap}{markers}"
 
 
 def _markers(sentence: Sentence, number_of: Cite) -> str:
@@ -131,11 +135,12 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
         head, lines = _backed(rows, number_of, words)
     elif all(row.lead for row in rows):
         head = [words("report.figure"), words("report.statement")]
-        lines = [[row.lead, row.text] for row in rows]
+        lines = [[escape_cell(row.lead), escape_cell(row.text)] for row in rows]
     elif not any(row.cells for row in rows):
-        head, lines = [words("report.statement")], [[row.text] for row in rows]
+        head, lines = [words("report.statement")], [[escape_cell(row.text)] for row in rows]
     elif len(rows) >= TABLE_ROWS and all([label for label, _ in row.cells] == labels for row in rows):
-        head, lines = labels, [[value for _, value in row.cells] for row in rows]
+        head = [escape_cell(label) for label in labels]
+        lines = [[escape_cell(value) for _, value in row.cells] for row in rows]
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
@@ -150,8 +155,8 @@ def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[li
     head = [words(f"report.{key}") for key in ("figure", "statement", "origins", "others", "dated")]
     lines = [
         [
-            row.lead,
-            row.text,
+            escape_cell(row.lead),
+            escape_cell(row.text),
             _origins(backing, number_of, words),
             _others(backing, number_of, words),
             _days(backing, words),
@@ -168,15 +173,16 @@ def _origins(backing: Backing, number_of: Cite, words: Words) -> str:
 
 
 def _others(backing: Backing, number_of: Cite, words: Words) -> str:
-    told = (f"{figure} [{number_of(id_)}]" for figure, id_ in backing.against)
+    told = (f"{escape_cell(figure)} [{number_of(id_)}]" for figure, id_ in backing.against)
     return words("report.value_separator").join(told) or "–"
 
 
 def _days(backing: Backing, words: Words) -> str:
     """Return the day of the statement's source, and first and last of all that give the figure."""
     if backing.oldest == backing.newest:
-        return backing.newest or "–"
-    return words("report.days", own=backing.published or "–", oldest=backing.oldest, newest=backing.newest)
+        return escape_cell(backing.newest) or "–"
+    days = words("report.days", own=backing.published or "–", oldest=backing.oldest, newest=backing.newest)
+    return escape_cell(days)
 
 
 def _record(row: Sentence, words: Words) -> list[str]:
@@ -184,11 +190,12 @@ def _record(row: Sentence, words: Words) -> list[str]:
     named = 1 + next((at for at, (_, value) in enumerate(row.cells[1:-1]) if not is_label(value)), 0)
     about = " · ".join(value for _, value in row.cells[:named])
     colon, separator = words("report.colon"), words("report.value_separator")
-    return [about, separator.join(f"{label}{colon}{value}" for label, value in row.cells[named:])]
+    values = separator.join(f"{label}{colon}{value}" for label, value in row.cells[named:])
+    return [escape_cell(about), escape_cell(values)]
 
 
 def _piped(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_one_line(cell).replace("|", "/") for cell in cells) + " |"
+    return f"| {' | '.join(cells)} |"
 
 
 def _ends_wide(text: str) -> bool:
@@ -216,16 +223,11 @@ def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
         told = [place for place in source.places if not (is_page and source.title in place)]
         dated = [source.published[:10]] if is_page and source.published else []
         named = [*dated, *told[:_MAX_PLACES], *(["…"] if len(told) > _MAX_PLACES else [])]
-        places = f" ({words('report.value_separator').join(named)})" if named else ""
-        lines.append(f"[{number}] {_one_line(source.title)} - {source.address}{places}")
+        places = f" ({escape(words('report.value_separator').join(named))})" if named else ""
+        lines.append(f"[{number}] {escape(source.title)} - {escape_address(source.address)}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.
     return "  \n".join(lines)
 
 
-def _one_line(text: str) -> str:
-    """Return the text without line breaks, which would begin a new block."""
-    return _LINE_BREAK.sub(" ", text)
-
-
 def _bullets(items: Sequence[str]) -> str:
-    return "\n".join(f"- {item}" for item in items)
+    return "\n".join(f"- {escape_line(item)}" for item in items)

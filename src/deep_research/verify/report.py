@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deep_research.messages.words import Words
+from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import Refusal
 from deep_research.request import Language
 from deep_research.verify.listing import Listing, ShippedParagraph, ShippedSentence, read_listing
@@ -12,11 +13,10 @@ from deep_research.verify.shipped import (
     Block,
     ShippedReport,
     ends_in_marker,
-    hide_literals,
+    letters_of,
     markers,
     read_report,
     rows_of,
-    without_markers,
 )
 from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
 
@@ -49,7 +49,7 @@ class Verifier:
         """Check markers, references and that each paragraph of abstract, sections and conclusion ends in a marker.
 
         A table's rows carry theirs in any cell. What `paragraphs.jsonl` beside it calls a note is exempt, and a
-        sentence's own "[3]" is no marker.
+        sentence's own "[3]", which stands there escaped, is no marker.
         """
         try:
             text = report_path.read_text(encoding="utf-8")
@@ -58,11 +58,7 @@ class Verifier:
         except (OSError, UnicodeDecodeError):
             return ReportCheck(report_passed=False, problem="unreadable", language=self._language or "en")
         listing = read_listing(report_path.with_name("paragraphs.jsonl"))
-        sentences = [sentence for paragraph in listing.paragraphs for sentence in paragraph.sentences]
-        own_words = {sentence.text for sentence in sentences} | {
-            words for sentence in sentences for cell in sentence.cells for words in cell if without_markers(words)
-        }
-        return self._check(read_report(hide_literals(text, own_words)), listing)
+        return self._check(read_report(text), listing)
 
     def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
         """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all."""
@@ -125,12 +121,12 @@ class Verifier:
 def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
     """Return the blocks that must end in a marker: prose and items where claims are made, and every listed claim."""
     texts = {
-        kind: {without_markers(paragraph.text) for paragraph in listing.paragraphs if paragraph.kind == kind}
+        kind: {"".join(one_line(paragraph.text).split()) for paragraph in listing.paragraphs if paragraph.kind == kind}
         for kind in ("claim", "note", "caption")
     }
     found = []
     for block in blocks:
-        letters = without_markers(block.text)
+        letters = letters_of(block.text)
         is_free = block.is_exempt or letters in texts["note"] or letters in texts["caption"]
         if letters in texts["claim"] or (block.kind in ("prose", "item") and not is_free):
             found.append(block)

@@ -1,26 +1,27 @@
 """A report file taken apart again: its blocks, which of them must be cited, its markers and its references."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from deep_research.messages.words import words
+from deep_research.report.escaping import unescape, without_escaped
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
 
 BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
 
 _MARKER = re.compile(r"(?<![\\!A-Za-z0-9_])\[(\d{1,4})\]|(?<=[A-Za-z0-9_])\[(\d{1,4})\](?![A-Za-z0-9_])")
-_MARKERS_AT_END = re.compile(r"(?:\[\d{1,4}\])+[\s.。!！?？)）\"”」]*$")
+_MARKERS_AT_END = re.compile(r"(?<!\\)(?:\[\d{1,4}\])+[\s.。!！?？)）\"”」]*$")
 # What brackets mean inside an address or code is not ours to read; markers right after an address are.
 _OPAQUE = re.compile(
     r"(?m:^\[\d+\]:.*$)|\[[^\[\]\n]*\]\([^\s)]+\)|`[^`\n]+`|(?:https?|file)://[^\s<>\"，。；、）」]*?(?=[.,;:!?)]?(?:\[\d{1,4}\])*(?:[\s，。；、）」]|$))"
 )
 _REFERENCE = re.compile(r"\[(\d{1,6})\] (\S.*?) - (\S.*)")
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _CAPTION = re.compile(r"!\[|[*_]{0,3}(?:Figure|Fig\.|Table|图|圖|表)\s?\d+[*_]{0,3}\s?[:.：。]")
-_LABEL = re.compile(r"\*\*[^*.。!?！？]{1,60}\*\*[:：]?$")
+_LABEL = re.compile(r"\*\*(?:\\.|[^*\\.。!?！？]){1,60}\*\*[:：]?$")
 _RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})$|<!--.*-->$")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 
@@ -81,7 +82,7 @@ def read_report(text: str) -> ShippedReport:
 
 def markers(text: str) -> list[int]:
     """Return the citation numbers of a block in order."""
-    found = _MARKER.findall(_OPAQUE.sub(" ", text))
+    found = _MARKER.findall(_OPAQUE.sub(" ", without_escaped(text)))
     return [int(spaced or joined) for spaced, joined in found]
 
 
@@ -96,17 +97,9 @@ def rows_of(block: Block) -> list[str]:
     return [block.text[row.start : row.end] for table in tables for row in table.rows]
 
 
-def without_markers(text: str) -> str:
-    """Return the letters of a block alone: no markers, no white space."""
-    return "".join(_MARKER.sub("", text).split())
-
-
-def hide_literals(text: str, sentences: Collection[str]) -> str:
-    """Return the report without the bracketed numbers that belong to its sentences' own words."""
-    for sentence in sorted((s for s in sentences if _MARKER.search(s)), key=len, reverse=True):
-        hidden = _MARKER.sub("", sentence)
-        text = text.replace(sentence, hidden).replace(" ".join(sentence.split()), " ".join(hidden.split()))
-    return text
+def letters_of(block: str) -> str:
+    """Return the letters that a block shows, without markers and white space."""
+    return "".join(unescape(_MARKER.sub("", block)).split())
 
 
 def _headings(*keys: str) -> set[str]:

@@ -6,6 +6,7 @@ from typing import get_args
 from pydantic import Field
 
 from deep_research.messages.words import Words, words
+from deep_research.report.escaping import escape, escape_cell, escape_line, unescape
 from deep_research.report.paragraph import Refusal, VerdictKind
 from deep_research.request import Language
 from deep_research.value import Value
@@ -128,10 +129,10 @@ class Verification(Value):
         ]
         found += [say("verification.unresolved", number=number) for number in report.unresolved_markers]
         found += [say("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
-        found += [say("verification.bare", text=_shorten(text, say)) for text in report.uncited_paragraphs]
-        found += [say("verification.bare_row", text=_shorten(text, say)) for text in report.uncited_rows]
+        found += [say("verification.bare", text=_quoted(text, say)) for text in report.uncited_paragraphs]
+        found += [say("verification.bare_row", text=_quoted(text, say)) for text in report.uncited_rows]
         found += [say("verification.unused", number=number) for number in report.unused_references]
-        found += [say("verification.malformed", text=_shorten(text, say)) for text in report.malformed_references]
+        found += [say("verification.malformed", text=_quoted(text, say)) for text in report.malformed_references]
         if not report.references_are_numbered:
             found.append(say("verification.misnumbered"))
         found += [say("verification.uncited_claim", id=id_) for id_ in listed.uncited_claims]
@@ -158,31 +159,32 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 def _unsupported(sentence: CheckedSentence, say: Words) -> str:
-    text, markers = _one_line(sentence.text), _marked(sentence)
-    line = say("verification.unsupported_item", text=text, markers=markers, why=_verdict(sentence, say))
+    text, markers = escape_line(_one_line(sentence.text)), _marked(sentence)
+    line = say("verification.unsupported_item", text=text, markers=markers, why=escape(_verdict(sentence, say)))
     return line if markers else line.replace("  ", " ")
 
 
 def _revised(sentence: CheckedSentence, say: Words) -> str:
     line = say(
         "verification.revised_item",
-        text=_one_line(sentence.text),
+        text=escape(_one_line(sentence.text)),
         markers=_marked(sentence),
-        why=_verdict(sentence, say),
-        written=_one_line(sentence.revised_from),
+        why=escape(_verdict(sentence, say)),
+        written=escape(_one_line(sentence.revised_from)),
     )
     return line.replace("  ", " ")
 
 
 def _refused(refusal: Refusal, say: Words) -> str:
     key = "verification.dropped_revised" if refusal.revision else "verification.dropped_item"
-    return say(
+    line = say(
         key,
         section=say(f"report.{refusal.section}") if refusal.section in _PARTS else refusal.section,
         text=_one_line(refusal.text),
         why=_verdict(refusal, say),
         **({"revision": refusal.revision} if refusal.revision else {}),
     )
+    return escape_line(line)
 
 
 def _verdict(sentence: CheckedSentence | Refusal, say: Words) -> str:
@@ -201,14 +203,13 @@ def _table(sentences: Sequence[CheckedSentence], say: Words) -> str:
 
 def _cells(sentence: CheckedSentence, say: Words) -> list[str]:
     place = f"{sentence.start}–{sentence.end}" if sentence.start >= 0 else ""
-    cells = [
-        _shorten(sentence.text, say),
-        _verdict(sentence, say),
+    return [
+        escape_cell(_shorten(sentence.text, say)),
+        escape_cell(_verdict(sentence, say)),
         _marked(sentence),
-        say("report.list_separator").join(part for part in (sentence.place, place) if part),
+        escape_cell(say("report.list_separator").join(part for part in (sentence.place, place) if part)),
         f"`{sentence.evidence}`" if sentence.evidence else "",
     ]
-    return [cell.replace("|", "\\|") for cell in cells]
 
 
 def _reason(reason: str, say: Words) -> str:
@@ -221,6 +222,11 @@ def _reason(reason: str, say: Words) -> str:
 
 def _marked(sentence: CheckedSentence) -> str:
     return "".join(f"[{number}]" for number in sentence.numbers)
+
+
+def _quoted(text: str, say: Words) -> str:
+    """Return the beginning of a block of the report, which is Markdown already."""
+    return escape(_shorten(unescape(text), say))
 
 
 def _one_line(text: str) -> str:

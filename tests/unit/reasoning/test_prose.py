@@ -46,12 +46,14 @@ def test_round_brackets_are_marks_only_where_they_name_what_was_given() -> None:
     ]
 
 
-def test_markup_is_no_prose() -> None:
+def test_the_markdown_of_a_model_is_no_prose_and_everything_else_is() -> None:
     text = (
-        "Costs <b>rose</b> <script src=//evil.example></script>[E1]. See [the report](https://evil.example) [E2]. "
-        "![x](//evil.example) Noise fell [E3](https://evil.example).<!-- hidden"
+        "```\nCosts <b>rose</b> [E1]. See [the report](https://evil.example) [E2]. "
+        "![Chart](//evil.example) Noise fell [E3](https://evil.example).\n```"
     )
-    assert _read(text) == [[("Costs rose.", ("one",)), ("See the report.", ("two",)), ("Noise fell.", ("three",))]]
+    assert _read(text) == [
+        [("Costs <b>rose</b>.", ("one",)), ("See the report.", ("two",)), ("Chart Noise fell.", ("three",))]
+    ]
     assert _read("A p-value < 0.05 was found [E1].") == [[("A p-value < 0.05 was found.", ("one",))]]
 
 

@@ -93,7 +93,7 @@ def test_rows_of_one_kind_keep_their_columns():
     assert shown(parts(3)).splitlines() == [
         "| Part | Note | Cost | Source |",
         "| --- | --- | --- | --- |",
-        "| Tank | wide/long | 11.7 | [1][9] |",
+        "| Tank | wide\\|long | 11.7 | [1][9] |",
         "| Pumps | two lines of it | 61.4 | [2][9] |",
         "| Pipes |  | 73 | [3][9] |",
     ]
@@ -102,9 +102,9 @@ def test_rows_of_one_kind_keep_their_columns():
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", ["| Record | Values | Source |", "| Tank | Note: wide/long; Cost: 11.7 | [1][9] |"]),
-        ("zh-Hans", ["| 项目 | 内容 | 来源 |", "| Tank | Note：wide/long；Cost：11.7 | [1][9] |"]),
-        ("zh-Hant", ["| 項目 | 內容 | 來源 |", "| Tank | Note：wide/long；Cost：11.7 | [1][9] |"]),
+        ("en", ["| Record | Values | Source |", "| Tank | Note: wide\\|long; Cost: 11.7 | [1][9] |"]),
+        ("zh-Hans", ["| 项目 | 内容 | 来源 |", "| Tank | Note：wide\\|long；Cost：11.7 | [1][9] |"]),
+        ("zh-Hant", ["| 項目 | 內容 | 來源 |", "| Tank | Note：wide\\|long；Cost：11.7 | [1][9] |"]),
     ],
 )
 def test_few_rows_are_records_in_the_language_of_the_report(language, expected):
@@ -141,7 +141,7 @@ def test_statements_that_disagree_stand_behind_their_figures(language, head):
     assert shown(Paragraph(section="C", kind="table", sentences=statements), language).splitlines() == [
         head,
         "| --- | --- | --- |",
-        "| €5 million | It cost €5 million / net. | [1] |",
+        "| €5 million | It cost €5 million \\| net. | [1] |",
         "| €8 million | 它花了 €8 million。 | [2] |",
     ]
 
@@ -163,7 +163,7 @@ def test_quotations_alone_are_a_table_of_statements(language, head):
     assert shown(quotes, language).splitlines() == [
         head,
         "| --- | --- |",
-        "| It cost 5 / 6. | [1] |",
+        "| It cost 5 \\| 6. | [1] |",
         "| 它花了5元。 | [1] |",
     ]
 

@@ -8,6 +8,7 @@ import pytest
 
 from deep_research.messages.words import words
 from deep_research.report.citation import Citations, Source
+from deep_research.report.escaping import escape
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -291,7 +292,8 @@ def test_brackets_in_a_sentence_are_its_own_words(tmp_path, text):
     assert outcome.passed, outcome.report
     assert outcome.report.markers == 4
     gap = "" if text.endswith("。") else " "
-    bare = report.read_text(encoding="utf-8").replace(f"{text}{gap}[2]", text)
+    written = escape(text)
+    bare = report.read_text(encoding="utf-8").replace(f"{written}{gap}[2]", written)
     report.write_text(bare, encoding="utf-8")
     assert verify(report).paragraph_without_citation_count == 1
 

@@ -1,0 +1,55 @@
+"""What the command line prints: the one place that writes to a terminal, without what a terminal would obey."""
+
+import logging
+import re
+import sys
+from typing import Final
+
+import typer
+
+from deep_research.text.cleaning import clean_text
+from deep_research.value import canonical_json
+
+# What JSON need not escape and a terminal may obey, or that cannot be written.
+_OBEYED: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_ERASE_LINE: Final = "\r\x1b[2K"
+
+
+def show(text: str = "", *, end: str = "\n") -> None:
+    """Print to the standard output what was asked for."""
+    typer.echo(clean_text(text) + end, nl=False)
+
+
+def show_json(data: object) -> None:
+    """Print data to the standard output for programs."""
+    typer.echo(json_line(data), nl=False)
+
+
+def tell(text: str = "", *, end: str = "\n") -> None:
+    """Print to the standard error what a person should know beside it."""
+    typer.echo(clean_text(text) + end, nl=False, err=True)
+
+
+def tell_over(text: str) -> None:
+    """Write over the last line of the terminal."""
+    sys.stderr.write(f"{_ERASE_LINE}{' '.join(clean_text(text).split())}")
+
+
+def json_line(data: object) -> str:
+    """Return data as a line of JSON whose strings hold no sign that a terminal obeys; their values stay the same."""
+    return _OBEYED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", canonical_json(data)) + "\n"
+
+
+def set_up_logs(*, is_verbose: bool) -> None:
+    """Let warnings, and with `is_verbose` everything of ours, be told as lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_LogFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("deep_research").setLevel(logging.DEBUG if is_verbose else logging.WARNING)
+
+
+class _LogFormatter(logging.Formatter):
+    """Cleans log lines, which may quote what a service or a file said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return clean_text(super().format(record))
