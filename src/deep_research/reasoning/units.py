@@ -1,6 +1,7 @@
 """What can be quoted together: up to three neighbouring sentences, or one row of a table with its header."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,9 +139,10 @@ def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> lis
 def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
     """Yield stretches of neighbouring usable sentences with the heading above them."""
     heading, run = "", list[Sentence]()
+    orders = find_instructions(text)
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
-        if kind in ("prose", "item") and is_usable(words, kind):
+        if kind in ("prose", "item") and not _is_order(span, orders) and is_usable(words, kind):
             run.append(Sentence(offset + span.start, offset + span.end, words))
             continue
         if run:
@@ -153,10 +155,8 @@ def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
 
 
 def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
-    """Say whether a sentence tells something: no question, greeting, dateline, scrap, or order to an assistant."""
+    """Say whether a sentence tells something: no question, greeting, dateline or scrap."""
     if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _is_no_content(sentence):
-        return False
-    if find_instructions(sentence):
         return False
     if kind == "item" and _NUMBERED_TITLE.match(sentence):
         return False
@@ -175,9 +175,13 @@ def _is_no_content(sentence: str) -> bool:
 
 def count_orders(text: str) -> int:
     """Return how many sentences, rows and headings of a text read like orders to an assistant: none is ever quoted."""
-    found = find_instructions(text)
-    spans = split_sentences(text) if found else []
-    return sum(any(start < span.end and span.start < end for start, end in found) for span in spans)
+    orders = find_instructions(text)
+    return sum(_is_order(span, orders) for span in split_sentences(text)) if orders else 0
+
+
+def _is_order(span: Span, orders: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_left(orders, (span.end, 0)) - 1
+    return before >= 0 and span.start < orders[before][1]
 
 
 def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:

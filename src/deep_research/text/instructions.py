@@ -1,164 +1,314 @@
 """Stretches of a text that read like orders to an AI assistant ("ignore all previous instructions").
 
+An order is known by whom it speaks to and by its form, not by what it asks for: a command about the answer that is
+being written, about the instructions given before, to a model by name, or in the marks by which prompts are cut.
 Found text is only pointed out: it stays what it is, something a source says. Rather miss one than accuse plain prose.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from deep_research.text.folding import to_simplified
 
-
-def _any(words: str) -> str:
-    return "(?:" + "|".join(words.split()) + ")"
-
-
-_DROP = _any("ignore disregard forget override bypass discard")
-_EARLIER = _any("previous prior above earlier preceding foregoing existing original initial system")
-_FILLER = _any("all any every each of the your my these those and everything given system user safety or provided")
-_ORDERS = _any("instructions? prompts? directions? directives? commands? guidelines rules context")
-_MODEL = r"(?:an? )?(?:unrestricted |uncensored )?(?:AI|LLM|(?:large )?language model|chatbot|ChatGPT|DAN\b)s?"
-_ANSWER = r"your (?:entire |whole |full |final |next )?(?:response|answer|reply|output|message)\b"
+# Every list has a figure that falls without it: `python -m evals.injection` tells.
+WORDS: Mapping[str, str] = {
+    # What came before, and away with it.
+    "drop": "ignore disregard forget override bypass discard",
+    "earlier": "previous prior above earlier preceding foregoing existing original initial system",
+    "orders": "instructions? prompts? directions? directives? commands? guidelines rules context tasks?",
+    # Whom an order speaks to, and what only such a one has in hand.
+    "model": r"AI LLM (?:large\s)?language\smodel chatbot (?:Chat)?GPT(?:-?\d)? DAN",
+    "answer": "answer response reply output message summary",
+    "page": "page document text article site website file e-?mail",
+    "audience": "users? readers? visitors customers people everyone",
+    # Parts and shapes of a text that nobody tells a person to give an answer.
+    "part": r"letters? vowels? symbols? keywords emojis? revers\w+ base-?\d\d morse",
+    "piece": "sentence line phrase statement link reminder tip fact joke",
+    # What people ask of each other's answers in exams, forms, interviews and mails, and where it is to be put.
+    "ordinary": """add answer await back base begin check choose compare consider convert copy defend describe discuss
+    draw edit end enter expand explain express find focus format get give hear illustrate include justify keep leave
+    limit make mark mention post practi[sc]e prepare quote read record refer reply respond review round see send share
+    show simplify start state structure submit suggest support tailor type underline update use verify view wait
+    write""",
+    "place": r"below box space form field sheet by\s(?:the|\w+day|\d) question units? decimal survey mail comments?",
+    # No verbs in the imperative, though a sentence may begin with them.
+    "opening": r"""the an? this that in on at for from to with by of as if when while once after before until because
+    since your you our my his her its their we they he she it who what which how why where is are was were will can
+    could may and but or not no regardless all only
+    (?!bring|embed|feed|app?ly|reply|supply|multiply)\w+(?:ing|ed|ly|[^su]s)""",
+    "drop zh": "忽略 无视 忘[记掉] 不要理会 不要遵[循守] 停止遵[循守从] 停止执行 不再遵[循守从] 不再执行",
+    "earlier zh": "以上 上面 上述 之前 先前 此前 前面 以前 前述 原有 原来 系统",
+    "orders zh": "指令 指示 提示 命令 设定 对话 规则 要求 任务 说明",
+    "model zh": "AI 人工智[能慧] 大?语言模型 大模型 聊天机器人 智[能慧]助[手理]",
+    "answer zh": "回答 [回答][复覆] 输出 响应 摘要",
+    "ordinary zh": """[写注说列]明 提[供到及交] 包[括含] 结合 举例 列出 填 写[在下出] 发[送给到至] 寄 告[诉知]我 附上
+    感谢 谢谢 期待 收到 等待 根据 看到 希望 检查 解释 保存 查看 分享 采纳 证明 支持 参考 点击 对于 关于 针对 我
+    他 她 它""",
+}
+_SOFTENER = (
+    r"(?:(?:please|kindly|also|now|then|instead|finally|always|never|and|do not|don't|make sure (?:to|you)|be sure to"
+    r"|remember to|you (?:must|should|shall|need to|have to|are to)|i (?:want|need) you to),? )"
+)
 _BEGIN = r"(?:^|(?<=[.!?;:\"“])) ?(?:please )?"
-_REST = r"(?:[^.!?\n]|[.!?](?!\s))"
-_TWIST = _any(
-    """modify augment enhance alter anagram scramble jumble misspell rearrange render integrate insert inject append
-    substitute incorporate embed infuse weave encrypt encipher"""
-)
-_LETTERS = _any("letters vowels consonants words nouns verbs spaces")
-_WRITE = _any(
-    """use provide write give encode apply convert translate transform change replace respond reply answer reverse
-    invert spell shift introduce make present deliver express output return"""
-)
-# What nobody but a model could be asked to write in.
-_CODE = _any(
-    r"""base[-\s]*(?:32|58|64|85) (?:\w+\s+)?ciphers? morse rot-?13 pig\slatin leet\s?speak backwards? in\sreverse
-    reversed?\sorder reverse\sthe\s\w+\s(?:of|in) anagram\w* misspell\w* typos homophon\w+ alphanumeric scrambled
-    jumbled gibberish without\s(?:any\s)?spaces (?:symbols|numbers|emojis?)\s(?:for|to\sreplace|instead)
-    random\s(?:language|letters|characters|words)"""
-)
-_PLUG = _any(
-    """sentence link line tip reminder joke fact statistic statement promotion ad advertisement recommendation headline
-    slogan claim rumou?r reason appeal teaser testimonial hyperlink"""
-)
-_PEOPLE = _any("users readers people everyone visitors customers")
-_PAGE = "(?:page|document|text|article|site|website|file|e-?mail)"
-_DROP_ZH = _any("忽略 无视 忘记 忘掉 不要理会 不要遵循 不要遵守")
-_FILLER_ZH = _any("你 您 在 的 所有 全部 一切 任何 系统")
-_EARLIER_ZH = _any("以上 上面 上述 之前 先前 此前 前面 以前 前述 原有 原来 系统")
-_ORDERS_ZH = _any("指令 指示 提示 命令 设定 对话 规则 要求")
-_MODEL_ZH = r"(?:AI|人工智[能慧]|大?语言模型|大模型|聊天机器人|智[能慧]助[手理])"
-_ANSWER_ZH = "[你您]的(?:回答|[回答][复覆]|输出|响应)"
+_MANNER = "in|with|as|using"
 _PAGE_ZH = "(?:本|此|这[个篇份]?)(?:页面?|网[页站]|文[档章件]?|邮件|内容)"
-_PATTERNS = (
-    # Away with what came before.
-    rf"\b{_DROP}(?: {_FILLER}){{0,5}} {_EARLIER}(?: {_FILLER}){{0,3}} {_ORDERS}\b",
-    rf"\b{_DROP}(?: {_FILLER}){{0,3}} {_ORDERS} (?:above|before this|so far)\b",
-    rf"\b{_DROP} (?:the above|everything (?:above|before)),?(?: and| then){{0,2}} (?:say|tell|write|print|do)\b",
-    rf"\b{_DROP} (?:all |everything )?(?:that )?you(?: were|'ve been| have been) told (?:so far|before|above)\b",
-    (
-        r"\b(?:do not|don't|stop) (?:follow|obey)(?:ing)?"
-        rf"(?: {_FILLER}){{0,5}} {_EARLIER}(?: {_FILLER}){{0,3}} {_ORDERS}\b"
-    ),
-    rf"(?:停止|不再)(?:遵[循守从]|执行|服从){_FILLER_ZH}{{0,3}}{_EARLIER_ZH}的?{_FILLER_ZH}{{0,3}}{_ORDERS_ZH}",
-    rf"{_DROP_ZH}掉?{_FILLER_ZH}{{0,3}}{_EARLIER_ZH}(?:给[出你]|收到)?的?{_FILLER_ZH}{{0,3}}{_ORDERS_ZH}",
-    # Another self.
-    rf"\byou are now (?:{_MODEL}|in (?:developer|admin|jailbreak) mode)",
-    rf"\b(?:pretend|imagine|if) (?:that )?you(?: are|'re) {_MODEL}\b",
-    rf"\bfrom now on,? you (?:will|must|shall|are to) {_any('act answer respond reply behave ignore only')}\b",
-    rf"\bas {_MODEL}(?: assistant| model)?,? you (?:must|should|will|shall|are (?:to|required|obliged))\b",
-    r"\bact as (?:an? )?(?:unrestricted|uncensored|jailbroken|DAN\b)",
-    rf"作为(?:一[个名位])?{_MODEL_ZH}(?:助手|模型|系统)?[，,]?[你您](?:必须|应该?|需要|将|只能|要)",
-    rf"(?:你现在是|如果[你您]是)(?:一[个名位])?(?:不受限制的)?{_MODEL_ZH}",
-    r"从现在[开起]始?[，,]?你(?:将|必须|只能|要)(?:扮演|忽略|只)",
-    # What it is not to tell.
-    r"\b(?:reveal|print|repeat|output|show|leak)(?: me)? (?:the|your) (?:full |hidden |initial )?system prompt\b",
-    r"(?:输出|透露|泄露|打印|重复|显示|告诉我)[你您]?的?(?:完整|全部|初始)?的?系统(?:提示词?|指令)",
-    # Spoken to by name.
-    rf"\b(?:attention|note|instructions?) (?:to|for) (?:the |any |all )?{_MODEL}(?: (?:assistant|agent)s?)? ?[:,—]",
-    (
-        rf"\b{_MODEL}(?: (?:assistant|agent|model|system|crawler)s?)? (?:that (?:is|are) |who (?:is|are) )?"
-        rf"(?:reading|processing|summari[sz]ing|parsing|visiting|crawling) this {_PAGE}\b"
-    ),
-    rf"{_BEGIN}when (?:you )?summari[sz](?:e|ing) this {_PAGE}, (?:please |you )?{_any('always must say write add')}\b",
-    rf"{_BEGIN}dear {_MODEL}(?: (?:assistant|agent)s?)? ?[,:]",
-    r"\b(?:use|call|run|invoke)(?: the| your)? (?:web_search|web_fetch|code_execute)\b",
-    r"^ ?(?:system (?:override|prompt)|new (?:system )?(?:instructions|prompt)|your new instructions(?: are)?) ?:",
-    rf"(?:阅读|读取|处理|总结|概括){_PAGE_ZH}的(?:所有|任何)?{_MODEL_ZH}",
-    r"^\s*(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
-    rf"[致给](?:所有|任何)?{_MODEL_ZH}(?:助手|模型|系统)?的(?:指令|指示|提示|命令)",
-    # Orders about the answer: only who expects one to be written gives them.
-    rf"{_BEGIN}{_TWIST}\b{_REST}{{0,160}}\b{_ANSWER}",
-    rf"{_BEGIN}(?:add|include) (?:\"[^\"\n]{{3,160}}\"|an? (?:\w+ ){{0,2}}{_PLUG}){_REST}{{0,99}} (?:to|in) {_ANSWER}",
-    rf"{_BEGIN}(?:promote|advertise|endorse|plug|tease|hint)\b{_REST}{{0,160}} in {_ANSWER}",
-    rf"{_BEGIN}in {_ANSWER}, ?(?:promote|advertise|endorse|praise|plug|tease|hint)\b",
-    rf"{_BEGIN}in {_ANSWER}, ?\w+ (?:that )?{_PEOPLE}\b",
-    rf"{_BEGIN}(?:begin|start|end|finish) {_ANSWER} with (?:[\"“']|the (?:phrase|words?|sentence)\b)",
-    rf"{_BEGIN}{_WRITE}\b(?={_REST}{{0,120}}\b{_CODE}\b){_REST}{{0,120}}\b{_ANSWER}",
-    rf"{_BEGIN}(?:respond|reply|answer) (?:only )?(?:in|with|using) {_REST}{{0,40}}\b{_CODE}\b",
-    rf"{_BEGIN}(?:replace|translate|convert)\b{_REST}{{0,60}} {_ANSWER} (?:with|into|to) (?:\w+ )?emojis?\b",
-    rf"{_BEGIN}replace (?:all )?(?:every \w+ letter|each letter|vowels) {_REST}{{0,40}}\b(?:numbers?|symbols|digits)\b",
-    rf"{_BEGIN}(?:replace|convert|remove|group|combine)\b{_REST}{{0,40}}\b{_LETTERS}\b{_REST}{{0,40}} {_ANSWER}",
-    (
-        rf"在?{_ANSWER_ZH}(?:[中里]|的?(?:末尾|结尾|开头|最后))(?:必须|请|务必|都|要|一定)*"
-        r"(?:加[入上]|添加|插入|附上|推荐|宣传|推广)"
-    ),
-    rf"(?:修改|改写|打乱|倒写|加密){_ANSWER_ZH}",
-    rf"[将把]{_ANSWER_ZH}(?:中的)?(?:全部|内容|文字|字母|单词)*(?:编码|加密|倒[序过写]|反[转过]|打乱|替换)",
-    r"(?:^|[。！？；\s]|请)使?用(?:base ?\d\d|摩[尔斯]|凯撒|表情符号|乱码|倒序).{0,12}(?:回答|[回答][复覆]|输出)",
-    # The marks by which prompts are cut.
-    r"<\|(?:im_start|im_end|endoftext)\|>|\[/?INST\]|<</?SYS>>",
-)
-_ORDER = re.compile("|".join(_PATTERNS).replace(" ", r"\s+").replace(r"\s+?", r"\s*"), re.IGNORECASE | re.MULTILINE)
 # "Do not ignore…" asks for the contrary, "told it to ignore…" reports; "I want you to ignore…" is an order again.
-_NO_ORDER = re.compile(r"(?:\b(?:not|never|(?<!you )to)\s+|n't\s+|[不别勿]|不[得能可应要])$", re.IGNORECASE)
+_NO_ORDER = re.compile(
+    r"(?:\b(?:not|never|who|that|they|we|may|might|can|could|would|(?<!you )to)\s+|n't\s+"
+    r"|[不别勿可了]|可以|不[得能应要])$",
+    re.IGNORECASE,
+)
+# A line that goes on in small letters is no new sentence.
+_SENTENCE_END = re.compile(r"[.!?;:](?=\s)|[。！？；]|\n(?!\s?[a-z])")
+_LEADING = " \t\n\"“'‘(*•-–>#"
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”")
+# What is commanded is the answer itself, or something in it.
+_OBJECT = re.compile(
+    r"^(?:\s+(?:up|out|down))?\s*$|\b(?:in|into|to|of|from|with|on|at|for|throughout|across)\s+$", re.IGNORECASE
+)
+_SECOND_PERSON = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+# A text that says "you" so many times in so many characters around an order speaks to its reader all along.
+_REGISTER_CHARS, _REGISTER_RATE, _REGISTER_LEAST = 1_000, 0.004, 2
 # Every order holds one of these; looking for them first takes a tenth of the time. A "_" stands for a blank.
 _HINTS = tuple(
     hint.replace("_", " ").replace("~", "_")
-    for hint in """ignore disregard forget override bypass discard you_are_ you're_ from_now_on system_prompt
-    your_response your_answer your_reply your_output your_message your_entire_ your_whole_ your_full_
-    your_final_ your_next_ ai: ai, ai_— ai_you ai_model ai_assistant ai_agent llm
-    language_model chatbot chatgpt act_as not_follow n't_follow not_obey n't_obey stop_following stop_obeying
-    new_instructions new_prompt reading_this processing_this summarizing_this summarize_this summarising_this
-    summarise_this parsing_this visiting_this crawling_this respond_in respond_with respond_using respond_only reply_in
-    reply_with reply_using reply_only answer_in answer_with answer_using answer_only replace_vowels replace_all_vowels
-    replace_every replace_each web~search web~fetch code~execute <| inst] <<
-    忽略 无视 無視 忘记 忘記 忘掉 不要理会 不要理會 不要遵 停止遵 停止执 停止執 不再遵 不再执 不再執 从现在 從現在
-    系统提示 系統提示 系统指令 系統指令 新指令 新的指令 新的系统 新的系統 你现在是 你現在是 的回答 的回复 的回覆 的答复
-    的答覆 的输出 的輸出 的响应 的響應 人工智能 人工智慧 语言模型 語言模型 大模型 机器人 機器人 助手 助理 作为ai 作為ai
-    一个ai 一個ai 的ai base64 base32 base_64 表情符 摩尔斯 摩爾斯 摩斯 凯撒 凱撒 乱码 亂碼 倒序""".split()
+    for hint in """you_are_ you're_ from_now_on system_prompt llm gpt language_model chatbot act_as not_follow
+    n't_follow not_obey n't_obey stop_following stop_obeying new_instructions new_prompt summarizing_this
+    summarize_this summarising_this summarise_this _vowels _consonants _letter_with _letter_by web~search
+    web~fetch code~execute <| inst] << #_system #_instruction tell_the_user telling_the_user inform_the_user
+    informing_the_user""".split()
 )
-_REACH = 400
+_HINTS_ZH = tuple(
+    """忽略 无视 無視 忘记 忘記 忘掉 不要理会 不要理會 不要遵 停止遵 停止执 停止執 不再遵 不再执 不再執 从现在 從現在
+    系统提示 系統提示 系统指令 系統指令 新指令 新的指令 新的系统 新的系統 你现在是 你現在是 人工智能 人工智慧 语言模型
+    語言模型 大模型 机器人 機器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的輸出 的响应 的響應 的摘要
+    诉用户 訴用戶 知用户 知用戶 须在 須在 答时 答時 码回 碼回 语回 語回 文回 号回 號回 4回""".split()
+)
+_REACH = 250
+_HAN = re.compile("[\u4e00-\u9fff]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
 
 
-def find_instructions(text: str) -> tuple[tuple[int, int], ...]:
+class Grammar(NamedTuple):
+    """How orders are recognised; what `weak` finds counts only where the text around does not speak to its reader."""
+
+    hints: tuple[tuple[str, re.Pattern[str]], ...]
+    certain: re.Pattern[str]
+    weak: re.Pattern[str]
+    mention: re.Pattern[str]
+    command: re.Pattern[str]
+    ordinary: re.Pattern[str]
+    strong: re.Pattern[str]
+
+
+def make_grammar(words: Mapping[str, str]) -> Grammar:
+    """Return how orders are recognised with these lists of words."""
+    lists = {name: f"(?:{'|'.join(held.split()) or '(?!)'})" for name, held in words.items()}
+    answer = rf"your (?:\w+ )?{lists['answer']}(?:s|'s)?\b"
+    command = (
+        rf"{_SOFTENER}{{0,3}}(?:in {answer},? {_SOFTENER}{{0,2}})?"
+        rf"(?:(?!{lists['opening']}\b)(?P<verb>[a-z]+)\b|{answer} (?:must|should|needs? to|ha(?:s|ve) to)\b)"
+    )
+    strong = (
+        rf"\b{lists['part']}\b|\bevery \w+ word\b|\"[^\"\n]{{8,}}\"",
+        r"\b(?:begin|start|end)\b.{0,40}\bwith (?:[\"“']|the (?:word|phrase|sentence)\b)",
+        rf"\b(?:include|add) .{{0,9}}\ban? (?:[\w-]+ ){{0,2}}{lists['piece']}\b",
+        rf"\b{lists['audience']} (?:\w+ )?to\b|\bin {answer}, \w+ (?:the |all |that )?{lists['audience']}\b",
+        # What the answer is to assert, or to link to.
+        rf"\b(?:mention|say|state|claim|add|note|fact),?(?: in {answer},?)? that\b",
+        r"\bwww\.|https?:|\w\.(?:com|net|org)\b",
+    )
+    return Grammar(
+        hints=tuple(
+            (begin, re.compile(begin + rest))
+            for begin, rest in (
+                *((word, "") for word in words["drop"].split()),
+                ("ai", "(?![a-z])"),
+                ("your", rf"\s+(?:(?:\w+\s+)?{lists['answer']}|(?:new|only|sole|real)\s)"),
+                *((verb, rf"\s+(?:only|exclusively|{_MANNER})\b") for verb in ("respond", "reply", "answer")),
+            )
+        ),
+        certain=_pattern(*_about_orders(lists), *_about_model(lists), *_MARKS),
+        weak=_pattern(*_weak(lists)),
+        mention=_pattern(rf"\b{answer}"),
+        command=_pattern(command),
+        ordinary=_pattern(rf"^{lists['ordinary']}\b|\b{lists['place']}\b"),
+        strong=_pattern(*strong),
+    )
+
+
+def _pattern(*alternatives: str) -> re.Pattern[str]:
+    joined = "|".join(alternatives).replace(" ", r"\s+").replace(r"\s+?", r"\s*")
+    return re.compile(joined, re.IGNORECASE | re.MULTILINE)
+
+
+def _about_orders(lists: Mapping[str, str]) -> Iterator[str]:
+    """Yield how a text does away with what came before, or asks for it."""
+    drop, earlier, orders = (lists[name] for name in ("drop", "earlier", "orders"))
+    before = rf"(?: \w+){{0,5}}? {earlier}(?: \w+){{0,3}}? {orders}\b"
+    yield rf"\b{drop}{before}"
+    yield rf"\b(?:do not|don't|stop) (?:follow|obey)(?:ing)?{before}"
+    yield rf"\b{drop}(?: \w+){{0,3}}? {orders} (?:given )?(?:above|before this|so far)\b"
+    yield rf"\b{drop} (?:the above|everything (?:above|before)),?(?: and| then){{0,2}} (?:say|tell|write|print|do)\b"
+    yield rf"\b{drop} (?:all |everything |what )?(?:that )?(?:you(?: were|'ve been| have been) told|i (?:said|told))\b"
+    yield r"\b(?:reveal|print|repeat|output|show|leak)(?: me)? (?:the|your) (?:\w+ )?system prompt\b"
+    drop, earlier, orders = (lists[f"{name} zh"] for name in ("drop", "earlier", "orders"))
+    yield rf"{drop}[^，。！？\n]{{0,6}}?{earlier}[^，。！？\n]{{0,6}}?{orders}"
+    yield r"(?:输出|透露|泄露|打印|重复|显示|告诉我)[你您]?的?(?:完整|全部|初始)?的?系统(?:提示词?|指令)"
+
+
+def _about_model(lists: Mapping[str, str]) -> Iterator[str]:
+    """Yield how a text speaks to a model by name, or gives it another self."""
+    model = rf"(?:an? )?(?:unrestricted |uncensored )?{lists['model']}s?\b"
+    page = lists["page"]
+    yield rf"\byou are now (?:{model}|in \w+ mode\b)"
+    yield rf"\b(?:pretend|imagine|if) (?:that )?you(?: are|'re) {model}"
+    yield rf"\bas {model}(?: assistant| model)?,? you (?:must|should|will|shall|are (?:to|required|obliged))\b"
+    yield r"\bfrom now on,? you (?:will|must|shall|are to) (?:act|answer|respond|reply|behave|ignore|only)\b"
+    yield r"\bact as (?:an? )?(?:unrestricted|uncensored|jailbroken|DAN\b)"
+    yield (
+        rf"\b(?:attention|note|message|instructions?) (?:to|for) (?:the |any |all |you, )?{model}"
+        r"(?: (?:assistant|agent)s?)? ?[:,.—]"
+    )
+    yield (
+        rf"\b{model}(?: (?:assistant|agent|model|system|crawler)s?)? (?:(?:that|who) (?:is |are )?)?"
+        rf"(?!writ)\w+(?:ing|s) this {page}\b"
+    )
+    yield rf"\b{model}(?: \w+)? (?:must|should|(?:is|are) (?:required|asked|told) to) \w+ (?:this|our) {page}\b"
+    yield rf"{_BEGIN}(?:dear|hey|hello) {model}(?: (?:assistant|agent)s?)? ?[,:]"
+    yield rf"{_BEGIN}when (?:you )?summari[sz](?:e|ing) this {page}, (?:please |you )?(?:always|must|say|write|add)\b"
+    model = lists["model zh"]
+    yield rf"作为(?:一[个名位])?{model}(?:助手|模型|系统)?[，,]?[你您](?:必须|应该?|需要|将|只能|要)"
+    yield rf"(?:你现在是|如果[你您]是)(?:一[个名位])?(?:不受限制的)?{model}"
+    yield r"从现在[开起]始?[，,]?你(?:将|必须|只能|要)(?:扮演|忽略|只)"
+    yield rf"(?:阅读|读取|处理|总结|概括){_PAGE_ZH}的(?:所有|任何)?{model}"
+    yield rf"[致给](?:所有|任何)?{model}(?:助手|模型|系统)?的(?:指令|指示|提示|命令)"
+
+
+# The marks by which prompts are cut, and the names of our own tools.
+_MARKS = (
+    r"<\|(?:im_start|im_end|endoftext)\|>|\[/?INST\]|<</?SYS>>|^#+ (?:system|instructions?) ?:\s*$",
+    r"^ ?(?:system (?:override|prompt)|new (?:system )?(?:instructions|prompt)|your new instructions(?: are)?) ?:",
+    r"^\s*(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
+    r"\b(?:use|call|run|invoke)(?: the| your)? (?:web_search|web_fetch|code_execute)\b",
+)
+
+
+def _weak(lists: Mapping[str, str]) -> Iterator[str]:
+    yield rf"{_BEGIN}(?:respond|reply|answer) (?:only|exclusively) (?:{_MANNER})\b"
+    yield rf"{_BEGIN}(?:respond|reply|answer) (?:{_MANNER}) [^.!?\n]{{0,40}}\b{lists['part']}\b"
+    yield rf"{_BEGIN}\w+ (?:every \w+ letter|each letter|(?:all )?(?:vowels|consonants)) (?:with|by|in|to) "
+    yield rf"\b{lists['drop']} (?:all|any|your)(?: \w+)? (?:instructions|prompts?|training|programming)\b"
+    yield r"\byour (?:new|only|sole|real) (?:task|goal|role|instructions?)(?: now)? (?:is|are)\b"
+    yield r"\b(?:do not|don't|never|without) (?:tell|inform)(?:ing)? the user\b(?! (?:that|what|how|if|when|which|to))"
+    yield "不要告[诉知]用户"
+    ordinary, answer = lists["ordinary zh"], lists["answer zh"]
+    begin, mention = "(?:^|[。！？；，\\s]|请|必须|务必|要)", f"[你您]的{answer}"
+    softener = "(?:请|务必|必须|都|要|一定|应当?|需要?|还|再|始终|，)"
+    yield rf"在?{mention}(?:[中里内]|的?(?:末尾|结尾|开头|最后)){softener}*+(?!{ordinary})[\u4e00-\u9fff]{{2}}"
+    yield rf"[你您](?:必须|务必|只能|要|需要?)在?{answer}(?:[中里时]|的?(?:末尾|结尾|开头|最后))(?!{ordinary})"
+    yield rf"{begin}{answer}时(?:必须|务必|只能)(?!{ordinary})"
+    yield rf"{begin}[将把]{mention}(?:都|全部|内容|直接)*+(?!{ordinary})"
+    yield rf"(?:^|[。！？；]|请|必须|务必)(?!{ordinary}|.?[请在把将])[\u4e00-\u9fff]{{2}}{mention}"
+    yield rf"{begin}使?用[^，。！？\n]{{0,8}}?(?:[码语文号]|\d\d){answer}(?![下以上问])"
+
+
+_GRAMMAR = make_grammar(WORDS)
+
+
+class _Order(NamedTuple):
+    """Where an order stands, where its sentence ends, and whether it may be meant for people."""
+
+    start: int
+    end: int
+    until: int
+    is_weak: bool
+
+
+def find_instructions(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple[int, int], ...]:
     """Return where a text gives orders to an AI assistant, as offsets in order."""
     # Signs without a glyph between the letters hide an order from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
-    spans = _spans(_INVISIBLE.sub("", text) if hidden else text)
+    shown = _INVISIBLE.sub("", text) if hidden else text
+    spans = _certain(shown, sorted(_orders(shown, grammar)))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    spans = []
-    for begin, until in _stretches(text):
+def _certain(text: str, orders: list[_Order]) -> Iterator[tuple[int, int]]:
+    """Yield the orders, without the weak ones that a text which speaks to its reader all along may well hold."""
+    is_open = any(order.is_weak for order in orders)
+    addressed = [match.start() for match in _SECOND_PERSON.finditer(text)] if is_open else []
+    # What orders say themselves is no sign of the text's own way of speaking.
+    own = [at for at in addressed if not _is_within(at, orders)]
+    end = 0
+    for order in orders:
+        first, last = max(0, order.start - _REGISTER_CHARS), min(len(text), order.end + _REGISTER_CHARS)
+        said = bisect_left(own, last) - bisect_left(own, first)
+        is_usual = said >= max(_REGISTER_LEAST, _REGISTER_RATE * (last - first))
+        if order.start >= end and not (order.is_weak and is_usual):
+            yield order.start, order.end
+            end = order.end
+
+
+def _is_within(at: int, orders: Sequence[_Order]) -> bool:
+    """Say whether an offset lies in the last order, or its sentence, that begins before it."""
+    before = bisect_right(orders, at, key=lambda order: order.start) - 1
+    return before >= 0 and at < orders[before].until
+
+
+def _orders(text: str, grammar: Grammar) -> Iterator[_Order]:
+    for begin, until in _stretches(text, grammar):
         plain = to_simplified(text[begin:until]).replace("’", "'")
-        for match in _ORDER.finditer(plain):
-            if not _NO_ORDER.search(plain[max(0, match.start() - 12) : match.start()]):
-                end = begin + match.end()
-                spans.append((end - len(match.group().lstrip()), end))
-    return spans
+        # A stretch cut out of a text does not begin a sentence.
+        first = 1 if begin else 0
+        for pattern in (grammar.certain, grammar.weak):
+            for match in pattern.finditer(plain, first):
+                if not _NO_ORDER.search(plain[max(0, match.start() - 12) : match.start()]):
+                    start = match.end() - len(match.group().lstrip("。！？；， \n\t"))
+                    yield _Order(begin + start, begin + match.end(), begin + match.end(), pattern is grammar.weak)
+        for match in grammar.mention.finditer(plain, first):
+            order = _about_answer(plain, match, first, grammar)
+            if order:
+                yield _Order(begin + order.start, begin + order.end, begin + order.until, order.is_weak)
 
 
-def _stretches(text: str) -> list[tuple[int, int]]:
+def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Grammar) -> _Order | None:
+    """Return the order about the answer that a sentence gives, if it gives one that people do not give each other."""
+    earliest = max(first, mention.start() - _REACH)
+    before = list(_SENTENCE_END.finditer(text, earliest, mention.start()))
+    if earliest and not before:
+        return None
+    limit = min(len(text), mention.end() + _REACH)
+    after = _SENTENCE_END.search(text, mention.end(), limit)
+    start, until = before[-1].end() if before else 0, after.end() if after else limit
+    start += len(text[start:until]) - len(text[start:until].lstrip(_LEADING))
+    command = grammar.command.match(text, start, until)
+    if not command:
+        return None
+    sentence = _QUOTED.sub('""', text[command.start("verb") if command["verb"] else start : until])
+    mentions = sum(1 for _ in grammar.mention.finditer(sentence))
+    # Who has a name, a project or an account of his own is no machine.
+    if len(_SECOND_PERSON.findall(sentence)) > mentions:
+        return None
+    lead = text[command.end("verb") : mention.start()]
+    is_weak = not grammar.strong.search(text[start:until])
+    if is_weak and (not command["verb"] or not _OBJECT.search(lead) or grammar.ordinary.search(sentence)):
+        return None
+    return _Order(start, max(mention.end(), command.end()), until, is_weak)
+
+
+def _stretches(text: str, grammar: Grammar) -> list[tuple[int, int]]:
     """Return the surroundings of every hint, joined where they meet."""
     # The one letter that becomes two in lower case would shift what follows it.
     lowered = text.replace("İ", "I").replace("’", "'").lower()
+    hints = _HINTS if text.isascii() or not _HAN.search(text) else _HINTS + _HINTS_ZH
+    found = [at for each in hints if each in lowered for at in _offsets(lowered, each)]
+    for begin, hint in grammar.hints:
+        found += [match.start() for match in hint.finditer(lowered)] if begin in lowered else []
     joined: list[tuple[int, int]] = []
-    present = [hint for hint in _HINTS if hint in lowered]
-    for at in sorted(at for hint in present for at in _offsets(lowered, hint)):
+    for at in sorted(found):
         if joined and at - _REACH <= joined[-1][1]:
             joined[-1] = (joined[-1][0], at + _REACH)
         else:
