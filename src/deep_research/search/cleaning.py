@@ -5,6 +5,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from deep_research.text.cleaning import clean_text
 from deep_research.text.dates import find_dates
 from deep_research.value import Json
 
@@ -30,10 +31,6 @@ _INDEX_APART: Final = re.compile(
 # 10<sup>6</sup> is not 106, and a note's number is no digit of the year before it.
 _EXPONENT: Final = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-−–+]?\d)", re.IGNORECASE)
 _SPACES: Final = re.compile(r"\s+")
-# Control and zero-width characters, and those that turn the reading direction.
-_UNSEEN: Final = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]"
-)
 _MAX_DATE_CHARS: Final = 40
 _DATE_END: Final = re.compile(r"\s?(?:\.{3}|[…—·])\s?")
 _MONTH: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
@@ -46,7 +43,7 @@ def plain_text(value: Json) -> str:
         return ""
     # Some services escape their own tags, so that they appear only now.
     text = _without_tags(html.unescape(_without_tags(value[: 4 * _MAX_CHARS])))
-    return " ".join(_UNSEEN.sub("", text).split())[:_MAX_CHARS].rstrip()
+    return " ".join(clean_text(text).split())[:_MAX_CHARS].rstrip()
 
 
 def web_address(value: Json) -> str:
