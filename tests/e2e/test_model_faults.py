@@ -135,13 +135,24 @@ def test_a_fault_that_passes_leaves_no_trace_in_the_report(user: User, server: M
     assert "stood in" not in user.report()
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize(
+    ("fault", "mend"),
+    [
+        (Answer(status=401), "DEEP_RESEARCH_OPENAI_COMPATIBLE_API_KEY"),
+        (Answer(status=429, raw=b'{"error": {"type": "insufficient_quota", "code": "insufficient_quota"}}'), "quota"),
+        (Answer(status=400, raw=b'{"error": {"code": "model_not_found", "param": "model"}}'), "thinking_model"),
+    ],
+    ids=["key", "quota", "model"],
+)
 def test_a_refused_call_stops_with_what_to_mend_and_goes_on_after_it(
-    user: User, server: ModelServer, status: int
+    user: User, server: ModelServer, fault: Answer, mend: str
 ) -> None:
-    server.script = _faulty("draft", Answer(status=status))
+    server.script = _faulty("draft", fault)
     said = assert_explained(_ask(user, server), 64)
     assert "openai-compatible" in said
+    assert mend in said
+    refused = [asked.text for asked in server.requests if act_of(asked.text) == "draft"]
+    assert len(refused) == len(set(refused)), "nothing is asked again"
     assert f"deep-research runs retry {user.only_run().id[:8]}" in said
     before = [asked.text for asked in server.requests if act_of(asked.text) != "draft"]
     server.script = answer_over_the_wire

@@ -11,7 +11,10 @@ from deep_research.reasoning.tidying import without_markup
 from deep_research.text.cleaning import clean_text
 from deep_research.value import JsonObject
 
-_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*```[\w-]*[^\S\n]*$", re.MULTILINE)
+_OPENING = re.compile(r"[\[{]")
+# Answers are flat. What has more brackets is none, and mending it could take minutes.
+_MAX_MENDED_OPENINGS = 300
 _LISTED = re.compile(r"\s*(?:\n|;|；)\s*")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -302,26 +305,21 @@ def _objects(text: str) -> list[object]:
     bare = _FENCE.sub("", text)
     found: list[object] = []
     decoder, at = json.JSONDecoder(), 0
-    while (start := _next_opening(bare, at)) >= 0:
+    while opening := _OPENING.search(bare, at):
         try:
-            data, at = decoder.raw_decode(bare, start)
+            data, at = decoder.raw_decode(bare, opening.start())
         except (ValueError, RecursionError):
             break
         found.append(data)
-    if start < 0:
+    if opening is None or len(_OPENING.findall(bare, at)) > _MAX_MENDED_OPENINGS:
         return found
     # Single quotes, comments, missing brackets: from here on strict reading ends.
     from json_repair import repair_json
 
     try:
-        return [*found, repair_json(bare[start:], return_objects=True)]
-    except RecursionError:  # Thousands of brackets in each other.
+        return [*found, repair_json(bare[opening.start() :], return_objects=True)]
+    except (ValueError, RecursionError):  # Brackets in each other, deeper than it reads.
         return found
-
-
-def _next_opening(text: str, at: int) -> int:
-    places = [place for place in (text.find("{", at), text.find("[", at)) if place >= 0]
-    return min(places, default=-1)
 
 
 def _unwrapped(data: object, kind: type[Answer]) -> list[dict[str, object]]:

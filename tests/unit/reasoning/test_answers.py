@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import time
 
 import pytest
 
@@ -131,6 +132,17 @@ def test_nothing_that_a_model_sends_breaks_the_reader() -> None:
     judged, _ = read_answer(ReflectAnswer, huge)
     assert judged is not None
     assert judged.coverage == 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{" * 600, "[{" * 600, '{"' * 16_000, "\n \n" * 40_000, "{} " * 40_000],
+    ids=["deep", "deep lists", "quotes", "blanks", "many"],
+)
+def test_brackets_and_blanks_without_end_are_soon_found_to_be_no_answer(text: str) -> None:
+    begin = time.process_time()
+    assert read_answer(JudgeAnswer, text)[0] is None
+    assert time.process_time() - begin < 5
 
 
 def test_links_and_terminal_signs_are_no_text() -> None:
