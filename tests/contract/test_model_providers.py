@@ -33,6 +33,9 @@ PLAIN = ModelRequest(act="plan", role="thinking", system="你是研究员。", p
 FORMED = PLAIN.model_copy(update={"answer_schema": SCHEMA})
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
+# Providers of one protocol differ in their settings only.
+PROTOCOLS = {provider.module: name for name, provider in reversed(PROVIDERS.items())}
+each_protocol = pytest.mark.parametrize("provider", sorted(PROTOCOLS.values()))
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +97,7 @@ async def test_request_goes_to_its_address_with_key_model_and_words_in_order(pro
     assert asked.form is None
 
 
-@each_provider
+@each_protocol
 async def test_context_is_the_same_bytes_at_the_start_of_every_prompt(provider):
     with ModelServer(Answer(text="fine")) as server:
         for prompt in ("One?", "Two?"):
@@ -118,7 +121,7 @@ async def test_answer_comes_in_pieces_with_thoughts_apart(provider):
     assert reply.model == f"{provider}:{MODEL}"
 
 
-@each_provider
+@each_protocol
 async def test_think_tags_are_stripped(provider):
     reply = await ask(provider, Answer(text="<think>Hm, tea.</think>Tea it is.", piece_chars=3))
     assert (reply.text, reply.reasoning) == ("Tea it is.", "Hm, tea.")
@@ -132,7 +135,7 @@ async def test_usage_and_cost_are_the_providers_own(provider):
     assert reply.usd == pytest.approx(((1_000 - cached) * 2 + cached * 0.5 + 200 * 10) / 1e6)
 
 
-@each_provider
+@each_protocol
 async def test_usage_is_estimated_where_none_is_reported(provider):
     with ModelServer(Answer(text="word " * 50, reports_usage=False)) as server:
         model = model_at(server, provider)
@@ -181,14 +184,14 @@ async def test_older_claude_answers_as_the_input_of_a_tool():
     assert body["tools"][0]["input_schema"]["required"] == ["title", "scores"]
 
 
-@each_provider
+@each_protocol
 async def test_thoughts_without_end_are_cut_off(provider):
     reply = await ask(provider, Answer(reasoning="Wait, but is it? " * 5_000, text="never comes"))
     assert (reply.text, reply.stop) == ("", "loop")
     assert len(reply.reasoning) < 1_000
 
 
-@each_provider
+@each_protocol
 async def test_request_refused_in_every_way_is_an_error_and_not_remembered(provider):
     with ModelServer(Answer(status=422)) as server:
         model = model_at(server, provider)
@@ -200,7 +203,7 @@ async def test_request_refused_in_every_way_is_an_error_and_not_remembered(provi
     assert server.requests[-1].form == server.requests[0].form
 
 
-@each_provider
+@each_protocol
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
@@ -237,7 +240,7 @@ async def test_refusal_of_access_says_which_setting_to_mend(provider):
     assert f"{known.setting}_address" in str(await failure(provider, Answer(status=404)))
 
 
-@each_provider
+@each_protocol
 @pytest.mark.parametrize(
     ("headers", "wait_s"),
     [
@@ -262,7 +265,7 @@ async def test_gemini_names_the_wait_in_the_body():
     assert error.retry_after_s == 34.5
 
 
-@each_provider
+@each_protocol
 async def test_connection_cut_in_mid_stream_keeps_what_was_used(provider):
     error = await failure(provider, Answer(text="word " * 100, cut_after=12))
     assert isinstance(error, NetworkError)
@@ -270,7 +273,7 @@ async def test_connection_cut_in_mid_stream_keeps_what_was_used(provider):
     assert error.spend.usd > 0
 
 
-@each_provider
+@each_protocol
 async def test_stream_that_ends_without_its_end_is_a_cut(provider):
     last = {"openai": 2, "anthropic": 2, "gemini": 1, "ollama": 1}
 
@@ -282,12 +285,12 @@ async def test_stream_that_ends_without_its_end_is_a_cut(provider):
         await model_at(server, provider).complete(PLAIN)
 
 
-@each_provider
+@each_protocol
 async def test_connection_cut_at_once_is_a_network_error(provider):
     assert isinstance(await failure(provider, Answer(text="x", cut_after=0)), NetworkError)
 
 
-@each_provider
+@each_protocol
 async def test_nobody_at_the_address_is_a_network_error(provider):
     with ModelServer(Answer()) as server:
         model = model_at(server, provider)
@@ -296,14 +299,14 @@ async def test_nobody_at_the_address_is_a_network_error(provider):
     assert caught.value.spend == Spend()
 
 
-@each_provider
+@each_protocol
 async def test_hang_before_the_first_word_is_bounded(provider):
     error = await failure(provider, Answer(text="x", hang_after=0), limits=Limits(timeout_s=0.3))
     assert isinstance(error, NetworkError)
     assert error.spend.tokens > 0
 
 
-@each_provider
+@each_protocol
 async def test_hang_in_mid_answer_is_bounded(provider):
     limits = Limits(timeout_s=30, idle_timeout_s=0.3)
     error = await failure(provider, Answer(text="word " * 30, hang_after=8), limits=limits)
@@ -312,7 +315,7 @@ async def test_hang_in_mid_answer_is_bounded(provider):
     assert error.spend.tokens > 15
 
 
-@each_provider
+@each_protocol
 async def test_answer_that_drips_without_end_is_bounded(provider):
     limits = Limits(timeout_s=0.4, idle_timeout_s=5)
     error = await failure(provider, Answer(text="word " * 1_000, pace_s=0.02), limits=limits)
@@ -320,7 +323,7 @@ async def test_answer_that_drips_without_end_is_bounded(provider):
     assert "0.4 seconds" in str(error)
 
 
-@each_provider
+@each_protocol
 async def test_endless_repetition_is_cut_off(provider):
     sent = "Tea contains caffeine. " + "and so on " * 10_000
     with ModelServer(Answer(text=sent)) as server:
@@ -330,13 +333,13 @@ async def test_endless_repetition_is_cut_off(provider):
     assert 100 < reply.tokens_out < 2_000
 
 
-@each_provider
+@each_protocol
 async def test_answer_cut_at_the_token_limit_says_so(provider):
     reply = await ask(provider, Answer(text='{"title": "half', stop="length"), FORMED)
     assert (reply.text, reply.stop) == ('{"title": "half', "length")
 
 
-@each_provider
+@each_protocol
 async def test_empty_answer_is_an_empty_text(provider):
     reply = await ask(provider, Answer(text="", tokens_out=1))
     assert (reply.text, reply.stop) == ("", "stop")
@@ -349,7 +352,7 @@ async def test_refusal_is_told_apart(provider, words):
     assert (reply.text, reply.stop) == (words, "refusal")
 
 
-@each_provider
+@each_protocol
 @pytest.mark.parametrize(
     "raw", [b"<html>Welcome to the hotel's network</html>", b"data: {not json\n\n", b"null\n", b""]
 )
