@@ -20,7 +20,9 @@ _FILLER = _any("all any every each of the your my these those and everything giv
 _ORDERS = _any("instructions? prompts? directions? directives? commands? guidelines rules context")
 _MODEL = r"(?:an? )?(?:unrestricted |uncensored )?(?:AI|LLM|(?:large )?language model|chatbot|ChatGPT|DAN\b)s?"
 _ANSWER = r"your (?:entire |whole |full |final |next )?(?:response|answer|reply|output|message)\b"
-_BEGIN = r"(?:^|(?<=[.!?;:\"“])) ?(?:please )?"
+# Not over the end of a line: what begins the next one is looked for there.
+_INDENT = r"[^\S\n]*"
+_BEGIN = rf"(?:^|(?<=[.!?;:\"“])){_INDENT}(?:please )?"
 _REST = r"(?:[^.!?\n]|[.!?](?!\s))"
 _TWIST = _any(
     """modify augment enhance alter anagram scramble jumble misspell rearrange render integrate insert inject append
@@ -84,9 +86,12 @@ _PATTERNS = (
     rf"{_BEGIN}when (?:you )?summari[sz](?:e|ing) this {_PAGE}, (?:please |you )?{_any('always must say write add')}\b",
     rf"{_BEGIN}dear {_MODEL}(?: (?:assistant|agent)s?)? ?[,:]",
     r"\b(?:use|call|run|invoke)(?: the| your)? (?:web_search|web_fetch|code_execute)\b",
-    r"^ ?(?:system (?:override|prompt)|new (?:system )?(?:instructions|prompt)|your new instructions(?: are)?) ?:",
+    (
+        rf"^{_INDENT}(?:system (?:override|prompt)|new (?:system )?(?:instructions|prompt)"
+        r"|your new instructions(?: are)?) ?:"
+    ),
     rf"(?:阅读|读取|处理|总结|概括){_PAGE_ZH}的(?:所有|任何)?{_MODEL_ZH}",
-    r"^\s*(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
+    rf"^{_INDENT}(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
     rf"[致给](?:所有|任何)?{_MODEL_ZH}(?:助手|模型|系统)?的(?:指令|指示|提示|命令)",
     # Orders about the answer: only who expects one to be written gives them.
     rf"{_BEGIN}{_TWIST}\b{_REST}{{0,160}}\b{_ANSWER}",
