@@ -15,11 +15,15 @@ from deep_research.corpus.sketch import without_page_lines
 from deep_research.text.analyzer import CJK
 
 T = TypeVar("T", bound=Hashable)
+_Line = tuple[str, ...]
 
 _MIN_SHARED = 0.9
 # Blocks with more words are not compared word by word; texts that differ in so many are no twins.
 _MAX_BLOCK_WORDS = 400
+_MATCHED_LINES = 200
 _MIN_SPELLING_RATIO = 0.8
+# Letters are compared one with all others: what is longer than some words is no respelling.
+_MAX_RESPELLED_CHARS = 200
 _MAX_COMPARED = 8
 _WORD = re.compile(rf"\d+(?:[.,:/-]\d+)*|[{CJK}]|[^\W\d_{CJK}]+(?:['’-][^\W\d_{CJK}]+)*")
 # A single line break that no blank line, table row or list item follows.
@@ -100,7 +104,7 @@ def same_but_for_spelling(one: str, other: str) -> bool:
     lines, other_lines = _lines(one), _lines(other)
     words = sum(map(len, lines)) + sum(map(len, other_lines))
     changed = 0
-    for ours, theirs in _differences(lines, other_lines):
+    for ours, theirs in _line_differences(lines, other_lines):
         left = [word for line in ours for word in line]
         right = [word for line in theirs for word in line]
         if len(left) + len(right) > 2 * _MAX_BLOCK_WORDS:
@@ -109,17 +113,37 @@ def same_but_for_spelling(one: str, other: str) -> bool:
             if not _is_harmless(gone, come):
                 return False
             changed += len(gone) + len(come)
-    return changed <= (1 - _MIN_SHARED) * words
+        if changed > (1 - _MIN_SHARED) * words:
+            return False
+    return True
 
 
-def _lines(text: str) -> list[tuple[str, ...]]:
+def _lines(text: str) -> list[_Line]:
     """Return the words of each sentence or line; how a file wraps its lines must not count."""
     unwrapped = _WRAP.sub(" ", without_page_lines(text))
     return [tuple(words) for line in _LINE_END.split(unwrapped) if (words := _WORD.findall(line))]
 
 
+def _line_differences(
+    one: Sequence[_Line], other: Sequence[_Line]
+) -> Iterator[tuple[Sequence[_Line], Sequence[_Line]]]:
+    """Yield where two texts differ, matched a stretch at a time: all at once would take quadratic time."""
+    at = other_at = 0
+    while at < len(one) or other_at < len(other):
+        left, right = one[at : at + _MATCHED_LINES], other[other_at : other_at + _MATCHED_LINES]
+        *blocks, end = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+        is_last = at + len(left) == len(one) and other_at + len(right) == len(other)
+        # What stands near the end of a stretch may belong to what follows it, and is matched again with that.
+        settled = [block for block in blocks if max(block.a, block.b) <= _MATCHED_LINES // 2] or blocks[:1]
+        done = other_done = 0
+        for block in (*blocks, end) if is_last else settled or (end,):
+            if block.a > done or block.b > other_done:
+                yield left[done : block.a], right[other_done : block.b]
+            done, other_done = block.a + block.size, block.b + block.size
+        at, other_at = at + done, other_at + other_done
+
+
 def _differences(one: Sequence[T], other: Sequence[T]) -> Iterator[tuple[Sequence[T], Sequence[T]]]:
-    # Lines that come again and again would take quadratic time; long texts are matched by the others.
     matcher = SequenceMatcher(None, one, other)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
         if tag != "equal":
@@ -135,6 +159,8 @@ def _is_harmless(gone: Sequence[str], come: Sequence[str]) -> bool:
     if {*gone, *come} <= _INTERCHANGEABLE:
         return True
     left, right = "".join(gone), "".join(come)
+    if max(len(left), len(right)) > _MAX_RESPELLED_CHARS:
+        return False
     if _CJK_WORD.search(left + right) or left[0] != right[0]:
         return False
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _MIN_SPELLING_RATIO

@@ -13,7 +13,7 @@ from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
-from deep_research.readers.page_extent import is_too_large
+from deep_research.readers.page_extent import extent_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
@@ -45,9 +45,12 @@ def read(raw: bytes, name: str) -> Reading:
     warnings = [HIDDEN_LEFT] if drop_hidden(tree) else []
     whole = BlockText()
     _add_visible(tree, whole)
-    is_large = is_too_large(tree)
+    extent = extent_of(tree)
     # Guessing from the page is needed only where its head leaves something out.
-    found = None if is_large else _main_text(tree, with_metadata=not (facts.title and facts.author and facts.published))
+    needs_facts = not (facts.title and facts.author and facts.published)
+    found = None
+    if extent != "too large":
+        found = _main_text(tree, with_metadata=needs_facts, is_large=extent == "large")
     blocks = whole
     if found is not None and not isinstance(found, dict) and found.body is not None:
         main = BlockText()
@@ -57,7 +60,7 @@ def read(raw: bytes, name: str) -> Reading:
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
-    if is_large:
+    if extent == "too large":
         warnings.append("the page is too large to tell its main text; the whole page was taken")
     elif blocks is whole and len(text) > _SHORT_PAGE_CHARS:
         warnings.append("no main text was found; the whole page was taken")
@@ -77,9 +80,10 @@ def read(raw: bytes, name: str) -> Reading:
     )
 
 
-def _main_text(tree: html.HtmlElement, *, with_metadata: bool) -> Document | dict[str, Any] | None:
+def _main_text(tree: html.HtmlElement, *, with_metadata: bool, is_large: bool) -> Document | dict[str, Any] | None:
     return trafilatura.bare_extraction(
         tree,
+        fast=is_large,
         favor_precision=True,
         include_comments=False,
         include_tables=True,

@@ -76,7 +76,8 @@ def strip_inline(line: str) -> str:
 
 
 def _without_marks(line: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     # Where nothing closes the first mark, nothing closes a later one.
     while (begin := opening.search(line, at)) and (end := closing.search(line, begin.end() + 1)):
         parts += (line[at : begin.start()], line[begin.end() : end.start()])
@@ -86,7 +87,8 @@ def _without_marks(line: str, opening: re.Pattern[str], closing: re.Pattern[str]
 
 def _without_comments(text: str) -> str:
     """Return text without its comments, and with the line breaks that stood in them."""
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
         parts += (text[at:begin], "\n" * text.count("\n", begin, end))
         at = end + 3
