@@ -1,9 +1,10 @@
-"""Web pages: the main text by trafilatura, the whole visible text where it finds too little. Hidden text is dropped."""
+"""Web pages: articles by trafilatura, the main part of all others by structure. Hidden text is dropped."""
 
 import logging
 import re
+from itertools import islice
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import trafilatura
 from lxml import etree, html
@@ -12,11 +13,15 @@ from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
+from deep_research.readers.main_text import take_main_part
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import Reading
 from deep_research.text.script import detect_language
 
-EXTRACTOR = f"html/2+trafilatura/{trafilatura.__version__}"
+EXTRACTOR = f"html/3+trafilatura/{trafilatura.__version__}"
+
+WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
+MUCH_LEFT_OUT: Final = "the main text is a small part of a long page; the rest was left out"
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):
@@ -26,47 +31,44 @@ _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]+)", 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _BLOCKS = frozenset(
     """p div section article main header footer aside nav blockquote figcaption dd dt address form fieldset center
-    details summary body table""".split()
+    details summary body table td th""".split()
 )
 _MARK = re.compile(r"^(?:#{1,6} | *- )")
 _WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
+_IN_LAYOUT: Final = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
 _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_CHARS, _MIN_SHARE = 250, 0.25
 _SHORT_PAGE_CHARS = 3_000
+# An article that is so little beside the rest of the page is only the beginning of something else.
+_MIN_ARTICLE_SHARE, _MIN_THREAD_SHARE = 0.2, 0.9
+_LONG_PAGE_CHARS, _SMALL_SHARE = 10_000, 0.1
+_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
+_NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
+# A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
+# and slow to find.
+_DATE_SEARCH: Final = {"original_date": True, "extensive_search": False}
 
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the main text of a page with its headings, title, author and date."""
     tree = parse_page(raw, name)
     facts = page_facts(tree)
-    drop_hidden(tree)
-    whole = BlockText()
-    _add_visible(tree, whole)
-    found = trafilatura.bare_extraction(
-        tree,
-        favor_precision=True,
-        include_comments=False,
-        include_tables=True,
-        # Guessing from the page is needed only where its head leaves something out; a date is looked for in its marked
-        # places alone: the first day named somewhere in the text is seldom that of the text, and slow to find.
-        with_metadata=not (facts.title and facts.author and facts.published),
-        date_extraction_params={"original_date": True, "extensive_search": False},
-    )
-    blocks = whole
-    if found is not None and not isinstance(found, dict) and found.body is not None:
-        main = BlockText()
-        _walk_main(found.body, main)
-        if not _is_too_little(len(main.text()), len(whole.text())):
-            blocks = main
+    tree = _without_hidden(tree, raw, name)
+    # Guessing from the page is needed only where its head leaves something out.
+    guesses = not (facts.title and facts.author and facts.published)
+    article, metadata = _read_article(tree, guesses=guesses) if facts.declared == "article" else (BlockText(), {})
+    if guesses and not metadata:
+        metadata = trafilatura.extract_metadata(tree, date_config=_DATE_SEARCH, extensive=False).as_dict()
+    title = facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem
+    blocks, warnings = _choose(article, tree)
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
-    metadata = {} if found is None else found if isinstance(found, dict) else found.as_dict()
     language = detect_language(text)
     return Reading(
         text=text,
-        title=facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem,
+        title=title,
         author=facts.author or metadata.get("author") or "",
         published=facts.published or (metadata.get("date") or "")[:10],
         canonical=facts.canonical,
@@ -74,10 +76,81 @@ def read(raw: bytes, name: str) -> Reading:
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
         extractor=EXTRACTOR,
-        warnings=("no main text was found; the whole page was taken",)
-        if blocks is whole and len(text) > _SHORT_PAGE_CHARS
-        else (),
+        warnings=warnings,
     )
+
+
+def _read_article(tree: html.HtmlElement, *, guesses: bool) -> tuple[BlockText, dict[str, Any]]:
+    """Return the article on a page, without the comments below it, and what the page tells about it."""
+    article = BlockText()
+    found = trafilatura.bare_extraction(
+        tree,
+        favor_precision=True,
+        include_comments=False,
+        include_tables=True,
+        with_metadata=guesses,
+        date_extraction_params=_DATE_SEARCH,
+    )
+    if found is None or isinstance(found, dict):
+        return article, {}
+    if found.body is not None:
+        _walk_main(found.body, article)
+    return article, found.as_dict()
+
+
+def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
+    """Return the article, the main part of the page where that is none, or the whole page; and what to warn of."""
+    whole, main = BlockText(), BlockText()
+    _add_visible(tree, whole)
+    part = take_main_part(tree)
+    _add_visible(part.element, main)
+    article_chars, main_chars, whole_chars = (len(blocks.text()) for blocks in (article, main, whole))
+    is_article = part.posts_share < _MIN_THREAD_SHARE
+    # An article may have comments below it; they are no part of it.
+    is_article = is_article and article_chars > _MIN_ARTICLE_SHARE * (1 - part.posts_share) * main_chars
+    chars = article_chars if is_article else main_chars
+    if _is_too_little(chars, whole_chars):
+        return whole, (WHOLE_TAKEN,) if whole_chars > _SHORT_PAGE_CHARS else ()
+    is_small_part = whole_chars > _LONG_PAGE_CHARS and chars < _SMALL_SHARE * whole_chars
+    return article if is_article else main, (MUCH_LEFT_OUT,) if is_small_part else ()
+
+
+def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> html.HtmlElement:
+    """Return a page without what it hides; one that scripts would fill, as browsers without scripts show it."""
+    drop_hidden(tree)
+    shown = _letters(tree, _UNSCRIPTED_CHARS)
+    if shown >= _UNSCRIPTED_CHARS:
+        return tree
+    bare = parse_page(raw, name)
+    for element in list(bare.iter("noscript")):
+        element.tag = "div"
+    if not shown:
+        _open_wrappers(bare)
+    drop_hidden(bare)
+    min_chars = max(_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
+    return bare if _letters(bare, min_chars) >= min_chars else tree
+
+
+def _letters(element: etree._Element, enough: int) -> int:
+    """Count the letters of what stands in an element, until there are enough; a page's head is not shown."""
+    count = 0
+    body = element.find("body")
+    for part in (element if body is None else body).itertext():
+        count += len(part.strip())
+        if count >= enough:
+            break
+    return count
+
+
+def _open_wrappers(tree: html.HtmlElement) -> None:
+    """Let nothing hide the elements that hold all of a page: scripts show them once it has loaded."""
+    element = tree.find("body")
+    while element is not None and not (element.text or "").strip():
+        for name in ("style", "class", "id", "hidden", "aria-hidden"):
+            element.attrib.pop(name, None)
+        children = (child for child in element.iterchildren(etree.Element) if child.tag not in _NO_TEXT)
+        filled = [child for child in children if _letters(child, 1)]
+        element = filled[0] if len(filled) == 1 else None
 
 
 class Shown(NamedTuple):
@@ -96,7 +169,7 @@ def shown_page(raw: bytes, name: str) -> Shown:
     title = one_line(tree.findtext(".//title") or "")
     unscripted = one_line(" ".join(_content(element) for element in tree.iter("noscript")))
     has_password = bool(tree.xpath("//input[@type='password']"))
-    drop_hidden(tree)
+    tree = _without_hidden(tree, raw, name)
     for margin in tree.xpath("//nav | //footer | //aside | //select"):
         margin.drop_tree()
     headings = tuple(_content(heading) for heading in tree.xpath("(//h1 | //h2)[position() <= 4]"))
@@ -201,7 +274,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
             continue
         tag = node.tag
         if event == "start":
-            if tag in _WHOLE or tag == "head":
+            if (tag in _WHOLE and not _is_layout(node)) or tag == "head":
                 flush()
                 _add_whole(node, blocks)
                 skip = node
@@ -216,6 +289,16 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
                 flush(as_item=tag == "li")
             pending.append(node.tail or "")
     flush()
+
+
+def _is_layout(node: etree._Element) -> bool:
+    """Say whether a row only arranges the page: its cells hold blocks of their own."""
+    if node.tag != "tr":
+        return False
+    return any(
+        next(cell.iter(*_IN_LAYOUT), None) is not None or len(list(islice(cell.iter("p"), 2))) == 2
+        for cell in node.iterchildren("td", "th")
+    )
 
 
 def _add_whole(node: etree._Element, blocks: BlockText) -> None:
