@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
@@ -13,7 +14,7 @@ from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
-from deep_research.readers.main_text import take_main_part
+from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import Reading
 from deep_research.text.script import detect_language
@@ -40,8 +41,10 @@ _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_CHARS, _MIN_SHARE = 250, 0.25
 _SHORT_PAGE_CHARS = 3_000
-# An article that is so little beside the rest of the page is only the beginning of something else.
-_MIN_ARTICLE_SHARE, _MIN_THREAD_SHARE = 0.2, 0.9
+# What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
+_MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
+_PARAGRAPH, _OPENING_CHARS = 100, 60
+_SENTENCE_ENDS: Final = tuple(".!?…\"”。！？")
 _LONG_PAGE_CHARS, _SMALL_SHARE = 10_000, 0.1
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
 _NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
@@ -104,15 +107,35 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tupl
     _add_visible(tree, whole)
     part = take_main_part(tree)
     _add_visible(part.element, main)
-    article_chars, main_chars, whole_chars = (len(blocks.text()) for blocks in (article, main, whole))
-    is_article = part.posts_share < _MIN_THREAD_SHARE
-    # An article may have comments below it; they are no part of it.
-    is_article = is_article and article_chars > _MIN_ARTICLE_SHARE * (1 - part.posts_share) * main_chars
-    chars = article_chars if is_article else main_chars
+    chosen = article if _is_article(article.text(), main.text(), part.posts) else main
+    chars, whole_chars = len(chosen.text()), len(whole.text())
     if _is_too_little(chars, whole_chars):
         return whole, (WHOLE_TAKEN,) if whole_chars > _SHORT_PAGE_CHARS else ()
     is_small_part = whole_chars > _LONG_PAGE_CHARS and chars < _SMALL_SHARE * whole_chars
-    return article if is_article else main, (MUCH_LEFT_OUT,) if is_small_part else ()
+    return chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
+
+
+def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
+    """Say whether an article is the main text, and not only one of several boxes or posts: what it leaves out of the
+    main part are scraps, or comments on it."""
+    if not article:
+        return False
+    comments = " ".join(map(_content, posts))
+    if _opening(max(article.split("\n\n"), key=len)) in comments:
+        # It is one of the posts itself.
+        comments = ""
+    rest = [block for block in main.split("\n\n") if _opening(block) not in article and _opening(block) not in comments]
+    rest_weight = sum(map(weight_of, rest))
+    prose_weight = sum(weight_of(block) for block in rest if _is_prose(block))
+    return prose_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
+
+
+def _opening(block: str) -> str:
+    return block[:_OPENING_CHARS]
+
+
+def _is_prose(block: str) -> bool:
+    return weight_of(block) >= _PARAGRAPH and block.endswith(_SENTENCE_ENDS) and not _MARK.match(block)
 
 
 def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> html.HtmlElement:

@@ -72,10 +72,10 @@ _Weights = dict[etree._Element, float]
 
 
 class MainPart(NamedTuple):
-    """The element that holds the main text, and how much of it are posts of a thread."""
+    """The element that holds the main text, and those in it that are posts: of a thread, or comments on an article."""
 
     element: html.HtmlElement
-    posts_share: float
+    posts: tuple[html.HtmlElement, ...]
 
 
 def take_main_part(tree: html.HtmlElement) -> MainPart:
@@ -98,7 +98,7 @@ def take_main_part(tree: html.HtmlElement) -> MainPart:
     posts = _posts(main, weights)
     for post in posts:
         _shorten_panels(post, weights)
-    return MainPart(main, sum(weights[post] for post in posts) / (weights[main] or 1))
+    return MainPart(main, tuple(posts))
 
 
 def weight_of(text: str | None) -> float:
@@ -182,9 +182,11 @@ MARGIN_RULES: tuple[Callable[[etree._Element, _Weights, float], etree._Element |
 
 
 def _main_element(body: html.HtmlElement, weights: _Weights) -> html.HtmlElement:
-    mains = [element for element in weights if element.tag == "main" or element.get("role") == "main"]
-    largest = max(mains, key=weights.__getitem__, default=body)
-    return largest if weights[largest] >= _MIN_MAIN_SHARE * weights[body] else body
+    """Return what the page marks as its main part, if it marks one and that is no mere corner of it."""
+    marked = [element for element in weights if element.tag == "main" or element.get("role") == "main"]
+    if len(marked) == 1 and weights[marked[0]] >= _MIN_MAIN_SHARE * weights[body]:
+        return marked[0]
+    return body
 
 
 def _posts(main: html.HtmlElement, weights: _Weights) -> list[etree._Element]:
