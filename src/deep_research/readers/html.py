@@ -1,24 +1,30 @@
-"""Web pages: the main text by trafilatura, the whole visible text where it finds too little. Hidden text is dropped."""
+"""Web pages: articles by trafilatura, the main part of all others by structure. Hidden text is dropped."""
 
 import logging
 import re
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import trafilatura
 from lxml import etree, html
-from trafilatura.settings import Document
 
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
+from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_extent import extent_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
 
-EXTRACTOR = f"html/2+trafilatura/{trafilatura.__version__}"
+EXTRACTOR = f"html/3+trafilatura/{trafilatura.__version__}"
+
+WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
+TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"
+MUCH_LEFT_OUT: Final = "the main text is a small part of a long page; the rest was left out"
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):
@@ -28,47 +34,50 @@ _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]+)", 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _BLOCKS = frozenset(
     """p div section article main header footer aside nav blockquote figcaption dd dt address form fieldset center
-    details summary body table""".split()
+    details summary body table td th""".split()
 )
 _MARK = re.compile(r"^(?:#{1,6} | *- )")
 _WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
+_IN_LAYOUT: Final = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
 _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_CHARS, _MIN_SHARE = 250, 0.25
 _SHORT_PAGE_CHARS = 3_000
+# What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
+_MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
+_PARAGRAPH, _OPENING_CHARS = 100, 60
+_SENTENCE_ENDS: Final = tuple('.!?…"”。！？')
+_LONG_PAGE_CHARS, _SMALL_SHARE = 10_000, 0.1
+_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
+_NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
+# A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
+# and slow to find.
+_DATE_SEARCH: Final = {"original_date": True, "extensive_search": False}
 
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the main text of a page with its headings, title, author and date."""
     tree = parse_page(raw, name)
     facts = page_facts(tree)
-    warnings = [HIDDEN_LEFT] if drop_hidden(tree) else []
-    whole = BlockText()
-    _add_visible(tree, whole)
+    tree, is_hidden_left = _without_hidden(tree, raw, name)
     extent = extent_of(tree)
     # Guessing from the page is needed only where its head leaves something out.
-    needs_facts = not (facts.title and facts.author and facts.published)
-    found = None
-    if extent != "too large":
-        found = _main_text(tree, with_metadata=needs_facts, is_large=extent == "large")
-    blocks = whole
-    if found is not None and not isinstance(found, dict) and found.body is not None:
-        main = BlockText()
-        _walk_main(found.body, main)
-        if not _is_too_little(len(main.text()), len(whole.text())):
-            blocks = main
+    guesses = extent != "too large" and not (facts.title and facts.author and facts.published)
+    article = BlockText()
+    metadata: dict[str, Any] = {}
+    if facts.declared == "article" and extent != "too large":
+        article, metadata = _read_article(tree, guesses=guesses, is_large=extent == "large")
+    if guesses and not metadata:
+        metadata = trafilatura.extract_metadata(tree, date_config=_DATE_SEARCH, extensive=False).as_dict()
+    title = facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem
+    blocks, warnings = _whole(tree) if extent == "too large" else _choose(article, tree)
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
-    if extent == "too large":
-        warnings.append("the page is too large to tell its main text; the whole page was taken")
-    elif blocks is whole and len(text) > _SHORT_PAGE_CHARS:
-        warnings.append("no main text was found; the whole page was taken")
-    metadata = {} if found is None else found if isinstance(found, dict) else found.as_dict()
     language = detect_language(text)
     return Reading(
         text=text,
-        title=facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem,
+        title=title,
         author=facts.author or metadata.get("author") or "",
         published=facts.published or (metadata.get("date") or "")[:10],
         canonical=facts.canonical,
@@ -76,22 +85,113 @@ def read(raw: bytes, name: str) -> Reading:
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
         extractor=EXTRACTOR,
-        warnings=tuple(warnings),
+        warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
 
 
-def _main_text(tree: html.HtmlElement, *, with_metadata: bool, is_large: bool) -> Document | dict[str, Any] | None:
-    return trafilatura.bare_extraction(
+def _read_article(tree: html.HtmlElement, *, guesses: bool, is_large: bool) -> tuple[BlockText, dict[str, Any]]:
+    """Return the article on a page, without the comments below it, and what the page tells about it."""
+    article = BlockText()
+    found = trafilatura.bare_extraction(
         tree,
         fast=is_large,
         favor_precision=True,
         include_comments=False,
         include_tables=True,
-        # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of
-        # the text, and slow to find.
-        with_metadata=with_metadata,
-        date_extraction_params={"original_date": True, "extensive_search": False},
+        with_metadata=guesses,
+        date_extraction_params=_DATE_SEARCH,
     )
+    if found is None or isinstance(found, dict):
+        return article, {}
+    if found.body is not None:
+        _walk_main(found.body, article)
+    return article, found.as_dict()
+
+
+def _whole(tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
+    whole = BlockText()
+    _add_visible(tree, whole)
+    return whole, (TOO_LARGE,)
+
+
+def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
+    """Return the article, the main part of the page where that is none, or the whole page; and what to warn of."""
+    whole, main = BlockText(), BlockText()
+    _add_visible(tree, whole)
+    part = take_main_part(tree)
+    _add_visible(part.element, main)
+    chosen = article if _is_article(article.text(), main.text(), part.posts) else main
+    chars, whole_chars = len(chosen.text()), len(whole.text())
+    if _is_too_little(chars, whole_chars):
+        return whole, (WHOLE_TAKEN,) if whole_chars > _SHORT_PAGE_CHARS else ()
+    is_small_part = whole_chars > _LONG_PAGE_CHARS and chars < _SMALL_SHARE * whole_chars
+    return chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
+
+
+def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
+    """Say whether an article is the main text and not only one of several boxes or posts.
+
+    It is where what it leaves out of the main part are scraps, or comments on it.
+    """
+    if not article:
+        return False
+    comments = " ".join(map(_content, posts))
+    if _opening(max(article.split("\n\n"), key=len)) in comments:
+        # It is one of the posts itself.
+        comments = ""
+    rest = [block for block in main.split("\n\n") if _opening(block) not in article and _opening(block) not in comments]
+    rest_weight = sum(map(weight_of, rest))
+    prose_weight = sum(weight_of(block) for block in rest if _is_prose(block))
+    return prose_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
+
+
+def _opening(block: str) -> str:
+    return block[:_OPENING_CHARS]
+
+
+def _is_prose(block: str) -> bool:
+    return weight_of(block) >= _PARAGRAPH and block.endswith(_SENTENCE_ENDS) and not _MARK.match(block)
+
+
+def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html.HtmlElement, bool]:
+    """Return a page without what it hides; one that scripts would fill, as browsers without scripts show it.
+
+    And whether hidden text may be left in it.
+    """
+    is_hidden_left = drop_hidden(tree)
+    shown = _letters(tree, _UNSCRIPTED_CHARS)
+    if shown >= _UNSCRIPTED_CHARS:
+        return tree, is_hidden_left
+    bare = parse_page(raw, name)
+    for element in list(bare.iter("noscript")):
+        element.tag = "div"
+    if not shown:
+        _open_wrappers(bare)
+    is_left_in_bare = drop_hidden(bare)
+    min_chars = max(_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
+    return (bare, is_left_in_bare) if _letters(bare, min_chars) >= min_chars else (tree, is_hidden_left)
+
+
+def _letters(element: etree._Element, enough: int) -> int:
+    """Count the letters of what stands in an element, until there are enough; a page's head is not shown."""
+    count = 0
+    body = element.find("body")
+    for part in (element if body is None else body).itertext():
+        count += len(part.strip())
+        if count >= enough:
+            break
+    return count
+
+
+def _open_wrappers(tree: html.HtmlElement) -> None:
+    """Let nothing hide the elements that hold all of a page: scripts show them once it has loaded."""
+    element = tree.find("body")
+    while element is not None and not (element.text or "").strip():
+        for name in ("style", "class", "id", "hidden", "aria-hidden"):
+            element.attrib.pop(name, None)
+        children = (child for child in element.iterchildren(etree.Element) if child.tag not in _NO_TEXT)
+        filled = [child for child in children if _letters(child, 1)]
+        element = filled[0] if len(filled) == 1 else None
 
 
 class Shown(NamedTuple):
@@ -110,7 +210,7 @@ def shown_page(raw: bytes, name: str) -> Shown:
     title = one_line(tree.findtext(".//title") or "")
     unscripted = one_line(" ".join(_content(element) for element in tree.iter("noscript")))
     has_password = bool(tree.xpath("//input[@type='password']"))
-    drop_hidden(tree)
+    tree, _ = _without_hidden(tree, raw, name)
     for margin in tree.xpath("//nav | //footer | //aside | //select"):
         margin.drop_tree()
     headings = tuple(_content(heading) for heading in tree.xpath("(//h1 | //h2)[position() <= 4]"))
@@ -143,7 +243,18 @@ def _parse(source: str, name: str) -> html.HtmlElement:
         tree = html.document_fromstring(_XML_DECLARATION.sub("", source))
     except (etree.LxmlError, ValueError) as exc:
         raise SourceError(f"{name!r} cannot be parsed as a web page; open it in a browser and save it again.") from exc
+    for raised in tree.iter("sup"):
+        _part_from_figure(raised)
     return tree
+
+
+def _part_from_figure(raised: html.HtmlElement) -> None:
+    """Keep a raised number apart from the figure before it: 10<sup>6</sup> is not 106, nor a note's number a digit."""
+    neighbour = raised.getprevious()
+    before = raised.getparent().text if neighbour is None else neighbour.tail
+    number = "".join(islice((str(part) for part in raised.itertext()), 2)).lstrip("-−–+")
+    if before and before[-1:].isdecimal() and number[:1].isdecimal():
+        raised.text = f"^{raised.text or ''}"
 
 
 def _is_too_little(main_chars: int, whole_chars: int) -> bool:
@@ -219,7 +330,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
             continue
         tag = node.tag
         if event == "start":
-            if tag in _WHOLE or tag == "head":
+            if (tag in _WHOLE and not _is_layout(node)) or tag == "head":
                 flush()
                 _add_whole(node, blocks)
                 skip = node
@@ -234,6 +345,16 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
                 flush(as_item=tag == "li")
             pending.append(node.tail or "")
     flush()
+
+
+def _is_layout(node: etree._Element) -> bool:
+    """Say whether a row only arranges the page: its cells hold blocks of their own."""
+    if node.tag != "tr":
+        return False
+    return any(
+        next(cell.iter(*_IN_LAYOUT), None) is not None or len(list(islice(cell.iter("p"), 2))) == 2
+        for cell in node.iterchildren("td", "th")
+    )
 
 
 def _add_whole(node: etree._Element, blocks: BlockText) -> None:

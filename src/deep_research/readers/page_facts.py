@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import date
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from lxml import html
@@ -22,6 +22,10 @@ _DATE_NAMES: Final = (
 )  # fmt: skip
 _AUTHOR_NAMES: Final = ("author", "citation_author", "article:author", "dc.creator", "parsely-author", "byl")
 _TITLE_NAMES: Final = ("citation_title", "og:title", "twitter:title")
+_TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
+# Technical articles are documentation: code and tables, which are no article's.
+_ARTICLE_TYPES = re.compile(r"(?!Tech)\w*(?:Article|BlogPosting)|Report")
+_THREAD_TYPES: Final = frozenset({"DiscussionForumPosting", "QAPage"})
 _DATE = re.compile(r"((?:19|20)\d\d)[-/.年](\d{1,2})(?:[-/.月](\d{1,2}))?")
 _MAX_AUTHORS: Final = 6
 _MAX_NODES: Final = 500
@@ -35,6 +39,8 @@ class PageFacts(Value):
     published: str = ""
     canonical: str = ""
     language: str = ""
+    # What the page says it is.
+    declared: Literal["article", "thread", ""] = ""
 
 
 def page_facts(tree: html.HtmlElement) -> PageFacts:
@@ -50,6 +56,7 @@ def page_facts(tree: html.HtmlElement) -> PageFacts:
         published=next(filter(None, map(iso_date, dates)), "") or iso_date(_marked_time(tree)),
         canonical=_canonical(tree, metas),
         language=_primary_language(tree, metas),
+        declared=_declared(tree, metas),
     )
 
 
@@ -140,3 +147,20 @@ def _primary_language(tree: html.HtmlElement, metas: dict[str, list[str]]) -> st
     declared = str(tree.get("lang") or next(iter(metas.get("content-language", [])), ""))
     primary = declared.replace("_", "-").partition("-")[0].strip().lower()
     return primary if primary.isalpha() and 2 <= len(primary) <= 3 else ""
+
+
+def _declared(tree: html.HtmlElement, metas: dict[str, list[str]]) -> Literal["article", "thread", ""]:
+    """Return what the page's linked data or marked elements call it; a list marks many articles, an article one."""
+    linked = {
+        kind
+        for script in tree.iter("script")
+        if "ld+json" in (script.get("type") or "")
+        for kind in _TYPE.findall(script.text or "")
+    }
+    marked = [str(element.get("itemtype")).rpartition("/")[2] for element in tree.xpath("//*[@itemtype]")]
+    if not _THREAD_TYPES.isdisjoint((*linked, *marked)):
+        return "thread"
+    is_marked = sum(_ARTICLE_TYPES.fullmatch(kind) is not None for kind in marked) == 1
+    is_article = is_marked or any(map(_ARTICLE_TYPES.fullmatch, linked))
+    is_article = is_article or "article" in metas.get("og:type", ()) or "article:published_time" in metas
+    return "article" if is_article else ""

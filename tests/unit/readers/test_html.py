@@ -76,3 +76,8 @@ def test_deep_nesting_is_read_and_endless_nesting_refused():
     assert "deep" in read(b"<html><body>" + b"<div>" * 200 + b"deep text" + b"</div>" * 200, name="a.html").text
     with pytest.raises(SourceError, match="holds no visible text"):
         read(b"<html><body>" + b"<div>" * 5000 + b"deep text" + b"</div>" * 5000, name="a.html")
+
+
+def test_a_raised_number_joins_no_figure_before_it():
+    page = b"<p>10<sup>6</sup> cells in 2020<sup><a href='#n'>1</a></sup>, 10<sup>-3</sup> of 5 m<sup>2</sup>.</p>"
+    assert read(page, name="a.html").text == "10^6 cells in 2020^1, 10^-3 of 5 m2."
