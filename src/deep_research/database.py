@@ -30,8 +30,14 @@ _FAULTS: Final[dict[int, Fault]] = {
 }
 
 
-def fault_of(error: sqlite3.Error) -> Fault | None:
+# The second is raised where SQLite quotes something damaged in its message.
+FileErrors: Final = (sqlite3.Error, UnicodeDecodeError)
+
+
+def fault_of(error: Exception) -> Fault | None:
     """Say what is wrong with a file; None where it is our own misuse of the library."""
+    if isinstance(error, UnicodeDecodeError):
+        return "damaged"
     code: int | None = getattr(error, "sqlite_errorcode", None)
     if code is None:
         # Python reports a column that is not UTF-8 this way.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import aiosqlite
 
-from deep_research.database import connect, fault_of, files_of
+from deep_research.database import FileErrors, connect, fault_of, files_of
 from deep_research.errors import CannotWrite, StopRun, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
 
@@ -37,7 +37,7 @@ async def open_checkpoints(path: Path) -> "AsyncIterator[UncutSaver]":
     with our_errors(path):
         try:
             saver = await _open_patiently(path)
-        except sqlite3.DatabaseError as exc:
+        except FileErrors as exc:
             if fault_of(exc) not in ("foreign", "damaged"):
                 raise
             _put_aside(path)
@@ -56,14 +56,14 @@ def our_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as exc:
         raise CannotWrite(f"Cannot write {path}: {exc.strerror}.") from exc
-    except sqlite3.Error as exc:
+    except FileErrors as exc:
         ours = _translated(exc, path)
         if ours is None:
             raise
         raise ours from exc
 
 
-def _translated(error: sqlite3.Error, path: Path) -> StopRun | None:
+def _translated(error: Exception, path: Path) -> StopRun | None:
     match fault_of(error):
         case "locked":
             return StoreLocked(f"{path} stayed locked by another process: try again, or end that process.")
@@ -156,7 +156,7 @@ async def forget(path: Path, run: str, *, epoch: int | None = None) -> None:
             await connection.commit()
         finally:
             await connection.close()
-    except (OSError, sqlite3.Error) as exc:
+    except (OSError, *FileErrors) as exc:
         _log.warning("the checkpoints of run %s could not be dropped: %s", run, exc)
 
 

@@ -199,6 +199,9 @@ SET finding = min(finding, excluded.finding), score = max(score, excluded.score)
 -- name: get_evidence
 SELECT * FROM evidence WHERE run = :run AND passage = :passage ORDER BY section
 
+-- name: count_evidence
+SELECT count(*) AS rows FROM evidence INDEXED BY evidence_by_passage WHERE passage = :passage AND run = :run
+
 -- name: count_rows
 SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM documents) AS documents,
        (SELECT count(*) FROM blobs) AS blobs

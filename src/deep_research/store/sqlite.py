@@ -196,7 +196,7 @@ class SqliteStore:
     # Journal
 
     async def find_call(self, run: str, key: str) -> JournalRow | None:
-        """Return one row of the journal."""
+        """Return one row of the journal; one that its index has lost is found out by `list_calls`."""
         row = await self._read(lambda session: session.one("find_call", run=run, key=key))
         return None if row is None else rows.read_call(row)
 

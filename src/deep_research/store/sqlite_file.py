@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.database import can_be_written, connect, connect_copy, connect_read_only, fault_of
+from deep_research.database import FileErrors, can_be_written, connect, connect_copy, connect_read_only, fault_of
 from deep_research.errors import CannotWrite, DeepResearchError, InputError, NewerStore, StoreCorrupt, StoreLocked
 from deep_research.store.sql import Column, load_migrations, load_queries
 from deep_research.store.sqlite_seals import keep_seals, teach_seals
@@ -199,14 +199,14 @@ def _our_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as exc:
         raise InputError("An address, a section or another name is not valid Unicode: rename it.") from exc
-    except sqlite3.Error as exc:
+    except FileErrors as exc:
         ours = _translate(exc, path)
         if ours is None:
             raise
         raise ours from exc
 
 
-def _translate(error: sqlite3.Error, path: Path) -> DeepResearchError | None:
+def _translate(error: Exception, path: Path) -> DeepResearchError | None:
     match fault_of(error):
         case "locked":
             return StoreLocked(f"The store {path} stayed locked by another process: try again, or end that process.")

@@ -142,8 +142,7 @@ def text_bytes(document: Document) -> bytes:
 
 
 def read_document(row: sqlite3.Row, raw: bytes) -> Document:
-    """Return the document of a row and of its text's bytes, which must be the ones its id was made from."""
-    require_sound(row, table="documents", key=row["id"])
+    """Return the document of a sound row and of its text's bytes, which must be the ones its id was made from."""
     about = read_json(row["about"], table="documents", key=row["id"])
     try:
         own = {"id": row["id"], "snapshot": row["snapshot"], "text": raw.decode("utf-8", "surrogatepass")}

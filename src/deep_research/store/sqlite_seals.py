@@ -47,4 +47,3 @@ def keep_seals(connection: sqlite3.Connection) -> None:
             f"CREATE TEMP TRIGGER {table}_changing BEFORE UPDATE OF {columns} ON main.{table} "
             f"WHEN OLD.{_SEAL} <> seal_of({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
         )
-
