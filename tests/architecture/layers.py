@@ -8,7 +8,12 @@ PACKAGE = "deep_research"
 
 # From the bottom up. A part may import what stands below it, and itself.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"aside", "value", "text", "request", "events", "errors", "messages"}),
+    frozenset(
+        {
+            *{"aside", "value", "text", "request", "events", "errors", "messages"},
+            *{"private_files", "database", "masking"},
+        }
+    ),
     frozenset({"sources"}),
     frozenset({"evidence"}),
     frozenset({"report"}),

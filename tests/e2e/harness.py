@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -95,11 +95,19 @@ class User:
         """Run the command in a process, forked where nothing has to happen before the command begins."""
         if self.before or self.in_child:
             return finish(self.start(*arguments, **extra))
+        return self.run_together(arguments, before_last=lambda: None, **extra)[0]
+
+    def run_together(
+        self, *commands: Sequence[str], before_last: Callable[[], object], **extra: str
+    ) -> "list[subprocess.CompletedProcess[str]]":
+        """Run commands in processes that begin at the same moment; call something before the last one ends."""
         # Consecutive processes differ in their hash seed, as those do that are started by hand.
         self.begun_warm += 1
         idle = IDLE_PARENTS[self.begun_warm % len(IDLE_PARENTS)]
         parent = idle.pop() if idle else Parent()
-        ended = parent.run(arguments, folder=self.folder, env=self.environment(**extra), timeout_s=100)
+        ended = parent.run_together(
+            commands, folder=self.folder, env=self.environment(**extra), timeout_s=100, before_last=before_last
+        )
         idle.append(parent)
         return ended
 

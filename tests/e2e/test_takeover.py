@@ -1,6 +1,7 @@
 """Several processes want one run: one has it; and a run goes on without its checkpoints, however they were lost."""
 
 import asyncio
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -40,28 +41,64 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
     return user
 
 
-@pytest.mark.long
-def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path) -> None:
-    user = User(tmp_path)
-    first = user.start("ask", QUESTION, "--wiring", "worlds:slow")
-    user.wait_for_act("plan")
-    run = user.only_run().id
-    assert str(first.pid) in assert_explained(user.run("runs", "resume", run), 75)
-    assert_explained(user.run("runs", "delete", "--yes", run), 75)
-    kill(first)
-    finish(first)
-    begun, paid = len(user.begun()), sum(row.state == "done" for row in user.calls())
+def _killed(user: User) -> None:
+    assert user.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL
 
-    rivals = [user.start("runs", "resume", run) for _ in range(3)]
-    ended = [finish(process) for process in rivals]
-    assert sorted(process.returncode for process in ended) == [0, 75, 75], [process.stderr for process in ended]
+
+def _killed_at_once(user: User) -> None:
+    assert user.ask("quick", TEST_KILL_AT="3").returncode == -signal.SIGKILL
+
+
+def _answered(user: User) -> None:
+    assert user.ask("asking").returncode == 2
+    row = user.only_run()
+    assert row.pending is not None
+    scope = str(row.pending["scope"])
+    user.with_store(lambda store: store.put_answer(row.id, scope, "Costs"))
+
+
+# With a lease this short, whoever comes later takes the run from the one before.
+RACES: dict[str, tuple[Callable[[User], None], str]] = {
+    "killed": (_killed, "30"),
+    "taken over": (_killed_at_once, "0.01"),
+    "answered": (_answered, "30"),
+}
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path, race: str) -> None:
+    user, rivals = User(tmp_path / "user"), 6
+    prepare, lease_s = RACES[race]
+    prepare(user)
+    # What a killed process left is looked at in a copy: opening the store would tidy it up.
+    left = User(shutil.copytree(user.folder, tmp_path / "copy"))
+    run, begun, paid = left.only_run().id, len(left.begun()), sum(row.state == "done" for row in left.calls())
+    gate = tmp_path / "gate"
+    command = ("runs", "resume", run, "--quiet")
+    ended = user.run_together(
+        *[command] * rivals, before_last=gate.touch, TEST_GATE=str(gate), DEEP_RESEARCH_LEASE_S=lease_s
+    )
+    codes = [process.returncode for process in ended]
+    assert sorted(codes) == [0] + [75] * (rivals - 1), [process.stderr for process in ended]
     for process in ended:
         if process.returncode:
-            assert run[:8] in assert_explained(process, 75)
-    assert user.report() == undisturbed.report()
+            assert run in assert_explained(process, 75)
     assert_told_once(user.events())
-    assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
-    assert len(user.begun()) - begun == len(undisturbed.begun()) - paid
+    if race == "killed":
+        assert user.report() == undisturbed.report()
+        assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a paid call was repeated"
+        assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
+
+
+def test_a_run_that_is_worked_on_is_neither_resumed_nor_deleted(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    first = user.start("ask", QUESTION, "--wiring", "worlds:hanging")
+    user.wait_for_act("plan")
+    run = user.only_run().id
+    assert str(first.pid) in assert_explained(user.call("runs", "resume", run), 75)
+    assert_explained(user.call("runs", "delete", "--yes", run), 75)
+    kill(first)
+    finish(first)
 
 
 def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ LOADED = (
 
 
 class Parent:
-    """Has imported all a run needs, and forks one process after the other."""
+    """Has imported all a run needs, and forks processes as they are ordered."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -41,50 +41,85 @@ class Parent:
         self._process.stdout.close()
         self._process.wait()
 
-    def run(
-        self, arguments: Sequence[str], *, folder: Path, env: dict[str, str], timeout_s: float
-    ) -> "subprocess.CompletedProcess[str]":
-        """Run our command in a process of its own, with an empty standard input."""
-        with tempfile.TemporaryDirectory() as said:
-            order = {"folder": str(folder), "env": env, "arguments": arguments, "said": said}
-            code = self._run(order, timeout_s)
-            out, err = ((Path(said) / name).read_text(encoding="utf-8") for name in ("out", "err"))
-        return subprocess.CompletedProcess(arguments, code, out, err)
+    def run_together(
+        self,
+        commands: Sequence[Sequence[str]],
+        *,
+        folder: Path,
+        env: dict[str, str],
+        timeout_s: float,
+        before_last: Callable[[], object],
+    ) -> "list[subprocess.CompletedProcess[str]]":
+        """Run our commands in processes that begin at the same moment, each with an empty standard input.
 
-    def _run(self, order: dict[str, Any], timeout_s: float) -> int:
+        `before_last` is called once all but one of them have ended.
+        """
+        with tempfile.TemporaryDirectory() as said:
+            order = {"folder": str(folder), "env": env, "commands": commands, "said": said}
+            codes = self._run(order, timeout_s, before_last)
+            shown = [
+                [(Path(said) / f"{name}{number}").read_text(encoding="utf-8") for name in ("out", "err")]
+                for number in range(len(commands))
+            ]
+        return [
+            subprocess.CompletedProcess(arguments, code, out, err)
+            for arguments, code, (out, err) in zip(commands, codes, shown, strict=True)
+        ]
+
+    def _run(self, order: dict[str, Any], timeout_s: float, before_last: Callable[[], object]) -> list[int]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
-        pid = int(self._process.stdout.readline())
-        if not select.select([self._process.stdout], [], [], timeout_s)[0]:
-            os.kill(pid, signal.SIGKILL)
-            raise AssertionError(f"{order['arguments']!r} hung")
-        return int(self._process.stdout.readline())
+        codes: dict[int, int | None] = dict.fromkeys(json.loads(self._process.stdout.readline()))
+        while left := [pid for pid, code in codes.items() if code is None]:
+            if len(left) == 1:
+                before_last()
+            if not select.select([self._process.stdout], [], [], timeout_s)[0]:
+                for pid in left:
+                    os.kill(pid, signal.SIGKILL)
+                raise AssertionError(f"{order['commands']!r} hung")
+            pid, code = json.loads(self._process.stdout.readline())
+            codes[pid] = code
+        return [code for code in codes.values() if code is not None]
 
 
 def main() -> None:
-    """Fork a process for each order that is read, and tell its pid and how it ended."""
+    """Fork the processes of each order that is read, and tell their pids and how they ended."""
     for name in LOADED:
         importlib.import_module(name)
     assert threading.active_count() == 1, "a fork would lose a thread"
     # What the collector does not walk over in every child need not be copied for it.
     gc.freeze()
     for line in sys.stdin.buffer:
-        pid = os.fork()
-        if pid == 0:
-            _become(**json.loads(line))
-            return
-        print(pid, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        order = json.loads(line)
+        commands = order.pop("commands")
+        # All wait for the end of this pipe, which comes once the last of them is there.
+        gate, opener = os.pipe()
+        pids = []
+        for number, arguments in enumerate(commands):
+            pid = os.fork()
+            if pid == 0:
+                os.close(opener)
+                os.read(gate, 1)
+                os.close(gate)
+                _become(**order, arguments=arguments, number=number)
+                return
+            pids.append(pid)
+        os.close(gate)
+        os.close(opener)
+        print(json.dumps(pids), flush=True)
+        for _ in pids:
+            pid, status = os.wait()
+            print(json.dumps([pid, os.waitstatus_to_exitcode(status)]), flush=True)
 
 
-def _become(*, folder: str, env: dict[str, str], arguments: list[str], said: str) -> None:
+def _become(*, folder: str, env: dict[str, str], arguments: list[str], said: str, number: int) -> None:
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(Path(said) / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    for descriptor, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(Path(said) / f"{name}{number}", os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as the process
     from deep_research.cli.main import main as command
 

@@ -1,14 +1,15 @@
 """Scripted worlds for processes that are killed, frozen, starved or left alone; chosen by `--wiring worlds:NAME`."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from deep_research.errors import CallFailed, NetworkError
-from deep_research.events import RunEvent
+from deep_research.events import RunEvent, RunStatus
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.pipeline.parts import Parts
 from deep_research.search.port import SearchEngine
@@ -45,7 +46,10 @@ def _dying(parts: Parts) -> Parts:
 
 
 class _Counted(FaultyStore):
-    """Leaves behind which of its writes told the beginning of which stage, and how many there were."""
+    """Leaves behind which of its writes told the beginning of which stage, and how many there were.
+
+    A run is done only once the file TEST_GATE exists, if that is set.
+    """
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
         begun = [str(event.data["step"]) for event in events if event.data.get("status") == "started"]
@@ -55,6 +59,12 @@ class _Counted(FaultyStore):
         if os.environ.get("TEST_KILL_STAGE") in begun:
             os.kill(os.getpid(), signal.SIGKILL)
         return kept
+
+    async def finish(self, claim: Claim, status: RunStatus, **given: Any) -> list[RunEvent]:
+        gate = os.environ.get("TEST_GATE")
+        while gate and status == "done" and not Path(gate).exists():
+            await asyncio.sleep(0.05)
+        return await super().finish(claim, status, **given)
 
     async def close(self) -> None:
         if self.writes > 1:
@@ -107,7 +117,7 @@ def slow(settings: Settings) -> Parts:
 
 def asking(settings: Settings) -> Parts:
     """The question is unclear: one answer is needed."""
-    return World(log=_log(), pages=8, reasoner=ScriptedReasoner(questions=1)).parts(settings)
+    return _dying(World(log=_log(), pages=8, reasoner=ScriptedReasoner(questions=1)).parts(settings))
 
 
 def planless(settings: Settings) -> Parts:

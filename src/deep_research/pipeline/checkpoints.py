@@ -7,13 +7,14 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiosqlite
 
-from deep_research.errors import CannotWrite
+from deep_research.database import FileErrors, connect, fault_of, files_of
+from deep_research.errors import CannotWrite, StopRun, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
 
 if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
@@ -33,31 +34,57 @@ def thread_id(claim: Claim) -> str:
 @asynccontextmanager
 async def open_checkpoints(path: Path) -> "AsyncIterator[UncutSaver]":
     """Open the checkpoint file; one that is damaged is put aside and begun anew. Errors of the file become ours."""
-    with _our_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with our_errors(path):
         try:
             saver = await _open_patiently(path)
-        except sqlite3.DatabaseError as exc:
-            if isinstance(exc, sqlite3.OperationalError):
+        except FileErrors as exc:
+            if fault_of(exc) not in ("foreign", "damaged"):
                 raise
-            aside = path.with_name(f"{path.name}.damaged")
-            _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
-            path.replace(aside)
-            saver = await _open(path)
+            _put_aside(path)
+            saver = await _open_patiently(path)
     try:
-        with _our_errors(path):
-            yield saver
+        yield saver
     finally:
         await saver.settle()
         await saver.conn.close()
 
 
 @contextmanager
-def _our_errors(path: Path) -> Iterator[None]:
+def our_errors(path: Path) -> Iterator[None]:
+    """Raise what is wrong with the checkpoint file as one of our errors."""
     try:
         yield
-    except (OSError, sqlite3.OperationalError) as exc:
-        raise CannotWrite(f"Cannot write {path}: {exc}. Free some space, or check the rights of the folder.") from exc
+    except OSError as exc:
+        raise CannotWrite(f"Cannot write {path}: {exc.strerror}.") from exc
+    except FileErrors as exc:
+        ours = _translated(exc, path)
+        if ours is None:
+            raise
+        raise ours from exc
+
+
+def _translated(error: Exception, path: Path) -> StopRun | None:
+    match fault_of(error):
+        case "locked":
+            return StoreLocked(f"{path} stayed locked by another process: try again, or end that process.")
+        case "refused":
+            return CannotWrite(f"Cannot write {path}: check the rights on it and its folder.")
+        case "full":
+            return CannotWrite(f"Cannot write {path}: free space on its disk, or check the disk.")
+        case "foreign" | "damaged":
+            return StoreCorrupt(f"{path} is damaged: move it away; the journal then plays the run back.")
+    return None
+
+
+def _put_aside(path: Path) -> None:
+    """Make room for a new file; another process may have done so already."""
+    aside = path.with_name(f"{path.name}.damaged")
+    _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
+    database, *rest = files_of(path)
+    with suppress(FileNotFoundError):
+        database.replace(aside)
+    for file in rest:
+        file.unlink(missing_ok=True)
 
 
 async def _open_patiently(path: Path) -> "UncutSaver":
@@ -68,8 +95,7 @@ async def _open_patiently(path: Path) -> "UncutSaver":
         try:
             return await _open(path)
         except sqlite3.OperationalError as exc:
-            is_busy = getattr(exc, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-            if not is_busy or clock() >= until:
+            if fault_of(exc) != "locked" or clock() >= until:
                 raise
         await asyncio.sleep(_RETRY_PAUSE_S)
 
@@ -83,8 +109,8 @@ async def _open(path: Path) -> "UncutSaver":
         await connection.execute("PRAGMA synchronous = NORMAL")
         (check,) = await connection.execute_fetchall("PRAGMA quick_check(1)")
         if check[0] != "ok":
-            raise sqlite3.DatabaseError("the checkpoint file is damaged")
-        saver = UncutSaver(connection)
+            raise sqlite3.OperationalError("the checkpoint file is damaged")
+        saver = UncutSaver(connection, path)
         await saver.setup()
     except BaseException:
         await connection.close()
@@ -98,38 +124,45 @@ async def take_over(saver: "UncutSaver", claim: Claim, *, afresh: bool) -> bool:
     `afresh` drops them instead: the run is then played back from its journal.
     """
     connection = saver.conn
-    async with saver.lock:
-        epochs = [int(thread.rpartition(":")[2]) for thread in await _threads(connection, claim.run)]
-        newest = max((epoch for epoch in epochs if epoch < claim.epoch), default=0)
-        await connection.execute("BEGIN IMMEDIATE")
-        if newest and not afresh:
-            for table in _TABLES:
-                await connection.execute(
-                    f"UPDATE OR REPLACE {table} SET thread_id = ? WHERE thread_id = ?",
-                    (thread_id(claim), f"{claim.run}:{newest}"),
-                )
-        await _drop(connection, [f"{claim.run}:{epoch}" for epoch in epochs if epoch < claim.epoch])
-        await connection.commit()
-    return bool(newest) and not afresh
+    with our_errors(saver.path):
+        async with saver.lock:
+            # Before anything is read: a process that was overtaken may be moving the same rows.
+            await connection.execute("BEGIN IMMEDIATE")
+            try:
+                epochs = [int(thread.rpartition(":")[2]) for thread in await _threads(connection, claim.run)]
+                earlier = [epoch for epoch in epochs if epoch < claim.epoch]
+                is_known = bool(earlier) and not afresh
+                for table in _TABLES if is_known else ():
+                    await connection.execute(
+                        f"UPDATE OR REPLACE {table} SET thread_id = ? WHERE thread_id = ?",
+                        (thread_id(claim), f"{claim.run}:{max(earlier)}"),
+                    )
+                await _drop(connection, [f"{claim.run}:{epoch}" for epoch in earlier])
+                await connection.commit()
+            except BaseException:
+                await connection.rollback()
+                raise
+    return is_known
 
 
 async def forget(path: Path, run: str, *, epoch: int | None = None) -> None:
     """Drop the checkpoints of a run that has ended, or of one epoch that was overtaken; a lost file has none."""
     if not path.exists():
         return
-    connection = await _connect(path)
     try:
-        await _drop(connection, [f"{run}:{epoch}"] if epoch is not None else await _threads(connection, run))
-        await connection.commit()
-    except sqlite3.DatabaseError as exc:
+        connection = await _connect(path)
+        try:
+            await _drop(connection, [f"{run}:{epoch}"] if epoch is not None else await _threads(connection, run))
+            await connection.commit()
+        finally:
+            await connection.close()
+    except (OSError, *FileErrors) as exc:
         _log.warning("the checkpoints of run %s could not be dropped: %s", run, exc)
-    finally:
-        await connection.close()
 
 
 async def _connect(path: Path) -> aiosqlite.Connection:
     # A connection that fails leaves its thread behind for a moment, and that may be longer than the loop: try without.
-    sqlite3.connect(path).close()
+    connect(path, timeout_s=_BUSY_TIMEOUT_MS / 1_000).close()
     connection = await aiosqlite.connect(path, isolation_level="IMMEDIATE")
     await connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
     return connection

@@ -253,12 +253,13 @@ class AgentRuntime:
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except RunTaken:
-            await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
-            raise
         except Exception as exc:
-            await _leave(context.streaming, exc)
-            raise
+            taken = exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc)
+            if taken is None:
+                raise
+            await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
+            # Whatever else went wrong here: the checkpoints under it had been taken along.
+            raise taken from None
 
     async def _run_graph(
         self, session: _Session, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]
@@ -337,8 +338,11 @@ class AgentRuntime:
         return _End("done", result=kept | {"is_verified": bool(result.get("is_verified"))})
 
 
-async def _leave(streaming: StreamingManager, exc: Exception) -> None:
-    """Write down how the run ended here; where even that fails, the first error is what the caller must see."""
+async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None:
+    """Write down how the run ended here; return what says so where another process has taken it over.
+
+    Where it cannot be written down for another reason, the first error is what the caller must see.
+    """
     status: RunStatus = "failed"
     if isinstance(exc, StopRun):
         status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
@@ -346,8 +350,12 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> None:
     error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
     try:
         await streaming.finish(status, error=error)
+    except RunTaken as taken:
+        _log.debug("another process took the run over while this one failed", exc_info=exc)
+        return taken
     except DeepResearchError as second:
         _log.warning("the run's end could not be written down: %s", second)
+    return None
 
 
 async def _needs_work(store: Store, row: RunRow) -> bool:

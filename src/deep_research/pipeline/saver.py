@@ -2,22 +2,34 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from deep_research.pipeline.checkpoints import our_errors
 
 Result = TypeVar("Result")
 
 
 class UncutSaver(AsyncSqliteSaver):
-    """LangGraph's saver, with every write in a task of its own that outlives the branch that asked for it."""
+    """LangGraph's saver, with every write in a task of its own that outlives the branch that asked for it.
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    What is wrong with its file is raised as one of our errors.
+    """
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         super().__init__(connection)
+        self.path = path
         self._begun: set[asyncio.Task[Any]] = set()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint."""
+        with our_errors(self.path):
+            return await super().aget_tuple(config)
 
     async def aput(
         self,
@@ -43,7 +55,8 @@ class UncutSaver(AsyncSqliteSaver):
         task = asyncio.create_task(write)
         self._begun.add(task)
         task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
+        with our_errors(self.path):
+            return await asyncio.shield(task)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._begun.discard(task)

@@ -5,6 +5,8 @@ import sqlite3
 from functools import cache
 from importlib.resources import files
 
+Column = str | int | float | bytes | None
+
 _NAME = re.compile(r"^-- name: (\w+)$")
 _MIGRATION = re.compile(r"^(\d{4})_\w+\.sql$")
 

@@ -1,14 +1,13 @@
 """The store port on one SQLite file: a single connection in a thread of its own, one transaction a method."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.errors import StoreCorrupt, UsageError
+from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
 from deep_research.sources.document import Document, text_id
@@ -17,17 +16,25 @@ from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
 from deep_research.store.sqlite_documents import ReadCache, drop_run, get_evidence, keep_document
 from deep_research.store.sqlite_file import Session, SqliteFile
-from deep_research.store.sqlite_runs import append_events, check_claim, check_exists, check_free, find_run, get_run
+from deep_research.store.sqlite_records import list_addresses, list_calls, read_answers, read_events
+from deep_research.store.sqlite_runs import (
+    append_events,
+    check_claim,
+    check_exists,
+    check_free,
+    check_removable,
+    find_run,
+    get_run,
+    list_runs,
+)
 from deep_research.store.sqlite_writes import WriteQueue
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 
-_log = logging.getLogger(__name__)
 # `delete_run` names no lease: a live owner loses a run after this long without a heartbeat.
 _DELETE_LEASE_S = 30.0
-_UNLIMITED = -1
 
 
 def _utc_now() -> datetime:
@@ -81,23 +88,13 @@ class SqliteStore:
 
     async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
         """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-
-        def work(session: Session) -> list[RunRow]:
-            listed = []
-            for row in session.all("list_ids", limit=limit, status=status):
-                try:
-                    listed.append(get_run(session, row["id"]))
-                except StoreCorrupt as exc:
-                    _log.warning("run %s is left out: %s", row["id"], exc)
-            return listed
-
-        return await self._read(work)
+        return await self._read(lambda session: list_runs(session, limit=limit, status=status))
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
         """Remove a run and everything only it named."""
 
         def work(session: Session) -> None:
-            check_free(session, run, claimant, lease_s=_DELETE_LEASE_S)
+            check_removable(session, run, claimant, lease_s=_DELETE_LEASE_S)
             drop_run(session, run)
             self._cache.clear()
 
@@ -194,13 +191,12 @@ class SqliteStore:
 
     async def get_answers(self, run: str) -> dict[str, Json]:
         """Return all answers by scope."""
-        found = await self._read(lambda session: session.all("list_answers", run=run))
-        return {row["scope"]: rows.read_json(row["answer"], table="answers", key=row["scope"]) for row in found}
+        return await self._read(lambda session: read_answers(session, run))
 
     # Journal
 
     async def find_call(self, run: str, key: str) -> JournalRow | None:
-        """Return one row of the journal."""
+        """Return one row of the journal; one that its index has lost is found out by `list_calls`."""
         row = await self._read(lambda session: session.one("find_call", run=run, key=key))
         return None if row is None else rows.read_call(row)
 
@@ -226,7 +222,7 @@ class SqliteStore:
 
     async def list_calls(self, run: str) -> list[JournalRow]:
         """Return the journal in the order in which the calls were started."""
-        return [rows.read_call(row) for row in await self._read(lambda session: session.all("list_calls", run=run))]
+        return await self._read(lambda session: list_calls(session, run))
 
     # Events
 
@@ -241,9 +237,7 @@ class SqliteStore:
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
         """Return events with a sequence number above `after`."""
-        most = _UNLIMITED if limit is None else limit
-        found = await self._read(lambda session: session.all("read_events", run=run, after=after, limit=most))
-        return [rows.read_value(RunEvent, row, ["data"], table="events", key=f"{run}/{row['seq']}") for row in found]
+        return await self._read(lambda session: read_events(session, run, after=after, limit=limit))
 
     # What was read
 
@@ -288,8 +282,7 @@ class SqliteStore:
 
     async def list_addresses(self, run: str) -> dict[str, str]:
         """Return address → document id for everything the run read."""
-        found = await self._read(lambda session: session.all("list_addresses", run=run))
-        return {row["address"]: row["document"] for row in found}
+        return await self._read(lambda session: list_addresses(session, run))
 
     async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
         """Keep passages by content id, with one finding for each section of the run.

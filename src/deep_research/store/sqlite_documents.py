@@ -6,7 +6,7 @@ from deep_research.errors import StoreCorrupt
 from deep_research.evidence.passage import Evidence
 from deep_research.sources.document import Document
 from deep_research.store.sqlite_file import Session
-from deep_research.store.sqlite_rows import read_document, read_evidence, unpack
+from deep_research.store.sqlite_rows import damaged, read_document, read_evidence, read_passage, require_sound, unpack
 
 
 class ReadCache:
@@ -43,6 +43,7 @@ def get_document(session: Session, document: str) -> Document:
     row = session.one("get_document", document=document)
     if row is None:
         raise _missing_document(document)
+    require_sound(row, table="documents", key=document)
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
@@ -54,13 +55,25 @@ def get_evidence(session: Session, cache: ReadCache, run: str, ids: Sequence[str
         if known is not None:
             found.append(known)
             continue
-        row = session.one("get_evidence", run=run, passage=passage, section=section)
-        if row is None:
-            raise StoreCorrupt(f"The store does not hold the evidence {passage} of run {run}.")
-        piece = read_evidence(row, cache.document(session, row["document"]).text)
+        piece = _evidence(session, cache, run, passage, section)
         cache.evidence[run, passage, section] = piece
         found.append(piece)
     return found
+
+
+def _evidence(session: Session, cache: ReadCache, run: str, id_: str, section: str) -> Evidence:
+    rows = session.all("get_evidence", run=run, passage=id_)
+    place = session.one("get_passage", passage=id_)
+    if not rows or place is None:
+        raise StoreCorrupt(f"The store does not hold the evidence {id_} of run {run}.")
+    (counted,) = session.all("count_evidence", run=run, passage=id_)
+    if counted["rows"] != len(rows):
+        raise damaged("evidence", id_)
+    for row in rows:
+        require_sound(row, table="evidence", key=id_)
+    passage = read_passage(place)
+    own = next((row for row in rows if row["section"] == section), rows[0])
+    return read_evidence(own, passage, cache.document(session, passage.document).text)
 
 
 def keep_document(session: Session, run: str, document: str) -> None:
@@ -68,6 +81,7 @@ def keep_document(session: Session, run: str, document: str) -> None:
     row = session.one("get_document", document=document)
     if row is None:
         raise _missing_document(document)
+    require_sound(row, table="documents", key=document)
     for blob in (row["text"], row["snapshot"]):
         session.run("keep_blob", run=run, blob=blob)
 

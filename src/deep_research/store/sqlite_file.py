@@ -3,22 +3,20 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from deep_research.database import FileErrors, can_be_written, connect, connect_copy, connect_read_only, fault_of
 from deep_research.errors import CannotWrite, DeepResearchError, InputError, NewerStore, StoreCorrupt, StoreLocked
-from deep_research.store.sql import load_migrations, load_queries
+from deep_research.store.sql import Column, load_migrations, load_queries
+from deep_research.store.sqlite_seals import keep_seals, teach_seals
 
-Column = str | int | float | bytes | None
 T = TypeVar("T")
 
 # SQLite answers some conflicts (switching to WAL, a log being cleaned up) without waiting for its own busy timeout.
 _RETRY_PAUSE_S = 0.01
-# Primary result codes; extended codes carry more in the higher bits.
-_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
-_REFUSED = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
-_NO_ROOM = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 _OTHER_HOME = "set DEEP_RESEARCH_HOME to another folder"
 
 
@@ -90,41 +88,61 @@ class SqliteFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as exc:
-                raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
             with _our_errors(self.path):
-                connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
-            try:
-                self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
+                self._connection = self._open() if can_be_written(self.path) else self._open_as_it_stands()
         return self._connection
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
+    def _open(self) -> sqlite3.Connection:
+        try:
+            connection = connect(self.path, timeout_s=self._busy_timeout_s)
+        except OSError as exc:
+            raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
+        with _closed_on_failure(connection):
+            session = self._begin(connection)
+            self._patiently(lambda: session.run("use_write_ahead_log"))
+            session.run("sync_every_commit")
+            session.run("check_references")
+            self._bring_up_to_date(session, connection)
+            keep_seals(connection)
+        return connection
+
+    def _open_as_it_stands(self) -> sqlite3.Connection:
+        """Open a store that cannot be written: reading it is possible all the same, and every write is refused."""
+        connection = connect_read_only(self.path)
+        with _closed_on_failure(connection):
+            is_old = _schema_number(self._begin(connection)) < max(load_migrations())
+        if is_old:
+            # What an older version wrote is read from a copy, which can be brought up to date.
+            connection.close()
+            connection = connect_copy(self.path)
+        with _closed_on_failure(connection):
+            session = self._begin(connection)
+            self._bring_up_to_date(session, connection)
+            session.run("refuse_writes")
+        return connection
+
+    def _begin(self, connection: sqlite3.Connection) -> Session:
         connection.row_factory = sqlite3.Row
-        session = Session(connection, self.path)
-        self._patiently(lambda: session.run("use_write_ahead_log"))
-        session.run("sync_every_commit")
-        session.run("check_references")
+        teach_seals(connection)
+        return Session(connection, self.path)
+
+    def _bring_up_to_date(self, session: Session, connection: sqlite3.Connection) -> None:
         newest = max(load_migrations())
         present = self._patiently(lambda: _schema_number(session))
         if present < newest:
             with self._transaction(connection, "begin_write"):
                 # Another process may have migrated while this one waited.
                 present = _schema_number(session)
-                with _our_errors(self.path):
-                    for number, statements in load_migrations().items():
-                        for statement in statements if number > present else ():
-                            connection.execute(statement)
+                for number, statements in load_migrations().items():
+                    for statement in statements if number > present else ():
+                        connection.execute(statement)
         if present > newest:
             raise NewerStore(
                 f"The store {self.path} has schema {present}, this version of Deep Research knows {newest}: "
                 f"upgrade Deep Research, or {_OTHER_HOME}."
             )
+        if _layout_of(connection) != _own_layout():
+            raise corrupt(self.path)
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
         until = time.monotonic() + self._busy_timeout_s
@@ -137,9 +155,42 @@ class SqliteFile:
                 time.sleep(_RETRY_PAUSE_S)
 
 
+def corrupt(path: Path) -> StoreCorrupt:
+    """Return what is said of a store whose file is damaged."""
+    return StoreCorrupt(f"The store {path} is damaged: restore it from a copy, or {_OTHER_HOME}.")
+
+
 def _schema_number(session: Session) -> int:
     number: int = session.all("schema_number")[0][0]
     return number
+
+
+@cache
+def _own_layout() -> dict[str, list[tuple[Column, ...]]]:
+    """Return the tables and columns that the migrations make."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        teach_seals(connection)
+        for statements in load_migrations().values():
+            for statement in statements:
+                connection.execute(statement)
+        return _layout_of(connection)
+
+
+def _layout_of(connection: sqlite3.Connection) -> dict[str, list[tuple[Column, ...]]]:
+    names = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return {
+        name: [tuple(row) for row in connection.execute(f'PRAGMA table_info("{name}")')]
+        for (name,) in sorted(map(tuple, names))
+    }
+
+
+@contextmanager
+def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 @contextmanager
@@ -148,29 +199,23 @@ def _our_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as exc:
         raise InputError("An address, a section or another name is not valid Unicode: rename it.") from exc
-    except sqlite3.Error as exc:
+    except FileErrors as exc:
         ours = _translate(exc, path)
         if ours is None:
             raise
         raise ours from exc
 
 
-def _translate(error: sqlite3.Error, path: Path) -> DeepResearchError | None:
-    extended: int | None = getattr(error, "sqlite_errorcode", None)
-    if extended is None:
-        # Python reports a column that is not UTF-8 this way; everything else without a code is a misuse of ours.
-        return _corrupt(path) if isinstance(error, sqlite3.OperationalError) else None
-    code = extended & 0xFF
-    if code in _LOCKED:
-        return StoreLocked(f"The store {path} stayed locked by another process: try again, or end that process.")
-    if code in _REFUSED:
-        return CannotWrite(f"The store {path} cannot be opened for writing: check the rights on it and its folder.")
-    if code in _NO_ROOM:
-        return CannotWrite(f"The store {path} cannot be written: free space on its disk, or check the disk.")
-    if code == sqlite3.SQLITE_NOTADB:
-        return StoreCorrupt(f"{path} is not a store of Deep Research: move it away, or {_OTHER_HOME}.")
-    return _corrupt(path)
-
-
-def _corrupt(path: Path) -> StoreCorrupt:
-    return StoreCorrupt(f"The store {path} is damaged: restore it from a copy, or {_OTHER_HOME}.")
+def _translate(error: Exception, path: Path) -> DeepResearchError | None:
+    match fault_of(error):
+        case "locked":
+            return StoreLocked(f"The store {path} stayed locked by another process: try again, or end that process.")
+        case "refused":
+            return CannotWrite(f"The store {path} cannot be opened for writing: check the rights on it and its folder.")
+        case "full":
+            return CannotWrite(f"The store {path} cannot be written: free space on its disk, or check the disk.")
+        case "foreign":
+            return StoreCorrupt(f"{path} is not a store of Deep Research: move it away, or {_OTHER_HOME}.")
+        case "damaged":
+            return corrupt(path)
+    return None

@@ -11,11 +11,13 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from deep_research.errors import StoreCorrupt
+from deep_research.events import RunEvent
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
 from deep_research.store.lease import Owner
 from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.sqlite_file import Column
+from deep_research.store.sql import Column
+from deep_research.store.sqlite_seals import is_sound
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)
@@ -62,19 +64,26 @@ def about_column(document: Document) -> str:
     return json_column(document.model_dump(mode="json", exclude=set(_NOT_ABOUT)))
 
 
+def require_sound(row: sqlite3.Row, *, table: str, key: str) -> sqlite3.Row:
+    """Return a whole row of a table that is as it was written, or raise `StoreCorrupt`."""
+    if not is_sound(row):
+        raise damaged(table, key)
+    return row
+
+
 def read_run(row: sqlite3.Row) -> RunRow:
     """Return the run of a row."""
     return read_value(RunRow, row, _RUN_JSON, table="runs", key=row["id"])
 
 
 def read_owner(row: sqlite3.Row) -> Owner | None:
-    """Return who holds the run of a row."""
+    """Return who holds the run of a row, as far as that can be read."""
     if row["owner"] is None:
         return None
     try:
         return Owner.model_validate_json(row["owner"])
     except ValidationError:
-        raise _damaged("runs", row["id"]) from None
+        raise damaged("runs", row["id"]) from None
 
 
 def read_call(row: sqlite3.Row) -> JournalRow:
@@ -82,16 +91,22 @@ def read_call(row: sqlite3.Row) -> JournalRow:
     return read_value(JournalRow, row, _CALL_JSON, table="journal", key=row["key"])
 
 
+def read_event(row: sqlite3.Row) -> RunEvent:
+    """Return the event of a row."""
+    return read_value(RunEvent, row, ["data"], table="events", key=f"{row['run']}/{row['seq']}")
+
+
 def read_value(kind: type[V], row: sqlite3.Row, json_columns: Iterable[str], *, table: str, key: str) -> V:
-    """Return the value that a row's columns hold."""
-    data: dict[str, object] = dict(zip(row.keys(), row, strict=True))
+    """Return the value that the columns of a sound row hold, as far as it has fields for them."""
+    require_sound(row, table=table, key=key)
+    data: dict[str, object] = {name: row[name] for name in kind.model_fields}
     for name in json_columns:
         if (text := data[name]) is not None:
             data[name] = read_json(text, table=table, key=key)
     try:
         return kind.model_validate(data)
     except ValidationError:
-        raise _damaged(table, key) from None
+        raise damaged(table, key) from None
 
 
 def read_json(text: object, *, table: str, key: str) -> Json:
@@ -99,7 +114,7 @@ def read_json(text: object, *, table: str, key: str) -> Json:
     try:
         data: Json = json.loads(text if isinstance(text, str) else "")
     except ValueError:
-        raise _damaged(table, key) from None
+        raise damaged(table, key) from None
     return data
 
 
@@ -115,9 +130,9 @@ def unpack(row: sqlite3.Row | None, blob: str) -> bytes:
     try:
         raw = zlib.decompress(row["packed"])
     except (zlib.error, TypeError):
-        raise _damaged("blobs", blob) from None
+        raise damaged("blobs", blob) from None
     if hashlib.sha256(raw).hexdigest() != blob:
-        raise _damaged("blobs", blob)
+        raise damaged("blobs", blob)
     return raw
 
 
@@ -127,29 +142,36 @@ def text_bytes(document: Document) -> bytes:
 
 
 def read_document(row: sqlite3.Row, raw: bytes) -> Document:
-    """Return the document of a row and of its text's bytes, which must be the ones its id was made from."""
+    """Return the document of a sound row and of its text's bytes, which must be the ones its id was made from."""
     about = read_json(row["about"], table="documents", key=row["id"])
     try:
         own = {"id": row["id"], "snapshot": row["snapshot"], "text": raw.decode("utf-8", "surrogatepass")}
         document = Document.model_validate((about if isinstance(about, dict) else {}) | own)
     except ValueError:
-        raise _damaged("documents", row["id"]) from None
+        raise damaged("documents", row["id"]) from None
     if text_id(document.extractor, document.text) != document.id:
-        raise _damaged("documents", row["id"])
+        raise damaged("documents", row["id"])
     return document
 
 
-def read_evidence(row: sqlite3.Row, text: str) -> Evidence:
-    """Return the evidence of a row, with its quote cut from the document's text."""
+def read_passage(row: sqlite3.Row) -> Passage:
+    """Return the passage of a row, which must be the one its id was made from."""
     try:
         passage = Passage(document=row["document"], start=row["start"], end=row["end"])
     except ValidationError:
-        raise _damaged("passages", row["id"]) from None
-    finding = read_json(row["finding"], table="evidence", key=row["id"])
-    if passage.id != row["id"] or not 0 <= passage.start <= passage.end <= len(text):
-        raise _damaged("passages", row["id"])
+        raise damaged("passages", row["id"]) from None
+    if passage.id != row["id"]:
+        raise damaged("passages", row["id"])
+    return passage
+
+
+def read_evidence(row: sqlite3.Row, passage: Passage, text: str) -> Evidence:
+    """Return the evidence of a row about a passage, with its quote cut from the document's text."""
+    finding = read_json(row["finding"], table="evidence", key=passage.id)
+    if not 0 <= passage.start <= passage.end <= len(text):
+        raise damaged("passages", passage.id)
     if not isinstance(finding, str):
-        raise _damaged("evidence", row["id"])
+        raise damaged("evidence", passage.id)
     return evidence_from(
         passage, text=text, finding=finding, section=row["section"], score=row["score"], header=row["header"]
     )
@@ -163,6 +185,7 @@ def _columns(value: Value, json_columns: Iterable[str]) -> dict[str, Column]:
     return {**plain, **times, **texts}
 
 
-def _damaged(table: str, key: str) -> StoreCorrupt:
+def damaged(table: str, key: str) -> StoreCorrupt:
+    """Return what is said of a row that cannot be read."""
     # Raised without its cause, which would quote the content of the row.
     return StoreCorrupt(f"The store holds a damaged row: table {table}, key {key}.")

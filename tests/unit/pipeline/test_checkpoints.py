@@ -1,5 +1,6 @@
 """Checkpoints are fenced by epoch: a claim takes the newest earlier ones over and nobody writes to another's."""
 
+import asyncio
 import sqlite3
 import threading
 from contextlib import closing
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.errors import CannotWrite
+from deep_research.errors import CannotWrite, StoreLocked
 from deep_research.pipeline import checkpoints
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.store.port import Claim
@@ -124,3 +125,34 @@ async def test_a_file_that_many_open_at_once_is_waited_for(tmp_path, monkeypatch
     async with open_checkpoints(tmp_path / "checkpoints.db") as saver:
         assert not answers
         assert await saver.conn.execute_fetchall("PRAGMA journal_mode")
+
+
+async def test_of_two_that_take_over_at_once_the_newer_knows_whether_it_has_the_rows(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    async with open_checkpoints(path) as older, open_checkpoints(path) as newer:
+        for epoch in range(2, 22, 2):
+            _put(path, "run:1", "a")
+            _, is_known = await asyncio.gather(
+                take_over(older, Claim(run="run", epoch=epoch), afresh=False),
+                take_over(newer, Claim(run="run", epoch=epoch + 1), afresh=False),
+            )
+            assert is_known is (f"run:{epoch + 1}" in _threads(path))
+            await forget(path, "run")
+
+
+async def test_a_file_that_stays_locked_is_not_said_to_be_full(tmp_path, monkeypatch):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    monkeypatch.setattr(checkpoints, "_BUSY_TIMEOUT_MS", 50)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreLocked, match="locked by another process") as caught:
+            await _claimed(path, 2)
+    assert caught.value.exit_code == 75
+
+
+async def test_what_fails_elsewhere_is_not_blamed_on_the_file(tmp_path):
+    with pytest.raises(ConnectionResetError):
+        async with open_checkpoints(tmp_path / "checkpoints.db"):
+            raise ConnectionResetError

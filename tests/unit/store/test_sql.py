@@ -6,12 +6,14 @@ from pathlib import Path
 
 import deep_research.store
 from deep_research.store.sql import load_migrations, load_queries
+from deep_research.store.sqlite_seals import teach_seals
 
 FOLDER = Path(deep_research.store.__file__).parent
 
 
 def _migrated() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
+    teach_seals(connection)
     for statements in load_migrations().values():
         for statement in statements:
             connection.execute(statement)

@@ -1,0 +1,118 @@
+"""SQLite files: private to their owner, readable where nothing can be written, and what SQLite's errors mean.
+
+Knows no tables; the store, the index, the cache and the checkpoints open their files here.
+"""
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Literal
+
+from deep_research.private_files import HOME_FILES, make_folder, tighten_files
+
+# `locked`: another process has it. `refused`: its rights, or a disk that cannot be written. `full`: no room, or a disk
+# that fails. `foreign`: no database. `damaged`: everything else, for nothing that we send is wrong by itself.
+Fault = Literal["locked", "refused", "full", "foreign", "damaged"]
+
+_FAULTS: Final[dict[int, Fault]] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_PROTOCOL: "locked",
+    sqlite3.SQLITE_READONLY: "refused",
+    sqlite3.SQLITE_PERM: "refused",
+    sqlite3.SQLITE_CANTOPEN: "refused",
+    sqlite3.SQLITE_AUTH: "refused",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_IOERR: "full",
+    sqlite3.SQLITE_NOTADB: "foreign",
+}
+
+
+# The second is raised where SQLite quotes something damaged in its message.
+FileErrors: Final = (sqlite3.Error, UnicodeDecodeError)
+
+
+def fault_of(error: Exception) -> Fault | None:
+    """Say what is wrong with a file; None where it is our own misuse of the library."""
+    if isinstance(error, UnicodeDecodeError):
+        return "damaged"
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        # Python reports a column that is not UTF-8 this way.
+        return "damaged" if isinstance(error, sqlite3.OperationalError) else None
+    # Extended codes carry more in the higher bits.
+    return _FAULTS.get(code & 0xFF, "damaged")
+
+
+def files_of(path: Path) -> tuple[Path, Path, Path]:
+    """Return a database, its log and the index of its log."""
+    return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
+def make_private(path: Path) -> None:
+    """Make the folder of a database, and let only the owner read what is there of it."""
+    make_folder(path.parent, ours=HOME_FILES)
+    tighten_files(files_of(path))
+
+
+def connect(path: Path, *, timeout_s: float, check_same_thread: bool = True) -> sqlite3.Connection:
+    """Open a database for reading and writing, for its owner only, and make it where there is none."""
+    make_private(path)
+    connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=check_same_thread)
+    # It is empty where it is new; SQLite gives its log the same rights. It is not opened by ourselves, because closing
+    # it again would take the locks of every other connection of this process.
+    tighten_files([path])
+    return connection
+
+
+def can_be_written(path: Path) -> bool:
+    """Say whether a database that is there can be written; one that is not there can be tried."""
+    if not os.access(path, os.F_OK):
+        return True
+    present = [file for file in files_of(path) if os.access(file, os.F_OK)]
+    return all(os.access(file, os.W_OK) for file in (path.parent, *present))
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open a database that cannot be written, as it stands; every attempt to change it is refused.
+
+    What its log holds is read too: in place where the log's index is there, else from a private copy.
+    """
+    _, log, _ = files_of(path)
+    if not os.access(log, os.F_OK) or log.stat().st_size == 0:
+        return _opened(path, "mode=ro&immutable=1")
+    try:
+        return _opened(path, "mode=ro")
+    except sqlite3.OperationalError as exc:
+        if fault_of(exc) != "refused":
+            raise
+    return connect_copy(path)
+
+
+def connect_copy(path: Path) -> sqlite3.Connection:
+    """Open a private copy of a database and its log, which is gone once the connection is closed."""
+    with TemporaryDirectory(prefix="deep-research-", ignore_cleanup_errors=True) as folder:
+        for file in files_of(path)[:2]:
+            if os.access(file, os.F_OK):
+                shutil.copyfile(file, Path(folder, file.name))
+        copy = Path(folder, path.name)
+        # Without its log it is one file, which stays readable after its name is gone.
+        connection = sqlite3.connect(copy, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = MEMORY")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _opened(path: Path, options: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
