@@ -13,8 +13,9 @@ from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, reading_of
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = "eml/1"
+EXTRACTOR = extractor_of("eml")
 
 _MAX_NAMED_FILES = 10
 _HEADERS = re.compile(rb"(?:\A|\n)(?:from|to|subject|date)[ \t]*:", re.IGNORECASE)

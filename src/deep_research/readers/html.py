@@ -14,9 +14,10 @@ from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.text.script import detect_language
 
-EXTRACTOR = f"html/2+trafilatura/{trafilatura.__version__}"
+EXTRACTOR = extractor_of("html")
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):

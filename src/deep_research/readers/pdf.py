@@ -3,7 +3,6 @@
 import re
 import threading
 from collections import Counter
-from importlib.metadata import version
 from pathlib import PurePath
 
 from pypdfium2 import PdfDocument, PdfiumError
@@ -12,9 +11,10 @@ from pypdfium2 import raw as pdfium
 from deep_research.errors import SourceError
 from deep_research.readers.paragraphs import display_width, is_full_line, join_lines
 from deep_research.readers.port import MAX_PAGES, Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 
-EXTRACTOR = f"pdf/1+pypdfium2/{version('pypdfium2')}"
+EXTRACTOR = extractor_of("pdf")
 
 # PDFium is not safe for threads: one document is open at a time in a process.
 _PDFIUM = threading.Lock()
