@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import StoreCorrupt
-from deep_research.store.sql import load_migrations
+from deep_research.store.sql import Column, load_migrations
 from deep_research.store.sqlite import SqliteStore
 from deep_research.store.sqlite_rows import call_columns, json_column, run_columns, time_column
 from deep_research.store.sqlite_seals import SEALED
@@ -137,7 +137,7 @@ async def test_the_store_of_the_last_release_is_sealed_as_it_stands(tmp_path):
 
 def _write_old_store(path: Path) -> None:
     run, call, event = run_columns(make_run()), call_columns(make_call("k")), make_event("e")
-    tables = {
+    tables: dict[str, dict[str, Column]] = {
         "runs": run,
         "journal": call | {"run": RUN, "number": 1},
         "events": {

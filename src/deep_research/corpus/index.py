@@ -1,4 +1,4 @@
-"""The index file: opening, making it anew when other code made it, transactions, and SQLite's errors as ours."""
+"""The index file: opening, making it anew when another version made it, transactions, and SQLite's errors as ours."""
 
 import re
 import sqlite3
@@ -6,27 +6,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
+from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
-from deep_research.value import digest
+from deep_research.readers.versions import all_extractors, package_version
+from deep_research.text.analyzer import ANALYZER_VERSION
 
 Column = str | int | float | bytes | None
 
+# Raise it whenever the tables, the cutting into passages or the search for near-duplicates change what is indexed.
+INDEX_VERSION = 1
+# They have a say in the terms and texts of all formats.
+_PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
 _BUSY_TIMEOUT_S = 30.0
 # Two processes that open a new file at once: SQLite refuses the switch to WAL without waiting.
 _RETRY_PAUSE_S = 0.01
-_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
-_UNWRITABLE = frozenset(
-    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
-)
-_DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
-_MAKING = ("deep_research.text", "deep_research.readers", "deep_research.corpus")
-_LIBRARIES = tuple(
-    "opencc snowballstemmer PyStemmer pypdfium2 python-docx python-pptx openpyxl trafilatura lxml".split()
-)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
@@ -101,53 +97,70 @@ class Index:
                 raise
 
     def _opened(self) -> sqlite3.Connection:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as exc:
-            raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
+        if not can_be_written(self.path):
+            return self._opened_as_it_stands()
         until = time.monotonic() + _BUSY_TIMEOUT_S
         while True:
-            connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+            try:
+                connection = connect(self.path, timeout_s=_BUSY_TIMEOUT_S)
+            except OSError as exc:
+                raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
             try:
                 _prepare(connection)
             except _NotAnIndex:
                 connection.close()
                 self._put_aside()
-            except sqlite3.Error as exc:
+            except FileErrors as exc:
                 connection.close()
-                code = _code(exc)
-                if code in _DAMAGED:
-                    self._put_aside()
-                elif code not in _LOCKED or time.monotonic() >= until:
+                fault = fault_of(exc)
+                if fault not in ("locked", "foreign", "damaged") or time.monotonic() >= until:
                     raise
+                if fault != "locked":
+                    self._put_aside()
                 time.sleep(_RETRY_PAUSE_S)
             else:
                 return connection
 
+    def _opened_as_it_stands(self) -> sqlite3.Connection:
+        """Open an index that cannot be written, which is of use only if this version made it."""
+        connection = connect_read_only(self.path)
+        connection.row_factory = sqlite3.Row
+        if not _is_ours(Session(connection)):
+            connection.close()
+            raise CannotWrite(
+                f"The index {self.path} was made by another version and cannot be written, so that it cannot be built "
+                "anew: check the rights on it and its folder."
+            )
+        return connection
+
     def _put_aside(self) -> None:
         """Make room for a new index; what stood there may be something of the user's, so it is kept."""
+        database, *rest = files_of(self.path)
         with suppress(FileNotFoundError):
-            self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
-        for ending in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            database.replace(database.with_name(f"{database.name}.damaged"))
+        for file in rest:
+            file.unlink(missing_ok=True)
 
     @contextmanager
     def _our_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as exc:
-            ours = self._translated(_code(exc))
+        except FileErrors as exc:
+            ours = self._translated(exc)
             if ours is None:
                 raise
             raise ours from exc
 
-    def _translated(self, code: int) -> DeepResearchError | None:
-        if code in _LOCKED:
-            return StoreLocked(f"The index {self.path} stayed locked by another process: try again.")
-        if code in _UNWRITABLE:
-            return CannotWrite(f"The index {self.path} cannot be written: check its rights and the space on its disk.")
-        if code in _DAMAGED:
-            return StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.")
+    def _translated(self, error: Exception) -> DeepResearchError | None:
+        match fault_of(error):
+            case "locked":
+                return StoreLocked(f"The index {self.path} stayed locked by another process: try again.")
+            case "refused" | "full":
+                return CannotWrite(
+                    f"The index {self.path} cannot be written: check its rights and the space on its disk."
+                )
+            case "foreign" | "damaged":
+                return StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.")
         return None
 
 
@@ -181,15 +194,11 @@ def _is_ours(session: Session) -> bool:
     try:
         row = session.one("maker")
     except sqlite3.OperationalError as exc:
-        if _code(exc) != sqlite3.SQLITE_ERROR:
+        # There is no such table.
+        if getattr(exc, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
             raise
         return False
     return row is not None and row["code"] == _maker()
-
-
-def _code(error: sqlite3.Error) -> int:
-    # Extended codes carry more in the higher bits.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 @cache
@@ -208,18 +217,6 @@ def _resource(name: str) -> str:
 
 @cache
 def _maker() -> str:
-    """Return a name for the code that reads and cuts files: offsets and terms of other code must not be mixed in."""
-    sources = [
-        (file.name, file.read_text(encoding="utf-8"))
-        for package in _MAKING
-        for file in sorted(files(package).iterdir(), key=lambda file: file.name)
-        if file.name.endswith((".py", ".sql"))
-    ]
-    return digest(sources, [_version(name) for name in _LIBRARIES])
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return ""
+    """Return what made an index, by its versions: offsets and terms of another version must not be mixed in."""
+    own = (f"index/{INDEX_VERSION}", f"analyzer/{ANALYZER_VERSION}")
+    return " ".join((*own, *all_extractors(), *(f"{name}/{package_version(name)}" for name in _PACKAGES)))

@@ -1,5 +1,5 @@
--- The index of all folders. It holds nothing that cannot be read again from them, so it is never migrated: when the
--- code that makes it changes, it is built anew.
+-- The index of all folders. It holds nothing that cannot be read again from them, so it is never migrated: when a
+-- version of what makes it changes, it is built anew.
 
 CREATE TABLE maker (code TEXT NOT NULL);
 

@@ -12,8 +12,9 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.grid import Row, add_grid
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = "csv/1"
+EXTRACTOR = extractor_of("csv")
 
 _DELIMITERS = (",", "\t", ";", "|")
 _STATED = re.compile(r"\Asep=([,;|\t])\n", re.IGNORECASE)

@@ -3,7 +3,6 @@
 import io
 import re
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import PurePath
 
 import docx
@@ -17,8 +16,9 @@ from deep_research.errors import SourceError
 from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = f"docx/1+python-docx/{version('python-docx')}"
+EXTRACTOR = extractor_of("docx")
 
 _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*(\d)", re.IGNORECASE)
 _TITLE_STYLES = frozenset({"title", "标题", "標題"})

@@ -14,8 +14,9 @@ from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, reading_of
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = "eml/1"
+EXTRACTOR = extractor_of("eml")
 
 _MAX_NAMED_FILES = 10
 _MAX_HEADER_CHARS = 20_000

@@ -15,8 +15,9 @@ from deep_research.readers.encoding import decode
 from deep_research.readers.html import add_visible
 from deep_research.readers.messages import iso_day
 from deep_research.readers.port import HIDDEN_LEFT, MAX_PAGES, Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = "epub/1"
+EXTRACTOR = extractor_of("epub")
 
 _PAGES = ("application/xhtml+xml", "text/html")
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"

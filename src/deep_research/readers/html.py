@@ -18,9 +18,10 @@ from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_extent import extent_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.text.script import detect_language
 
-EXTRACTOR = f"html/3+trafilatura/{trafilatura.__version__}"
+EXTRACTOR = extractor_of("html")
 
 WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
 TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"

@@ -12,9 +12,10 @@ from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, moment, reading_of
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.value import Json, JsonObject
 
-EXTRACTOR = "jsonl/1"
+EXTRACTOR = extractor_of("jsonl")
 
 # Spelled without case, "_" and "-"; the first that an object has is taken.
 _BODY = ("body", "text", "content", "message", "msg", "plaintext", "bodytext", "bodyplain", "bodyhtml", "html", "parts")

@@ -6,10 +6,11 @@ from pathlib import PurePath
 from deep_research.readers.encoding import decode
 from deep_research.readers.places import heading_places
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.dates import find_dates
 
-EXTRACTOR = "markdown/1"
+EXTRACTOR = extractor_of("markdown")
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:(.*)$", re.MULTILINE)

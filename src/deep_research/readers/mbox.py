@@ -7,8 +7,9 @@ from deep_research.errors import SourceError
 from deep_research.readers import eml
 from deep_research.readers.messages import Message, reading_of
 from deep_research.readers.port import MAX_MESSAGES, Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = "mbox/1"
+EXTRACTOR = extractor_of("mbox")
 
 # "From sender Mon May  6 10:00:00 2024", after a blank line; a line of a text that begins alike is written ">From".
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S(?=[^\n]*\d\d:\d\d)[^\n]*\n")

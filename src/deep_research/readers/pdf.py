@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from importlib.metadata import version
 from pathlib import PurePath
 
 from pypdfium2 import PdfDocument, PdfiumError
@@ -11,9 +10,10 @@ from pypdfium2 import raw as pdfium
 from deep_research.errors import SourceError
 from deep_research.readers.paragraphs import display_width, is_full_line, join_lines
 from deep_research.readers.port import MAX_PAGES, Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 
-EXTRACTOR = f"pdf/1+pypdfium2/{version('pypdfium2')}"
+EXTRACTOR = extractor_of("pdf")
 
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE

@@ -4,9 +4,10 @@ from pathlib import PurePath
 
 from deep_research.readers.encoding import decode
 from deep_research.readers.port import Reading
+from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 
-EXTRACTOR = "text/1"
+EXTRACTOR = extractor_of("text")
 _MAX_TITLE_CHARS = 120
 
 

@@ -3,7 +3,6 @@
 import io
 import re
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import PurePath
 
 import pptx
@@ -25,8 +24,9 @@ from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.number_format import shown
 from deep_research.readers.port import MAX_PAGES, MAX_ROWS, Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = f"pptx/1+python-pptx/{version('python-pptx')}"
+EXTRACTOR = extractor_of("pptx")
 
 # What python-pptx's own template carries; files made with it mostly still do.
 _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58)  # noqa: DTZ001 - a stamp as written in the file, not a moment

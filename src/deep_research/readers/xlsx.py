@@ -21,8 +21,9 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.grid import Row, add_grid, column_letters
 from deep_research.readers.number_format import is_date_format, shown
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Reading
+from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = f"xlsx/1+openpyxl/{openpyxl.__version__}"
+EXTRACTOR = extractor_of("xlsx")
 
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})
 # A formula that no program has worked out yet: nothing, or an empty value, after it.

@@ -13,6 +13,9 @@ from typing import Protocol
 from deep_research.text.folding import fold_character, simplified_table
 from deep_research.text.stop_words import CHINESE_BIGRAMS, CHINESE_PARTICLE_WORDS, CHINESE_PARTICLES, ENGLISH
 
+# Raise it whenever a text gives other terms: an index that was made before is then built anew.
+ANALYZER_VERSION = 1
+
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 _HIRAGANA_ONLY = re.compile(r"[\u3040-\u309f]+")
 _SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}

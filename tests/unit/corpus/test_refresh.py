@@ -4,15 +4,18 @@ import asyncio
 import os
 import sqlite3
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from deep_research.corpus import index
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.index import Index
 from deep_research.corpus.refresh import refresh
 from deep_research.errors import InputError, SourceError
+from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "documents"
 
@@ -248,6 +251,44 @@ async def test_an_index_that_other_code_made_is_built_anew(corpus, write, tmp_pa
     assert (await renewed.refresh()).read_now == 1
     assert await _found(renewed, "apples") == ["a.md"]
     await renewed.close()
+
+
+@pytest.fixture
+def raise_version(monkeypatch) -> Iterator[Callable[[str], None]]:
+    """Return what raises the version of an extractor, or of the analyzer, as another release would."""
+
+    def raised(name: str) -> None:
+        if name == "analyzer":
+            monkeypatch.setattr(index, "ANALYZER_VERSION", 99)
+        elif name:
+            monkeypatch.setitem(EXTRACTOR_VERSIONS, name, 99)
+        extractor_of.cache_clear()
+        index._maker.cache_clear()
+
+    yield raised
+    monkeypatch.undo()
+    raised("")
+
+
+@pytest.mark.parametrize(("raised", "read_now"), [("", 0), ("html", 1), ("analyzer", 1)])
+async def test_an_index_is_valid_for_as_long_as_its_versions_are(
+    corpus, write, tmp_path, raise_version, raised, read_now
+):
+    write(a="Apples are red.")
+    await corpus.refresh()
+    await corpus.close()
+    raise_version(raised)
+    later = FolderCorpus(corpus.folder, index=tmp_path / "state" / "corpus.db")
+    assert (await later.refresh()).read_now == read_now
+    assert (await later.refresh()).read_now == 0
+    await later.close()
+
+
+def test_what_made_an_index_is_told_by_versions_and_by_no_source():
+    names = {part.partition("/")[0] for part in index._maker().replace("+", " ").split()}
+    packages = {"snowballstemmer", "PyStemmer", "opencc", "lxml"}
+    packages |= {"trafilatura", "pypdfium2", "python-docx", "python-pptx", "openpyxl"}
+    assert names == {"index", "analyzer", *EXTRACTOR_VERSIONS, *packages}
 
 
 async def test_the_index_is_no_larger_than_three_and_a_half_times_the_text(tmp_path):

@@ -27,7 +27,14 @@ from pathlib import Path
 from deep_research.readers import Reading, child, read
 
 def children():
-    return sorted(int(p) for task in Path("/proc/self/task").iterdir() for p in (task / "children").read_text().split())
+    # A thread may end while it is looked at.
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            found += map(int, (task / "children").read_text().split())
+        except OSError:
+            continue
+    return sorted(found)
 
 def in_thread(work):
     thread = threading.Thread(target=work, daemon=True)

@@ -1,0 +1,53 @@
+"""The version of each extractor, in one place, so that whoever keeps what one made can tell whether it still holds.
+
+Raise a number whenever the same file gives another text, title, place or remark, also where code that several readers
+share is changed. A test compares what samples give and says so when it was forgotten.
+"""
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+EXTRACTOR_VERSIONS: Final = {
+    "text": 2,
+    "markdown": 2,
+    "html": 3,
+    "pdf": 2,
+    "docx": 2,
+    "pptx": 2,
+    "xlsx": 2,
+    "csv": 2,
+    "eml": 2,
+    "mbox": 2,
+    "epub": 2,
+    "jsonl": 2,
+}
+# The packages that find the text of a format: another version of one is another extractor.
+_PACKAGES: Final = {
+    "html": "trafilatura",
+    "pdf": "pypdfium2",
+    "docx": "python-docx",
+    "pptx": "python-pptx",
+    "xlsx": "openpyxl",
+}
+
+
+@cache
+def extractor_of(file_format: str) -> str:
+    """Return the name and the version of a format's extractor, and of the package that does its work."""
+    package = _PACKAGES.get(file_format)
+    own = f"{file_format}/{EXTRACTOR_VERSIONS[file_format]}"
+    return f"{own}+{package}/{package_version(package)}" if package else own
+
+
+def all_extractors() -> list[str]:
+    """Return every extractor; no reader is loaded for it."""
+    return [extractor_of(name) for name in EXTRACTOR_VERSIONS]
+
+
+def package_version(package: str) -> str:
+    """Return the installed version of a package, "" where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
