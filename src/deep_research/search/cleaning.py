@@ -5,6 +5,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from deep_research.text.cleaning import clean_text
 from deep_research.text.dates import find_dates
 from deep_research.value import Json
 
@@ -15,10 +16,6 @@ _INLINE: Final = re.compile(
     r"</?(?:a|abbr|b|cite|code|em|font|i|img|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.IGNORECASE
 )
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
-# Control and zero-width characters, and those that turn the reading direction.
-_UNSEEN: Final = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]"
-)
 _NOT_IN_ADDRESS: Final = re.compile(r"[\s\x00-\x1f\x7f<>\"\\\ud800-\udfff]")
 
 
@@ -28,7 +25,7 @@ def plain_text(value: Json) -> str:
         return ""
     # Some services escape their own tags, so that they appear only now.
     text = _without_tags(html.unescape(_without_tags(value[: 4 * _MAX_CHARS])))
-    return " ".join(_UNSEEN.sub("", text).split())[:_MAX_CHARS].rstrip()
+    return " ".join(clean_text(text).split())[:_MAX_CHARS].rstrip()
 
 
 def web_address(value: Json) -> str:

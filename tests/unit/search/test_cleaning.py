@@ -19,7 +19,7 @@ from deep_research.search.cleaning import iso_date, plain_text, web_address
         ("a <!-- not <b>seen</b> --> comment", "a comment"),
         ("Vec<T> where T < 5 and x > 3", "Vec<T> where T < 5 and x > 3"),
         ("ze\u200bro\u00ad width\ufeff and \u202eturned\u202c", "zero width and turned"),
-        ("a\x00b\x1bc", "abc"),
+        ("a\x00b\x1b[31mc", "abc"),
         ("half a pair \ud83d here", "half a pair here"),
         ("「太阳能」<b>装机</b>容量", "「太阳能」装机容量"),
         ("", ""),
