@@ -46,6 +46,8 @@ def checked_names(raw: bytes, name: str) -> frozenset[str]:
     unpacked = 0
     with _opened(raw, name) as archive:
         names = _names(archive, name)
+        if any(entry.compress_type not in _METHODS for entry in archive.infolist()):
+            raise SourceError(f"{name!r} is packed in a way that is not read; save it again.")
         for entry in archive.infolist():
             entry.file_size = sys.maxsize
             # Whether a damaged entry costs the file is for the reader to say.
@@ -75,8 +77,6 @@ def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
         raise _too_large(name)
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise SourceError(f"{name!r} is protected by a password; save a copy without one.")
-    if any(entry.compress_type not in _METHODS for entry in entries):
-        raise SourceError(f"{name!r} is packed in a way that is not read; save it again.")
     return frozenset(entry.filename for entry in entries)
 
 

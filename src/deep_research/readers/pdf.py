@@ -18,6 +18,7 @@ EXTRACTOR = extractor_of("pdf")
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
 )
+_PROPERTIES = ("Title", "Author", "CreationDate", "ModDate")
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?")
 _MAX_TITLE_CHARS = 150
@@ -37,14 +38,14 @@ def read(raw: bytes, name: str) -> Reading:
         )
     text, places = _join_pages(_without_running_lines(pages))
     first_line = next((line for page in pages for line in page), "")
-    title = (metadata.get("Title") or "").strip()
+    title = metadata["Title"].strip()
     if not title or _UNREADABLE_TITLE.match(title):
         title = first_line if len(first_line) <= _MAX_TITLE_CHARS else PurePath(name).stem
     return Reading(
         text=text,
         title=title,
-        author=(metadata.get("Author") or "").strip(),
-        published=_iso_date(metadata.get("CreationDate") or metadata.get("ModDate") or ""),
+        author=metadata["Author"].strip(),
+        published=_iso_date(metadata["CreationDate"] or metadata["ModDate"]),
         places=places,
         extractor=EXTRACTOR,
         warnings=_warnings(pages, page_count),
@@ -61,11 +62,19 @@ def _extract(raw: bytes, name: str) -> tuple[list[list[str]], dict[str, str], in
         raise SourceError(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
     try:
         pages = [_lines_of(document, index) for index in range(min(len(document), MAX_PAGES))]
-        return pages, document.get_metadata_dict(skip_empty=True), len(document)
+        return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
         raise SourceError(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
     finally:
         document.close()
+
+
+def _property(document: PdfDocument, key: str) -> str:
+    """Return what a PDF says of itself; a title that is no valid text must not cost the pages."""
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeDecodeError:
+        return ""
 
 
 def _lines_of(document: PdfDocument, index: int) -> list[str]:

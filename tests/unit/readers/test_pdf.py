@@ -87,3 +87,8 @@ def test_pages_without_text_are_reported():
 def test_a_damaged_file_is_refused(raw: bytes):
     with pytest.raises(SourceError, match=r"'bad\.pdf' is damaged"):
         read(raw, name="bad.pdf")
+
+
+def test_a_title_that_is_no_text_does_not_cost_the_pages():
+    reading = read(make_pdf([["Costs fell."]], info="/Title <FEFFD83D0041> /Author (Ann Lee)"), name="a.pdf")
+    assert (reading.text, reading.title, reading.author) == ("Costs fell.", "Costs fell.", "Ann Lee")
