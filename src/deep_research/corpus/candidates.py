@@ -23,6 +23,7 @@ _PHRASE_WEIGHT = 0.3
 MAX_LOOKED_AT = 40_000
 _FEW_TERMS, _PAIRED_TERMS = 3, 4
 _MAX_TERMS = 48
+_MAX_EQUAL = 500
 # The worth of a term that more than this share of the passages hold is not counted out to the end.
 _COMMON_SHARE = 5
 
@@ -70,11 +71,14 @@ class Pool:
             self.find(looked_for, limit)
 
     def find(self, match: str, limit: int) -> dict[int, float]:
-        """Add the best passages for an FTS5 expression, and return what it scores them; equal ones come together."""
+        """Add the best passages for an FTS5 expression, and return what it scores them.
+
+        Equal ones come together, as far as there is an end to them: a text may say one thing a hundred thousand times.
+        """
         found: dict[int, float] = {}
         last = 0.0
         for row in self._session.rows("best", match=match):
-            if len(found) >= limit and row["cost"] != last:
+            if len(found) >= limit and (row["cost"] != last or len(found) >= limit + _MAX_EQUAL):
                 break
             last = row["cost"]
             found[row["id"]] = -last

@@ -211,7 +211,7 @@ SELECT count(*) AS passages FROM (SELECT 1 FROM terms_{folder} WHERE terms_{fold
 
 -- name: best
 SELECT rowid AS id, bm25(terms_{folder}, 3.0, 1.0) AS cost FROM terms_{folder} WHERE terms_{folder} MATCH :match
-ORDER BY cost
+ORDER BY cost, rowid
 
 -- name: candidates
 SELECT passages.id, document, address, title, author, language, published, start, "end", terms, title_terms
