@@ -36,12 +36,10 @@ def _any_of(words: Mapping[str, object]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-_SMALL: Final = _numbered("one two three four five six seven eight nine ten eleven twelve", 1)
-_ONES: Final = (
-    _SMALL
-    | _numbered("thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 13)
-    | _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2, 10)
-)
+_ONES: Final = _numbered(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen", 1,
+) | _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2, 10)  # fmt: skip
 _SCALES: Final = {"dozen": 12, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _PARTS: Final = _numbered("half third quarter fifth sixth seventh eighth ninth tenth", 2)
 _MULTIPLES: Final = {"doubl": 2, "tripl": 3, "quadrupl": 4}
