@@ -1,7 +1,6 @@
 """Documents, names and a question that hold markup and terminal signs: no renderer and no terminal obeys them."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+def user(tmp_path_factory: pytest.TempPathFactory) -> User:
     user = User(tmp_path_factory.mktemp("hostile"))
     folder = user.folder / "docs"
     folder.mkdir()

@@ -11,7 +11,7 @@ from deep_research.reasoning.values import Judgement, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict
 from deep_research.value import Value
 from deep_research.verify.coverage import unchecked_reason
-from deep_research.verify.particulars import dates_of, figures_of
+from deep_research.verify.particulars import dates_of, split_figures
 from deep_research.verify.quote import check_quote
 from deep_research.verify.references import find_references
 from deep_research.verify.revision import only_weakens
@@ -24,6 +24,8 @@ from deep_research.verify.veto import veto
 _ORDER = ("contradicted", "not_found", "not_checked", "partly", "supported")
 _TO_MEND = ("contradicted", "not_found", "partly")
 _SHOWN_CHARS = 200
+# More things than this nobody counts without a source.
+_COUNTED_BY_HAND = 12
 
 
 class Checked(Value):
@@ -89,10 +91,15 @@ def _check_note(sentence: Sentence, section: str) -> Sentence | Refusal:
 
 def claims_nothing(text: str, asked: str = "") -> bool:
     """Say whether a text holds no figure, date or address beyond those that the asker named."""
-    named = {figure.value for figure in figures_of(asked)}
+    asked_digits, asked_words = split_figures(asked)
+    named = {figure.value for figure in asked_digits} | {worded.values[0][0] for worded in asked_words}
     days = {date.iso for date in dates_of(asked)}
+    in_digits, in_words = split_figures(text)
+    # A note may count its own things: "two questions stay open".
+    stated = [worded.values[0] for worded in in_words]
     return (
-        all(figure.value in named for figure in figures_of(text))
+        all(figure.value in named for figure in in_digits)
+        and all(value in named or (not unit and value <= _COUNTED_BY_HAND) for value, unit in stated)
         and all(date.iso in days for date in dates_of(text))
         and not find_references(text)
     )

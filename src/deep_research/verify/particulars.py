@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography, to_simplified
+from deep_research.text.number_words import Worded, find_worded
 from deep_research.text.quantities import DateMention, Quantity, find_dates, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
@@ -60,6 +61,22 @@ def particulars(text: str) -> Particulars:
 def figures_of(text: str) -> list[Quantity]:
     """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
     return find_quantities(_IDLE_SPACE.sub("", text))
+
+
+@lru_cache(maxsize=1_024)
+def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
+    """Return the quantities of a text in digits and those in words; of two that overlap, the longer one counts."""
+    plain = _IDLE_SPACE.sub("", text)
+    figures, worded = find_quantities(plain), find_worded(plain)
+    lengths = {offset: own.end - own.start for own in worded for offset in range(own.start, own.end)}
+    in_digits = [
+        figure
+        for figure in figures
+        if all(lengths.get(offset, 0) <= figure.end - figure.start for offset in range(figure.start, figure.end))
+    ]
+    taken = {offset for figure in in_digits for offset in range(figure.start, figure.end)}
+    in_words = [own for own in worded if taken.isdisjoint(range(own.start, own.end))]
+    return tuple(in_digits), tuple(in_words)
 
 
 def dates_of(text: str) -> list[DateMention]:

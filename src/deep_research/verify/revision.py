@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from deep_research.text.analyzer import stem
 from deep_research.text.stop_words import ENGLISH
-from deep_research.verify.particulars import HEDGE, NEGATION_WORD, dates_of, figures_of, spell_negations
+from deep_research.verify.particulars import HEDGE, NEGATION_WORD, dates_of, spell_negations, split_figures
 from deep_research.verify.quote import words_of
 
 # Words of doubt that a revision may add; other hedges ("only", "at least") claim something themselves.
@@ -85,8 +85,12 @@ def _words(text: str) -> list[_Word]:
 
 def _keeps_particulars(revised: str, original: str) -> bool:
     """Say whether every figure and date of the revision is the original's: leaving out "million" makes another."""
-    figures = {(figure.value, figure.unit) for figure in figures_of(original)}
+    in_digits, in_words = split_figures(original)
+    figures = {(figure.value, figure.unit) for figure in in_digits} | {worded.values for worded in in_words}
     dates = [date.iso for date in dates_of(original)]
-    return all((figure.value, figure.unit) in figures for figure in figures_of(revised)) and all(
-        any(held.startswith(date.iso) for held in dates) for date in dates_of(revised)
+    revised_digits, revised_words = split_figures(revised)
+    return (
+        all((figure.value, figure.unit) in figures for figure in revised_digits)
+        and all(worded.values in figures for worded in revised_words)
+        and all(any(held.startswith(date.iso) for held in dates) for date in dates_of(revised))
     )

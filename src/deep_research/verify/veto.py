@@ -5,27 +5,33 @@ It only ever refuses; a sentence that passes here is as undecided as before.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict, VerdictKind
 from deep_research.text.analyzer import CJK, content_terms
-from deep_research.text.quantities import DateMention, Quantity, chinese_number
-from deep_research.verify.particulars import dates_of, figures_of, without_negations
+from deep_research.text.number_words import (
+    ORDER,
+    SHARE,
+    TIMES,
+    Values,
+    Worded,
+    implied_numbers,
+    implied_shares,
+    spelled_numbers,
+)
+from deep_research.text.quantities import DateMention, Quantity
+from deep_research.verify.particulars import dates_of, figures_of, split_figures, without_negations
 from deep_research.verify.quote import whole_sentences
 from deep_research.verify.references import unknown_reference
 
 # Of the terms of two sentences together, how many they must share before one can contradict the other.
 _SAME_SUBJECT, _SAME_WORDS = 0.7, 0.85
-_SPELLED = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
-    )
-}
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b|[零〇一二两三四五六七八九十]+", re.IGNORECASE)
+# "A third" is 33 %, and 35 % to most writers; "hundreds" are at most some thousand.
+_SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
+# "Two-dimensional" may stand for "2D", which names a thing and counts nothing.
+_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _NAME = re.compile(r"(?<![\w(（-])[A-Z][\w&'’-]*[\w](?:\s+[A-Z][\w&'’-]*[\w])*")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
@@ -65,10 +71,14 @@ def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[s
     reference = unknown_reference(sentence.text, [passage.quote for passage in passages])
     if reference:
         return Verdict(kind="not_found", reason=f"reference: {reference}")
-    for figure in figures_of(sentence.text):
+    in_digits, in_words = split_figures(sentence.text)
+    for figure in in_digits:
         reason = _figure_objection(figure, passages)
         if reason:
-            return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=figure)
+            return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
+    for worded in in_words:
+        if not any(_holds(passage.quote, worded) for passage in passages):
+            return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
     texts = [*(passage.quote for passage in passages), *titles]
     held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
@@ -91,19 +101,53 @@ def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
             # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
             if not held.unit and _digits(held.raw) == _digits(figure.raw) == held.value:
                 return ""
-        if figure.value in _spelled_numbers(passage.quote):
-            return ""
+    if any(_is_spelled(figure, passage.quote) for passage in passages):
+        return ""
     return "unit" if has_value else "number"
+
+
+def _is_spelled(figure: Quantity, quote: str) -> bool:
+    own: Values = ((figure.value, figure.unit),)
+    if any(_are_equal(own, worded.values) for worded in split_figures(quote)[1]):
+        return True
+    return figure.unit not in (SHARE, TIMES) and figure.value in spelled_numbers(quote)
+
+
+def _holds(quote: str, worded: Worded) -> bool:
+    """Say whether a passage holds a quantity in words or in digits, or another that equals it."""
+    held = [(figure.value, figure.unit) for figure in figures_of(quote)]
+    held += [(share, SHARE) for share in implied_shares(quote)]
+    if worded.values[0][1] != ORDER:
+        held += [(number, "") for number in spelled_numbers(quote) | implied_numbers(quote)]
+        held += [(float(digits), "") for digits in _NAMING_NUMBER.findall(quote)]
+    in_words = [other.values for other in split_figures(quote)[1]]
+    return any(_are_equal(worded.values, other) for other in (*in_words, *((value,) for value in held)))
+
+
+def _are_equal(one: Values, other: Values) -> bool:
+    """Say whether what one quantity plainly is can be said of the other: tripled and doubled only share 200 %."""
+    points = _SHARE_POINTS if len(one) > 1 or len(other) > 1 else 0.0
+    return any(_equals(one[0], value, points) for value in other) or any(
+        _equals(value, other[0], points) for value in one
+    )
+
+
+def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> bool:
+    """Say whether two values are equal; shares may differ by so many points, but by no more than a part of them."""
+    (value, unit), (held, held_unit) = one, other
+    if unit == ORDER:
+        is_near = held_unit not in (SHARE, TIMES) and value <= held < _ORDER_REACH * value
+        return held == value if held_unit == ORDER else is_near
+    if unit == held_unit == SHARE:
+        return abs(value - held) <= min(points, _SHARE_PART * max(value, held))
+    if {unit, held_unit} & {SHARE, TIMES, ORDER}:
+        return one == other
+    return value == held and (unit == held_unit or not unit or not held_unit)
 
 
 def _digits(raw: str) -> float | None:
     match = _DIGITS.search(raw)
     return float(match.group().replace(",", "")) if match else None
-
-
-def _spelled_numbers(text: str) -> set[float]:
-    found = (match.group().lower() for match in _NUMBER_WORD.finditer(text))
-    return {float(_SPELLED[word]) if word in _SPELLED else chinese_number(word) for word in found}
 
 
 def _is_date_of(wanted: str, held: str) -> bool:
@@ -113,18 +157,21 @@ def _is_date_of(wanted: str, held: str) -> bool:
     return held.startswith(wanted) or wanted.startswith(held)
 
 
-def _refuse(text: str, passages: Sequence[Evidence], reason: str, *, other_than: Quantity | DateMention) -> Verdict:
-    near = _nearest(text, passages, floor=_SAME_SUBJECT)
+def _refuse(
+    text: str, passages: Sequence[Evidence], reason: str, *, other_than: tuple[float, str] | DateMention
+) -> Verdict:
+    near = _nearest(text, passages, floor=_SAME_SUBJECT, subject_of=_uncounted)
     if near and _has_other(near.text, other_than):
         return _against("contradicted", reason, near)
     return Verdict(kind="not_found", reason=reason)
 
 
-def _has_other(text: str, figure: Quantity | DateMention) -> bool:
+def _has_other(text: str, figure: tuple[float, str] | DateMention) -> bool:
     if isinstance(figure, DateMention):
         return any(date.iso != figure.iso for date in dates_of(text))
-    held = figures_of(text)
-    return any(other.unit == figure.unit or other.value == figure.value for other in held)
+    held = [(other.value, other.unit) for other in figures_of(text)]
+    held += [other.values[0] for other in split_figures(text)[1]]
+    return any(unit == figure[1] or value == figure[0] for value, unit in held)
 
 
 def _unknown_name(text: str, quotes: str) -> str:
@@ -150,7 +197,7 @@ def _unknown_name(text: str, quotes: str) -> str:
 
 
 def _turned(text: str, passages: Sequence[Evidence]) -> Verdict | None:
-    near = _nearest(text, passages, floor=_SAME_WORDS)
+    near = _nearest(text, passages, floor=_SAME_WORDS, subject_of=_subject)
     if near and (without_negations(text)[1] - without_negations(near.text)[1]) % 2:
         return _against("contradicted", "negation", near)
     return None
@@ -162,17 +209,26 @@ def _against(kind: VerdictKind, reason: str, near: _Near) -> Verdict:
     )
 
 
-def _nearest(text: str, passages: Sequence[Evidence], *, floor: float) -> _Near | None:
+def _nearest(
+    text: str, passages: Sequence[Evidence], *, floor: float, subject_of: Callable[[str], set[str]]
+) -> _Near | None:
     """Return the passages' sentence that shares most terms with the text, figures and negations aside."""
-    wanted = _subject(text)
+    wanted = subject_of(text)
     best, found = floor, None
     for passage in passages:
         for span in whole_sentences(passage.quote):
             held = passage.quote[span.start : span.end]
-            share = _shared(wanted, _subject(held))
+            share = _shared(wanted, subject_of(held))
             if share >= best:
                 best, found = share, _Near(passage, passage.start + span.start, held)
     return found
+
+
+def _uncounted(text: str) -> set[str]:
+    """Return what a text is about without its quantities in words."""
+    for worded in split_figures(text)[1]:
+        text = text.replace(worded.raw, " ")
+    return _subject(text)
 
 
 def _subject(text: str) -> set[str]:

@@ -11,8 +11,9 @@ from rich.console import Console
 from deep_research.cli import progress
 from deep_research.cli.board import Board
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, tell, tell_over
-from deep_research.events import RunEvent
+from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words
+from deep_research.value import JsonObject
 
 HOSTILE = "费用\x1b[2J\x1b]0;owned\x07 rose\x9b31m\u202egnp\x08.exe"
 PLAIN = "费用 rosegnp.exe"
@@ -53,9 +54,8 @@ def test_events_are_cleaned(kind, capsys, monkeypatch):
     if isinstance(shown, progress.Bars):
         console = Console(file=drawn, force_terminal=True, width=200)
         monkeypatch.setattr(shown, "_progress", Board(console=console, below=shown._sections.lines))
-    sections = [{"title": HOSTILE}]
-    events = [
-        ("report-plan", {"title": "T", "sections": sections}),
+    events: list[tuple[EventKind, JsonObject]] = [
+        ("report-plan", {"title": "T", "sections": [{"title": HOSTILE}]}),
         ("serp-query", {"section": HOSTILE, "round": 1, "queries": ["q"]}),
         ("error", {"message": HOSTILE, "step": "extract"}),
     ]

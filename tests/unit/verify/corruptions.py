@@ -72,6 +72,17 @@ _RESTRICTIONS_ZH = (
     "（如获批准）", "（不含利息）", "（见图3，仅限小鼠）", "（约）", "（2020年）", "（12）",
     "在小鼠中", "在试点阶段", "，供应商称，", "在实验室条件下", "按供应商的口径", "在部分区域", "如获批准", "名义上",
 )  # fmt: skip
+_NUMBER_WORDS = (
+    "two three four five six seven eight nine ten twelve twenty".split(),
+    "doubled tripled halved".split(),
+    "dozens hundreds thousands".split(),
+    ["a third of", "a quarter of", "two-thirds of", "half of"],
+    [f"{numeral}个" for numeral in "两三四五六七八九"],
+    [f"{numeral}年" for numeral in "两三四五六七八九十"],
+    ["三分之一", "四分之一", "三分之二", "一半"],
+    ["数十", "数百", "数千"],
+    ["翻了一番", "翻了两番", "减半"],
+)
 _ATTRIBUTIONS = (
     "The vendor claims that ", "According to the vendor, ", "In mice, ", "If approved, ", "In 2019, ", "Allegedly, ",
     "Otherwise, ", "For example, ", "In theory, ", "Until 2020, ", "Critics say that ", "It is not true that ",
@@ -117,6 +128,26 @@ def change_numbers(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
             yield sentence[: match.start()] + other + sentence[match.end() :], passage
     for match in re.finditer(r"(?<=\d)[.,](?=\d)", sentence):
         yield sentence[: match.start()] + sentence[match.end() :], passage
+
+
+def change_number_words(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
+    for group in _NUMBER_WORDS:
+        for old in group:
+            if old in sentence or in_traditional(old) in sentence:
+                others = [new for new in group if new != old]
+                yield from ((swapped, passage) for new in others for swapped in _swaps({old: new}, sentence))
+
+
+def state_number_words(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
+    """The sentence gives a share, a multiple or a number that the passage does not hold."""
+    written = in_traditional if in_traditional(sentence) == sentence else str
+    if is_chinese(sentence):
+        added = ("约三分之一，", "几乎一半，", "翻了一番，", "数百次，", "前后九十七次，", "增加两倍，")
+        yield from ((f"{written(lead)}{sentence}", passage) for lead in added)
+    else:
+        added = ("In a third of all cases, ", "In one in nine cases, ", "Ninety-seven times, ", "Dozens say that ",
+                 "Tripled since, ", "For fifty-three days, ")  # fmt: skip
+        yield from ((f"{lead}{sentence[:1].lower()}{sentence[1:]}", passage) for lead in added)
 
 
 def turn_negations(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
@@ -221,6 +252,8 @@ def delete_words(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
 
 CORRUPTIONS: dict[str, Corruption] = {
     "number changed": change_numbers,
+    "number word changed": change_number_words,
+    "number word made up": state_number_words,
     "negation turned": turn_negations,
     "antonym swapped": swap_antonyms,
     "unit changed": change_units,

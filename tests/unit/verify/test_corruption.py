@@ -15,9 +15,12 @@ from deep_research.report.paragraph import Sentence
 from deep_research.text.folding import fold_typography
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.quote import check_quote
+from deep_research.verify.veto import veto
 from tests.unit.verify.corruptions import CORRUPTIONS, in_traditional, is_chinese, words_of
 
 TRIED_A_KIND = 600
+# Of corrupted numbers, how many may pass the veto: the sentence may hold the same number elsewhere.
+SHARE_PASSED, TRIED_BY_VETO = 0.08, 120
 DOCUMENTS = Path(__file__).parents[3] / "examples" / "documents"
 
 
@@ -103,6 +106,17 @@ def test_no_corrupted_sentence_is_accepted(name, script):
     # In its whole document a sentence has neighbours that it might be taken for.
     unchanged = [(said, text) for said, held, text in tried if held in text]
     assert [said for said, text in unchanged if is_accepted(said, text)] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("name", ["number word changed", "number word made up"])
+def test_a_changed_or_made_up_number_is_refused_before_a_judge_looks(name, script):
+    pairs = [pair for sentence, _ in SCRIPTS[script] for pair in CORRUPTIONS[name](sentence, sentence)]
+    sample = random.Random(name).sample(pairs, min(len(pairs), TRIED_BY_VETO))
+    passed = [
+        said for said, held in sample if _differ(said, held) and veto(Sentence(text=said), (passage(held),)) is None
+    ]
+    assert len(passed) <= SHARE_PASSED * len(sample), passed
 
 
 @given(data=st.data())

@@ -34,6 +34,7 @@ def test_less_or_more_doubtful_is_allowed(revised, original):
         ("Costs fell.", "Costs rose."),
         ("Costs rose in Norway.", "Costs rose."),
         ("Costs rose by 5 euros.", "Costs rose by 5 million euros."),
+        ("Costs rose by two euros.", "Costs rose by two million euros."),
         ("It closed on 31 December 2025.", "It closed in 2025."),
         ("The plant did close.", "The plant did not close."),
         ("The plant did not close.", "The plant did close."),

@@ -60,6 +60,53 @@ def test_what_the_passages_do_not_hold_is_refused(sentence, quote, kind, reason)
         assert (verdict.evidence, verdict.start, verdict.end) == ("e2", 10, 10 + len(quote))
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("A third of the firms agreed.", "33 % of the firms agreed."),
+        ("A third of the firms agreed.", "One in three firms agreed."),
+        ("33 % of the firms agreed.", "三分之一的企业同意。"),
+        ("Half of the firms agreed.", "有五成企业同意。"),
+        ("一半的企业同意。", "50 per cent of the firms agreed."),
+        ("A quarter of the firms agreed.", "Of the firms, 5 of the 20 agreed."),
+        ("Costs doubled.", "Costs grew twofold."),
+        ("Costs doubled.", "費用翻了一番。"),
+        ("费用增加一倍。", "Costs doubled."),
+        ("Costs are twice as high.", "Costs rose by 100 %."),
+        ("Twenty firms agreed.", "20 firms agreed."),
+        ("约七十家企业同意。", "Seventy firms agreed."),
+        ("The pump is two-dimensional.", "The pump is 2D."),
+        ("Two firms agreed.", "Both firms agreed."),
+        ("Hundreds of firms agreed.", "640 firms agreed."),
+        ("One of the firms agreed.", "The firm agreed."),
+    ],
+)
+def test_equal_quantities_are_one_however_they_are_written(sentence, quote):
+    assert judge(sentence, quote) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote", "kind", "reason"),
+    [
+        ("A third of the firms agreed.", "A fifth of the firms agreed.", "contradicted", "number: A third of"),
+        ("A third of the firms agreed.", "The firms agreed.", "not_found", "number: A third of"),
+        ("三分之一的企业同意。", "五分之一的企业同意。", "contradicted", "number: 三分之一"),
+        ("Costs tripled in winter.", "Costs doubled in winter.", "contradicted", "number: tripled"),
+        ("費用翻了兩番。", "費用翻了一番。", "contradicted", "number: 翻了兩番"),
+        ("Seven firms agreed.", "Six firms agreed.", "contradicted", "number: Seven"),
+        ("九家企业同意。", "六家企业同意。", "contradicted", "number: 九"),
+        ("Dozens of firms agreed.", "Thousands of firms agreed.", "contradicted", "number: Dozens"),
+        ("Half of the firms agreed.", "Of 20 firms, 14 agreed.", "not_found", "number: Half of"),
+        ("34 % of the firms agreed.", "Thirty-three per cent of them agreed.", "not_found", "number: 34 %"),
+        ("50 % of the firms agreed.", "Half-life and a third party.", "not_found", "number: 50 %"),
+    ],
+)
+def test_a_quantity_in_words_is_refused_like_a_wrong_digit(sentence, quote, kind, reason):
+    verdict = judge(sentence, quote)
+    assert verdict is not None
+    assert (verdict.kind, verdict.reason) == (kind, reason)
+
+
 def test_figure_in_any_of_the_passages_is_enough():
     assert judge("It cost €5 million and took 3 years.", "It cost €5 million.", "It took 3 years.") is None
 
