@@ -11,6 +11,7 @@ SETS = {
     "cmrc": "cmrc2018_zh",
     "scifact_claims": "scifact_claims_train",
     "wice": "wice_dev",
+    "turned": "scifact_claims_train",
     "article_extraction": "article_extraction",
     "drbench": "drbench",
     "injection": "hostile",

@@ -123,8 +123,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"{family:<28} seen {by_category[family]:.2f}  left out {one_out[family]:.2f}  half {half_out[family]:.2f}"
         )
     if given.ablate:
-        for name, (missed, alarms) in ablation(attacks, own["orders"], requests).items():
-            print(f"without {name:<14} {missed:3d} more orders missed, {alarms:3d} more requests accused")
+        for name, (lost, alarms) in ablation(attacks, own["orders"], requests).items():
+            print(f"without {name:<14} {lost:3d} more orders missed, {alarms:3d} more requests accused")
     figures = {
         "recall, orders about the answer": mean(by_category[family] for family in families),
         "recall, their family left out": mean(one_out.values()),

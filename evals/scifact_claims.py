@@ -1,7 +1,7 @@
 """SciFact claims without a model: `python -m evals.scifact_claims --data FOLDER`.
 
 Each claim is held against one abstract; supported is told from contradicted and from not mentioned. Of three labels,
-a claim that is not likely counts as contradicted where half its terms are there and the abstract turns the other way.
+a claim that is not likely counts as contradicted where half its terms are there and the abstract says the contrary.
 """
 
 import argparse
@@ -17,7 +17,7 @@ HALF = 0.5
 def label_of(hint: Hint) -> str:
     if hint.is_likely:
         return "SUPPORT"
-    return "CONTRADICT" if hint.covered >= HALF and hint.direction < 0 else "NOT_ENOUGH_INFO"
+    return "CONTRADICT" if hint.covered >= HALF and hint.is_opposed else "NOT_ENOUGH_INFO"
 
 
 def main(arguments: list[str] | None = None) -> int:

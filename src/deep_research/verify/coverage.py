@@ -8,44 +8,49 @@ from deep_research.report.paragraph import Sentence
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.script import detect_language
 from deep_research.verify.direction import agreement
+from deep_research.verify.opposition import is_opposed
 from deep_research.verify.particulars import spell_negations
 from deep_research.verify.quote import whole_sentences
 from deep_research.verify.veto import veto
 
 # A sentence may draw on several others, but a whole page holds the words of anything.
 _SENTENCES_DRAWN_ON = 3
-_DIRECTION_WEIGHT, _VETO_WEIGHT = 0.5, 0.2
+_DIRECTION_WEIGHT, _VETO_WEIGHT, _CONTRARY_WEIGHT = 0.5, 0.2, 0.1
 # From here on passages rather carry a sentence than not: `evals/scifact_claims.py` and `evals/wice.py` measure it.
 _LIKELY = 0.63
 
 
 class Hint(NamedTuple):
-    """What speaks for a paraphrase: how much of it the passages cover, whether they turn its way, and a veto."""
+    """What speaks for a paraphrase: how much the passages cover, whether they turn its way; a veto or the contrary."""
 
     covered: float
     direction: float
     is_vetoed: bool
+    is_opposed: bool
 
     @property
     def score(self) -> float:
         """Return how far the passages seem to carry the sentence: 0 is another subject, 1 all of it or more."""
-        return self.covered + _DIRECTION_WEIGHT * self.direction - _VETO_WEIGHT * self.is_vetoed
+        against = _VETO_WEIGHT * self.is_vetoed + _CONTRARY_WEIGHT * self.is_opposed
+        return self.covered + _DIRECTION_WEIGHT * self.direction - against
 
     @property
     def is_likely(self) -> bool:
         """Say whether the passages rather carry the sentence than not."""
-        return not self.is_vetoed and self.score >= _LIKELY
+        return not self.is_vetoed and not self.is_opposed and self.score >= _LIKELY
 
 
 def support_hint(sentence: Sentence, passages: Sequence[Evidence]) -> Hint:
     """Compare a sentence with its passages by terms, direction and hard facts."""
     text = spell_negations(sentence.text)
     subject = frozenset(content_terms(text))
-    held = [analyze(spell_negations(each)) for passage in passages for each in _sentences(passage.quote)]
+    sentences = [each for passage in passages for each in _sentences(passage.quote)]
+    held = [analyze(spell_negations(each)) for each in sentences]
     return Hint(
         covered=_covered(subject, [subject.intersection(terms) for terms in held]),
         direction=agreement(analyze(text), held, subject),
         is_vetoed=veto(sentence, passages) is not None,
+        is_opposed=is_opposed(sentence.text, sentences),
     )
 
 

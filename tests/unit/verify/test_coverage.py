@@ -1,5 +1,7 @@
 """A paraphrase is told to be likely or not by its words, their direction and hard facts, in both languages."""
 
+import time
+
 import pytest
 
 from deep_research.evidence.passage import Evidence
@@ -65,6 +67,66 @@ def test_turned_sentence_scores_lower_and_is_not_likely(faithful, turned, passag
     assert right.direction > 0 > wrong.direction
     assert right.score > wrong.score
     assert not wrong.is_likely
+
+
+TOLD = (
+    "Aspirin causes bleeding in older patients, the review says. The northern plant opened before the bridge. Output "
+    "of the eastern mine was higher than output of the coastal quarry. The council supported the tunnel in May. "
+    "Dogs were bitten by cats near the harbour. Sales in Halden grew by two thirds."
+)
+TOLD_ZH = (
+    "该药物导致老年患者出血。北部工厂在大桥之前开工。东部矿山的产量高于沿海采石场的产量。议会在五月支持隧道方案。"
+    "暴雨导致山区道路中断。"
+)
+
+
+@pytest.mark.parametrize(
+    ("faithful", "turned", "passage"),
+    [
+        ("Aspirin causes bleeding in older patients.", "Bleeding in older patients causes aspirin.", TOLD),
+        ("The northern plant opened before the bridge.", "The northern plant opened after the bridge.", TOLD),
+        (
+            "Output of the eastern mine was higher than output of the coastal quarry.",
+            "Output of the coastal quarry was higher than output of the eastern mine.",
+            TOLD,
+        ),
+        (
+            "Output of the eastern mine was higher than output of the coastal quarry.",
+            "Output of the eastern mine was lower than output of the coastal quarry.",
+            TOLD,
+        ),
+        ("The council supported the tunnel in May.", "The council opposed the tunnel in May.", TOLD),
+        ("The council supported the tunnel in May.", "The council never supported the tunnel in May.", TOLD),
+        ("东部矿山的产量高于沿海采石场的产量。", "沿海采石场的产量高于东部矿山的产量。", TOLD_ZH),
+        ("东部矿山的产量高于沿海采石场的产量。", "东部矿山的产量低于沿海采石场的产量。", TOLD_ZH),
+        ("暴雨导致山区道路中断。", "山区道路中断导致暴雨。", TOLD_ZH),
+        ("北部工厂在大桥之前开工。", "北部工厂在大桥之后开工。", TOLD_ZH),
+        ("议会在五月支持隧道方案。", "议会在五月未支持隧道方案。", TOLD_ZH),
+    ],
+)
+def test_a_claim_whose_direction_is_turned_round_is_never_likely(faithful, turned, passage):
+    assert hint(faithful, passage).is_likely
+    assert not hint(turned, passage).is_likely
+    assert not hint(in_traditional(turned), passage).is_likely
+
+
+def test_another_voice_is_not_another_direction():
+    assert hint("Cats bit dogs near the harbour.", "Dogs were bit by cats near the harbour.").is_likely
+    assert hint("The bridge replaced the ferry.", "The ferry was replaced by the bridge in May.").is_likely
+    assert not hint("The ferry replaced the bridge.", "The ferry was replaced by the bridge in May.").is_likely
+
+
+def test_a_negation_elsewhere_in_the_passage_turns_nothing():
+    passage = "The pilot did not affect rents, but it reduced noise. Not only tenants said so."
+    assert hint("The pilot reduced noise.", passage).is_likely
+    assert not hint("The pilot did not reduce noise.", passage).is_likely
+
+
+def test_a_sentence_without_end_is_compared_in_no_more_than_bounded_time():
+    words = "Costs were not higher than rents before they fell by more. "
+    started = time.process_time()
+    hint(words, words.replace(".", "") * 400)
+    assert time.process_time() - started < 20
 
 
 def test_known_objection_counts_against_a_sentence():

@@ -1,0 +1,249 @@
+"""Does a passage say the contrary of a sentence: an opposite word, a negation more or less, sides that changed place.
+
+It sees what words show and no more: a sentence that it does not object to may still be wrong.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from deep_research.text.analyzer import analyze, content_terms, stem
+from deep_research.verify.direction import DOWN, UP
+from deep_research.verify.particulars import NEGATION_WORD, spell_negations
+
+# Words of one side, and their opposites; the words of `direction` are one more such pair.
+_OPPOSITES = """
+    before prior preceding earlier early first begin began start open / after following later late last end stop close
+    above over upper / below under lower
+    older oldest / younger youngest
+    north northern / south southern
+    east eastern / west western
+    support agree accept approve allow permit / oppose disagree reject ban prohibit refuse
+    most majority largest biggest highest best longest maximum / least minority smallest lowest worst shortest minimum
+    fast faster quick / slow slower
+    long longer / short shorter
+    win won victory success successful / lose lost defeat failure unsuccessful
+    improve / worsen
+    gain / loss lost
+    expand / shrink shrank
+    dependent / independent
+    effective / ineffective
+    之前 以前 早于 最早 / 之后 以后 晚于 最晚
+    开始 / 结束
+    北部 / 南部
+    以上 / 以下
+    支持 同意 允许 / 反对 拒绝 禁止
+    胜利 成功 / 失败
+    较大 / 较小
+    最大 最高 最多 / 最小 最低 最少
+"""
+# Between two sides these say which does what to which, or which is more.
+_LINKS = """
+    than cause lead result induce inhibit activate promote reduce increase decrease regulate prevent block suppress
+    produce encode predict affect influence stimulate enhance impair defeat beat precede follow acquire buy own exceed
+    replace improve raise lower cut drive trigger mediate modulate control
+    高于 低于 大于 小于 多于 少于 超过 早于 晚于 优于 劣于 导致 引起 造成 引发 促进 抑制 影响 决定 击败 战胜 收购 取代
+    属于 位于
+"""
+_CLAUSE_END = re.compile(
+    r"[,;:，；：、()（）]|\b(?:but|while|whereas|although|though|however|because|which|who)\b|但是?|然而|却"
+)
+# "Not only" denies nothing.
+_NOT_ONLY = re.compile(r"\bnot only\b", re.IGNORECASE)
+_BREAK = "|"
+_MAX_TERMS = 200
+# A negation reaches so many terms on, within its clause; a clause away, a word counts as so many terms further off.
+_NEGATION_REACH, _CLAUSE_DISTANCE = 4, 6
+# A word that stands where its opposite stood is taken for it by this much, and not where hardly anything is shared.
+_SAME_WORD, _FAINT = 1.5, 0.01
+# Of what the sentence that shares most with a claim shares, what others must share to be heard beside it.
+_RELEVANT, _HEARD, _HEARD_DENYING = 0.8, 0.5, 0.4
+_ALIKE, _MAX_REPLACED = 0.6, 3
+# In the passive, who does something comes last.
+_AGENT = "by"
+
+
+class Terms(NamedTuple):
+    """The terms of a sentence in order, whether each is denied, and what share of a claim's subject they hold."""
+
+    words: Sequence[str]
+    denied: Sequence[bool]
+    share: float = 1.0
+
+
+@lru_cache(maxsize=1)
+def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
+    """Return the pairs of opposites that a word belongs to, and on which side."""
+    pairs = [line.split("/") for line in _OPPOSITES.strip().splitlines()]
+    found: dict[str, set[tuple[int, int]]] = {}
+    for number, (one, other) in enumerate([*pairs, [UP, DOWN]]):
+        for side, words in ((1, one), (-1, other)):
+            for word in words.split():
+                found.setdefault(stem(word), set()).add((number, side))
+    return {word: tuple(sides) for word, sides in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _links() -> frozenset[str]:
+    return frozenset(stem(word) for word in _LINKS.split())
+
+
+@lru_cache(maxsize=4_096)
+def _is_content(term: str) -> bool:
+    return term not in (NEGATION_WORD, _BREAK) and bool(content_terms(term))
+
+
+def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
+    """Say whether the sentences that speak about the claim's subject say the contrary of it."""
+    said = _terms(claim)
+    subject = {term for term in said.words if _is_content(term) and term not in _sides()}
+    near = [_shared(held, subject) for sentence in sentences for held in _pieces(_terms(sentence))]
+    near = [held for held in near if held.share]
+    if not near:
+        return False
+    checks = (_is_denied, _has_opposite, _is_substituted, _is_reversed)
+    return any(check(said, near) for check in checks)
+
+
+def _terms(text: str) -> Terms:
+    words: list[str] = []
+    for clause in _CLAUSE_END.split(spell_negations(_NOT_ONLY.sub(" ", text))):
+        words += [_BREAK, *analyze(clause)]
+    denied, negations = [], list[int]()
+    for at, word in enumerate(words):
+        negations = [] if word == _BREAK else [each for each in negations if at - each <= _NEGATION_REACH]
+        denied.append(len(negations) % 2 == 1)
+        negations += [at] if word == NEGATION_WORD else []
+    return Terms(words, denied)
+
+
+def _pieces(held: Terms) -> Iterator[Terms]:
+    """Yield a sentence, in pieces if it is longer than any sentence is."""
+    for at in range(0, len(held.words), _MAX_TERMS):
+        yield Terms(held.words[at : at + _MAX_TERMS], held.denied[at : at + _MAX_TERMS])
+
+
+def _shared(held: Terms, subject: Collection[str]) -> Terms:
+    return held._replace(share=len(set(subject).intersection(held.words)) / max(1, len(subject)))
+
+
+def _relation(one: str, other: str) -> int:
+    """Return 1 for words of one side, -1 for opposites, 0 for others."""
+    if one == other:
+        return 1
+    sides = _sides()
+    return next((a * b for (m, a), (n, b) in product(sides.get(one, ()), sides.get(other, ())) if m == n), 0)
+
+
+def _has_opposite(said: Terms, near: Sequence[Terms]) -> bool:
+    """Say whether a word's opposite stands closer to its surroundings in the claim than the word, or one like it."""
+    for at, word in enumerate(said.words):
+        if word not in _sides():
+            continue
+        around = _distances(said.words, at, None)
+        best = {True: 0.0, False: 0.0}
+        for held in near:
+            for place, other in enumerate(held.words):
+                relation = _relation(word, other)
+                if relation:
+                    agrees = (relation > 0) == (said.denied[at] == held.denied[place])
+                    there = _distances(held.words, place, around)
+                    likeness = sum(1 / (around[term] * there[term]) for term in there) * held.share**2
+                    best[agrees] = max(best[agrees], likeness * (_SAME_WORD if word == other else 1))
+        if best[False] > max(best[True], _FAINT):
+            return True
+    return False
+
+
+def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) -> dict[str, int]:
+    """Return how far the nearest of each wanted term is from a place; by default, of each term of the subject."""
+    found: dict[str, int] = {}
+    for step in (1, -1):
+        distance, place = 0, at
+        while 0 <= (place := place + step) < len(words):
+            word = words[place]
+            distance += _CLAUSE_DISTANCE if word == _BREAK and wanted is not None else 1
+            is_wanted = word in wanted if wanted is not None else _is_content(word) and word not in _sides()
+            if is_wanted and distance < found.get(word, len(words) * _CLAUSE_DISTANCE):
+                found[word] = distance
+    return found
+
+
+def _is_substituted(said: Terms, near: Sequence[Terms]) -> bool:
+    """Say whether a sentence in nearly the same words has an opposite in a word's place."""
+    for held in near:
+        if held.share < _ALIKE:
+            continue
+        for change, a, b, c, d in SequenceMatcher(None, said.words, held.words, autojunk=False).get_opcodes():
+            is_replaced = change == "replace" and max(b - a, d - c) <= _MAX_REPLACED
+            if is_replaced and any(_relation(*pair) < 0 for pair in product(said.words[a:b], held.words[c:d])):
+                return True
+    return False
+
+
+def _is_denied(said: Terms, near: Sequence[Terms]) -> bool:
+    """Say whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
+    most = max(held.share for held in near)
+    mine = {word: _always(said, word) for word in said.words if _is_content(word)}
+    if NEGATION_WORD in said.words:
+        denied = {word for word, is_denied in mine.items() if is_denied}
+        return not any(
+            denied.intersection(word for word, no in zip(held.words, held.denied, strict=True) if no)
+            if denied
+            else NEGATION_WORD in held.words
+            for held in near
+            if held.share >= _HEARD_DENYING * most
+        )
+    nearest = [held for held in near if held.share >= _RELEVANT * most]
+    return all(any(_always(held, word) for word in mine) for held in nearest)
+
+
+def _always(held: Terms, word: str) -> bool:
+    """Say whether a word stands in a sentence, and everywhere under a negation."""
+    denials = [no for each, no in zip(held.words, held.denied, strict=True) if each == word]
+    return bool(denials) and all(denials)
+
+
+def _is_reversed(said: Terms, near: Sequence[Terms]) -> bool:
+    """Say whether what does something to another comes after it in all sentences that hold much of both."""
+    most = max(held.share for held in near)
+    heard = [held.words for held in near if held.share >= _HEARD * most]
+    found: list[tuple[float, bool]] = []
+    for at, word in enumerate(said.words):
+        if word in _links():
+            left, right = _parts(said.words, at)
+            # Where another word links the two, an agent that is named may stand on either side.
+            for words in (each for each in heard if word in each or _AGENT not in each):
+                is_turned = _is_passive(said.words, word) != _is_passive(words, word)
+                first, second = (right, left) if is_turned else (left, right)
+                before = [place for place, each in enumerate(words) if each in first]
+                after = [place for place, each in enumerate(words) if each in second]
+                if before and after:
+                    share = min(len(side.intersection(words)) / len(side) for side in (first, second))
+                    pairs = [one < other for one, other in product(before, after)]
+                    found.append((share, 2 * sum(pairs) >= len(pairs)))
+    full = max((share for share, _ in found), default=0.0)
+    return bool(full) and not any(in_order for share, in_order in found if share >= _HEARD * full)
+
+
+def _is_passive(words: Sequence[str], link: str) -> bool:
+    """Say whether who does something is named after it; "reduced by 12 per cent" names nobody."""
+    places = [place for place, word in enumerate(words) if word == link]
+    nearby = [(word, after) for place in places for word, after in pairwise([*words[place + 1 : place + 4], ""][:3])]
+    return any(word == _AGENT and not after[:1].isdigit() for word, after in nearby)
+
+
+def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:
+    """Return the terms on the two sides of a word: those of its clause, or all where there are none."""
+    start = max((place for place in range(at) if words[place] == _BREAK), default=0)
+    end = next((place for place in range(at, len(words)) if words[place] == _BREAK), len(words))
+    left = _named(words[start:at]) or _named(words[:at])
+    right = _named(words[at + 1 : end]) or _named(words[at + 1 :])
+    return left - right, right - left
+
+
+def _named(words: Sequence[str]) -> set[str]:
+    return {word for word in words if _is_content(word) and not word[0].isdigit()}
