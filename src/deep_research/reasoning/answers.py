@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from deep_research.reasoning.tidying import visible, without_markup
 from deep_research.value import JsonObject
 
-_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
-_LISTED = re.compile(r"\s*(?:\n|;|；)\s*")
+_FENCE = re.compile(r"^[^\S\n]*```[\w-]*[^\S\n]*$", re.MULTILINE)
+_LISTED = re.compile(r"[\n;；]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_NUMBER = re.compile(r"\d+")

@@ -10,6 +10,10 @@ _TAG = re.compile(r"</?[A-Za-z!?][^<>]{0,500}(?:>|$)")
 _IMAGE = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)")
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,1000}\)")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$", re.MULTILINE)
+# A model that does not stop may write white space to no end, which patterns here and elsewhere would go over again and
+# again.
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_WIDE_GAP = re.compile(r"[^\S\n]{2,}")
 
 
 def visible(text: str) -> str:
@@ -19,7 +23,8 @@ def visible(text: str) -> str:
 
 def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
     """Return a text without tags, comments, images and fences, and links as their words; a `mark` stays as it is."""
-    plain = _FENCE.sub("", _TAG.sub("", _COMMENT.sub("", visible(text))))
+    spaced = _WIDE_GAP.sub(" ", _BLANK_LINES.sub("\n\n", visible(text)))
+    plain = _FENCE.sub("", _TAG.sub("", _COMMENT.sub("", spaced)))
 
     def words(link: re.Match[str]) -> str:
         is_mark = mark is not None and mark.fullmatch(f"[{link.group(1)}]") is not None
