@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^[^\S\n]*```[\w-]*[^\S\n]*$", re.MULTILINE)
 _OPENING = re.compile(r"[\[{]")
 # Answers are flat. What has more brackets is none, and mending it could take minutes.
 _MAX_MENDED_OPENINGS = 300
-_LISTED = re.compile(r"\s*(?:\n|;|；)\s*")
+_LISTED = re.compile(r"[\n;；]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_NUMBER = re.compile(r"\d+")

@@ -16,7 +16,7 @@ LABEL: Final = "E"
 _WORDS = r"(?:sources?|passages?|来源|來源|资料|資料)?"
 _ONE = rf"{_WORDS}\s*{LABEL}?\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?"
 _MARK = re.compile(
-    rf"[\[【［]\s*((?=[^\]】］]*{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
+    rf"[\[【［]\s*((?=[^\]】］]{{0,400}}{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
 )
 # Round brackets hold much else: "(E10)" is a fuel where no E10 was given.
 _ROUND_MARK = re.compile(
@@ -30,7 +30,7 @@ _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 # Headings, list signs and emphasis are the report's own business.
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+", re.MULTILINE)
-_EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
 _ECHO = re.compile(rf"</?(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
 # Less text than this tells no language.

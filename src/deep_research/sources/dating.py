@@ -12,7 +12,7 @@ def days_of(published: str) -> tuple[date, date] | None:
             return date(year, month, day), date(year, month, day)
         first, last = month or 1, month or 12
         return date(year, first, 1), date(year, last, monthrange(year, last)[1])
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -10,7 +10,7 @@ from deep_research.text.number_words import Worded, find_worded
 from deep_research.text.quantities import DateMention, Quantity, find_dates, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
-_IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|\s+(?=[{CJK}])")
+_IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|(?<!\s)\s++(?=[{CJK}])")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nowhere|hardly|scarcely|barely|rarely|seldom"
     r"|fail\w*|lack\w*|refus\w+|den(?:y|ies|ied))\b|n't\b|[不未没无非否勿毋莫]",

@@ -5,6 +5,7 @@ What is found neither way is left undecided, never guessed.
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -150,9 +151,7 @@ def _read(text: str) -> _Passage:
 
 
 def _past(tokens: Sequence[Token], at: int, offset: int) -> int:
-    while at < len(tokens) and tokens[at].start < offset:
-        at += 1
-    return at
+    return bisect_left(tokens, offset, lo=at, key=lambda token: token.start)
 
 
 def _unfolded(letter: str) -> str:

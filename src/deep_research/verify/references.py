@@ -7,10 +7,13 @@ from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography
 
 _ADDRESS = rf"[^\s<>\"'，。；、（）「」【】《》{CJK}]+"
+# The lengths that the names of hosts may have; of longer ones the end is found.
+_HOST = r"(?:[a-z0-9-]{1,63}\.){1,10}[a-z]{2,63}"
 # A page, a DOI, a paper's number, an e-mail address, and "[7]", which a reader would take for one of our own markers.
 _REFERENCE = re.compile(
-    rf"(?:https?|ftp|file)://{_ADDRESS}|\b(?:javascript|data|vbscript):\S+|(?<![:/\w])//(?:[a-z0-9-]+\.)+[a-z]{{2,}}\S*|\bwww\.{_ADDRESS}|\b(?:[a-z0-9-]+\.)+[a-z]{{2,}}/{_ADDRESS}"
-    rf"|\b10\.\d{{4,9}}/{_ADDRESS}|\barXiv:?\s?\d{{4}}\.\d{{4,5}}|[\w.+-]+@(?:[\w-]+\.)+[a-z]{{2,}}|\[\d{{1,4}}\]",
+    rf"(?:https?|ftp|file)://{_ADDRESS}|\b(?:javascript|data|vbscript):\S+|(?<![:/\w])//{_HOST}\S*"
+    rf"|\bwww\.{_ADDRESS}|\b{_HOST}/{_ADDRESS}|\b10\.\d{{4,9}}/{_ADDRESS}|\barXiv:?\s?\d{{4}}\.\d{{4,5}}"
+    rf"|[\w.+-]{{1,64}}@{_HOST}|\[\d{{1,4}}\]",
     re.IGNORECASE | re.ASCII,
 )
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
