@@ -15,7 +15,7 @@ from deep_research.verify.veto import veto
 
 # A sentence may draw on several others, but a whole page holds the words of anything.
 _SENTENCES_DRAWN_ON = 3
-_DIRECTION_WEIGHT, _VETO_WEIGHT, _CONTRARY_WEIGHT = 0.5, 0.2, 0.1
+_DIRECTION_WEIGHT, _VETO_WEIGHT = 0.5, 0.2
 # From here on passages rather carry a sentence than not: `evals/scifact_claims.py` and `evals/wice.py` measure it.
 _LIKELY = 0.63
 
@@ -31,8 +31,7 @@ class Hint(NamedTuple):
     @property
     def score(self) -> float:
         """Return how far the passages seem to carry the sentence: 0 is another subject, 1 all of it or more."""
-        against = _VETO_WEIGHT * self.is_vetoed + _CONTRARY_WEIGHT * self.is_opposed
-        return self.covered + _DIRECTION_WEIGHT * self.direction - against
+        return self.covered + _DIRECTION_WEIGHT * self.direction - _VETO_WEIGHT * self.is_vetoed
 
     @property
     def is_likely(self) -> bool:
