@@ -75,23 +75,23 @@ def can_be_written(path: Path) -> bool:
     return all(os.access(file, os.W_OK) for file in (path.parent, *present))
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection:
+def connect_read_only(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Open a database that cannot be written, as it stands; every attempt to change it is refused.
 
     What its log holds is read too: in place where the log's index is there, else from a private copy.
     """
     _, log, _ = files_of(path)
     if not os.access(log, os.F_OK) or log.stat().st_size == 0:
-        return _opened(path, "mode=ro&immutable=1")
+        return _opened(path, "mode=ro&immutable=1", check_same_thread=check_same_thread)
     try:
-        return _opened(path, "mode=ro")
+        return _opened(path, "mode=ro", check_same_thread=check_same_thread)
     except sqlite3.OperationalError as exc:
         if fault_of(exc) != "refused":
             raise
-    return connect_copy(path)
+    return connect_copy(path, check_same_thread=check_same_thread)
 
 
-def connect_copy(path: Path) -> sqlite3.Connection:
+def connect_copy(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Open a private copy of a database and its log, which is gone once the connection is closed."""
     with TemporaryDirectory(prefix="deep-research-", ignore_cleanup_errors=True) as folder:
         for file in files_of(path)[:2]:
@@ -99,7 +99,7 @@ def connect_copy(path: Path) -> sqlite3.Connection:
                 shutil.copyfile(file, Path(folder, file.name))
         copy = Path(folder, path.name)
         # Without its log it is one file, which stays readable after its name is gone.
-        connection = sqlite3.connect(copy, isolation_level=None)
+        connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=check_same_thread)
         try:
             connection.execute("PRAGMA journal_mode = MEMORY")
         except BaseException:
@@ -108,8 +108,9 @@ def connect_copy(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _opened(path: Path, options: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None)
+def _opened(path: Path, options: str, *, check_same_thread: bool) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{options}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=check_same_thread)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except BaseException:

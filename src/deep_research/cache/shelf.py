@@ -17,14 +17,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, TypeVar
 
+from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
+
 T = TypeVar("T")
 Column = str | int | float | bytes
 
 _SCHEMA: Final = 1
 # Two processes that open a new file at once: SQLite refuses the switch to WAL without waiting.
 _RETRY_PAUSE_S: Final = 0.01
-_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
-_DAMAGED: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
 # A file that could not be used is left alone for a while, so that not every value waits for it.
 _REST_S: Final = 5.0
 # A use is noted no more often than that: most look-ups then write nothing.
@@ -112,7 +112,7 @@ class Shelf:
                 return otherwise
             try:
                 return self._do(work)
-            except (sqlite3.Error, OSError) as exc:
+            except (*FileErrors, OSError) as exc:
                 self._drop_connection()
                 self._rests_until_s = time.monotonic() + _REST_S
                 _log.warning("The cache %s cannot be used just now: %s", self.path, exc)
@@ -123,23 +123,27 @@ class Shelf:
             return work(self._opened())
         except _Foreign:
             pass
-        except sqlite3.Error as exc:
-            if _code(exc) not in _DAMAGED:
+        except FileErrors as exc:
+            if fault_of(exc) not in ("foreign", "damaged"):
                 raise
         self._drop_connection()
-        for ending in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        for file in files_of(self.path):
+            file.unlink(missing_ok=True)
         return work(self._opened())
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             # The lock sees to it that only one thread at a time uses it.
-            connection = sqlite3.connect(
-                self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
-            )
+            is_writable = can_be_written(self.path)
+            if is_writable:
+                connection = connect(self.path, timeout_s=self._busy_timeout_s, check_same_thread=False)
+            else:
+                connection = connect_read_only(self.path, check_same_thread=False)
             try:
-                _prepare(connection, self._busy_timeout_s)
+                if is_writable:
+                    _prepare(connection, self._busy_timeout_s)
+                elif _version(connection) != _SCHEMA:
+                    raise _Foreign
             except BaseException:
                 connection.close()
                 raise
@@ -163,7 +167,7 @@ def _prepare(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             break
         except sqlite3.OperationalError as exc:
-            if _code(exc) not in _LOCKED or time.monotonic() >= until:
+            if fault_of(exc) != "locked" or time.monotonic() >= until:
                 raise
             time.sleep(_RETRY_PAUSE_S)
     # A power cut may cost the last values, never the file.
@@ -203,11 +207,6 @@ def _clear(connection: sqlite3.Connection) -> int:
 
 def _send(connection: sqlite3.Connection, query: str, **values: Column) -> sqlite3.Cursor:
     return connection.execute(_queries()[query], values)
-
-
-def _code(error: sqlite3.Error) -> int:
-    # Extended codes carry more in the higher bits.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 @cache

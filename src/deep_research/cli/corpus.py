@@ -10,7 +10,7 @@ from deep_research.corpus.files import locate, read_bytes
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit, Survey
 from deep_research.corpus.scan import check_folder, require_documents
-from deep_research.errors import InputError, SourceError, UsageError
+from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
 from deep_research.messages.words import words
 from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
@@ -76,7 +76,10 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
     folder = _folder(settings)
 
     async def find() -> list[PassageHit]:
-        await _refreshed(folder, settings, is_quiet=True)
+        try:
+            await _refreshed(folder, settings, is_quiet=True)
+        except CannotWrite as exc:
+            typer.echo(f"{exc} It is searched as it stands.", err=True)
         corpus = FolderCorpus(folder, index=settings.index_path)
         try:
             return await corpus.search(query, limit=limit)

@@ -1,18 +1,19 @@
 """`config show` and `doctor`: what is set and from where, what works here, what is missing and how to mend it."""
 
 import asyncio
+import os
 import re
 import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 
 from deep_research.cli.printing import show, show_json
 from deep_research.errors import DeepResearchError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
+from deep_research.private_files import HOME_FILES, is_open_to_others, make_folder
 from deep_research.request import Depth
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.wiring import open_store
@@ -79,20 +80,18 @@ def print_diagnosis() -> int:
 
 def _home(settings: Settings) -> tuple[str, str, str]:
     home = settings.home
-    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
-    is_writable = nearest.is_dir() and _writable(nearest)
-    fix = "" if is_writable else "; cannot be written: set DEEP_RESEARCH_HOME to a folder that can"
-    return (OK if is_writable else MISSING, "home", f"{home}{fix}")
-
-
-def _writable(folder: Path) -> bool:
-    import os
-
-    return os.access(folder, os.W_OK)
+    nearest = next(folder for folder in (home, *home.parents) if os.access(folder, os.F_OK))
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return MISSING, "home", f"{home}; cannot be written: set DEEP_RESEARCH_HOME to a folder that can"
+    if nearest == home:
+        make_folder(home, ours=HOME_FILES)
+    if nearest == home and is_open_to_others(home):
+        return OK, "home", f"{home}; others on this machine can look into it: chmod 700 {home}"
+    return OK, "home", str(home)
 
 
 async def _store(settings: Settings) -> tuple[str, str, str]:
-    if not settings.store_path.exists():
+    if not os.access(settings.store_path, os.F_OK):
         return OK, "store", f"{settings.store_path} (will be made by the first run)"
     store = open_store(settings)
     try:

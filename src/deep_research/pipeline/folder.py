@@ -1,12 +1,21 @@
-"""The run folder (SPEC R4): files appear whole or not at all, and only while this process owns the run."""
+"""The run folder (SPEC R4): files appear whole or not at all, and only while this process owns the run.
+
+Only their owner may read them.
+"""
 
 import os
+import re
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from deep_research.errors import CannotWrite
+from deep_research.private_files import make_folder, opener
 from deep_research.store.port import Claim, Store
+
+# Folders of runs and copies of reports carry the names that `folder_of` and `report_copy_of` give.
+_OF_RUNS = re.compile(r"\.?[^.]{1,8}_\d{8}T\d{6}Z(?:\.md.*)?")
+_ANYTHING = re.compile(".*", re.DOTALL)
 
 
 class RunFolder:
@@ -27,11 +36,8 @@ class RunFolder:
         # The epoch in the name keeps a process that was overtaken from touching the new owner's half-written file.
         temporary = target.with_name(f".{target.name}.{self._claim.epoch}.tmp")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
+            self._make_folder(target.parent)
+            _write(temporary, raw)
             await self._store.while_owner(self._claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
         except OSError as exc:
             raise CannotWrite(
@@ -41,6 +47,23 @@ class RunFolder:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
         return target
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder of the run, or the one of the reports; the one above them may be the user's own."""
+        if not folder.is_relative_to(self.path):
+            make_folder(folder, ours=_OF_RUNS)
+            return
+        make_folder(self.path.parent, ours=_OF_RUNS)
+        make_folder(self.path, ours=_ANYTHING)
+        if folder != self.path:
+            make_folder(folder, ours=_ANYTHING)
+
+
+def _write(path: Path, raw: bytes) -> None:
+    with open(path, "wb", opener=opener) as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def folder_of(logs: Path, run: str, created_at: datetime) -> Path:

@@ -253,13 +253,15 @@ class AgentRuntime:
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except Exception as exc:
-            taken = exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc)
-            if taken is None:
-                raise
+        except RunTaken:
             await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
-            # Whatever else went wrong here: the checkpoints under it had been taken along.
-            raise taken from None
+            raise
+        except Exception as exc:
+            if taken := await _leave(context.streaming, exc):
+                # Whatever else went wrong here: the checkpoints under it had been taken along.
+                await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
+                raise taken from None
+            raise
 
     async def _run_graph(
         self, session: _Session, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]
