@@ -79,7 +79,7 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
         try:
             await _refreshed(folder, settings, is_quiet=True)
         except CannotWrite as exc:
-            typer.echo(f"{exc} It is searched as it stands.", err=True)
+            tell(f"{exc} It is searched as it stands.")
         corpus = FolderCorpus(folder, index=settings.index_path)
         try:
             return await corpus.search(query, limit=limit)
