@@ -55,10 +55,10 @@ async def test_other_addresses_are_not_held_up():
 
 
 async def test_waiting_for_a_slot_does_not_count_against_the_time_limit():
-    with ModelServer(Answer(text="fine", delay_s=0.1)) as server:
-        model = model_at(server, Limits(timeout_s=0.8, calls_in_flight=1))
-        replies = await asyncio.gather(*(model.complete(REQUEST) for _ in range(10)))
-    assert [reply.text for reply in replies] == ["fine"] * 10
+    with ModelServer(Answer(text="fine", delay_s=0.5)) as server:
+        model = model_at(server, Limits(timeout_s=2.5, calls_in_flight=1))
+        replies = await asyncio.gather(*(model.complete(REQUEST) for _ in range(6)))
+    assert [reply.text for reply in replies] == ["fine"] * 6
 
 
 async def test_cancelled_call_gives_its_slot_back():

@@ -179,11 +179,14 @@ class Service:
             raise SourceError(f"{self.name} answered with status {status}.")
 
     async def _body(self, response: httpx2.Response) -> bytes:
+        too_large = SourceError(f"{self.name} answered with more than {_MAX_BYTES // 1024 // 1024} MiB.")
+        if int(response.headers.get("content-length") or 0) > _MAX_BYTES:
+            raise too_large
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
             if len(body) > _MAX_BYTES:
-                raise SourceError(f"{self.name} answered with more than {_MAX_BYTES // 1024 // 1024} MiB.")
+                raise too_large
         return bytes(body)
 
 
