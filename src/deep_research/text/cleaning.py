@@ -9,28 +9,34 @@ from typing import Final
 
 _Replacement = Callable[[re.Match[str]], str]
 
-# A terminal obeys these to their end: colours and cursor moves (ESC [ …); titles, links and data (ESC ] … and the like,
-# up to BEL or ESC \); character sets and single commands. Of one without an end only its first characters go.
-_ESCAPES: Final = (
-    r"\x1b\[[0-?]*[ -/]*[@-~]"
-    r"|\x1b[\]PX^_][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]*[0-~]?"
-    # ESC [ in one character; without a number after it, it is more often a letter that was decoded wrongly.
-    r"|\x9b[0-9;?]+[A-Za-z]"
-)
 # Characters without a glyph hide words from a reader, and those that turn the reading direction show them in another
 # order. Halves of surrogate pairs and noncharacters are no text: no file and no database takes them.
 _UNSEEN: Final = (
     "\\x00-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
-    "\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\\ud800-\\udfff\ufdd0-\ufdef"
-    + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+    "\uffa0\ufff9-\ufffb\\ud800-\\udfff\ufdd0-\ufdef\ufffe\uffff\U0001d173-\U0001d17a\U0001fffe\U0001ffff"
 )
-_LINE_ENDS: Final = "\\r\\x0b\\x0c\\x85\u2028\u2029"
+# Every range above the Basic Plane is tried for every character, so that one stands for all of these; what is in it and
+# is seen stays (`_shown`).
+_FAR: Final = "\U0002fffe-\U0010ffff"
+_UNSEEN_FAR: Final = re.compile(
+    "[\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0x20000, 0x110000, 0x10000))
+    + "]"
+)
+_LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
+# A terminal obeys what begins with ESC to its end: colours and cursor moves (ESC [ …); titles, links and data (ESC ] …
+# and the like, up to BEL or ESC \); character sets and single commands. Of one without an end only the beginning goes.
+# ESC [ in one character (9B) counts with a number after it; else it is a letter that was decoded wrongly.
+_ESCAPED: Final = (
+    r"(?<=\x1b)(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)|[ -/]*[0-~])"
+    r"|(?<=\x9b)[0-9;?]+[A-Za-z]"
+)
 # Joiners shape letters of Indic and Persian writing and join emoji; a selector picks a character's glyph.
 _SHAPING: Final = "\u200c\u200d\ufe00-\ufe0f"
-_SUSPECT: Final = re.compile(f"[{_UNSEEN}{_LINE_ENDS}{_SHAPING}]")
-_UNWANTED: Final = re.compile(f"(?P<line>\r\n|[{_LINE_ENDS}])|{_ESCAPES}|[{_UNSEEN}]+")
+_SUSPECT: Final = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}{_SHAPING}]")
+# One set of characters at its beginning makes the search of a pattern fast.
+_UNWANTED: Final = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}](?:{_ESCAPED}|(?<=\r)\n)?")
 _SHAPED: Final = re.compile(f"[{_SHAPING}]+")
 _IN_USE: Final = re.compile("(?P<selector>[\ufe00-\ufe0f]?)(?:(?P<joiner>[\u200c\u200d])(?P=joiner)*)?")
 # ASCII and Han know no joiners.
@@ -39,8 +45,9 @@ _UNJOINED: Final = re.compile("[\u0000-\u007f\u4e00-\u9fff]?")
 
 def clean_text(text: str) -> str:
     """Return text as a reader would see it: every line end a newline, tabs kept, everything else unseen gone."""
-    if not _is_suspect(text):
+    if _SUSPECT.search(text) is None:
         return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
     return text
@@ -49,16 +56,11 @@ def clean_text(text: str) -> str:
 def clean_with_offsets(text: str, offsets: Iterable[int]) -> tuple[str, list[int]]:
     """Return the cleaned text, and where these offsets into the text stand in it."""
     moved = list(offsets)
-    if not _is_suspect(text):
+    if _SUSPECT.search(text) is None:
         return text, moved
     for pattern, replacement in _STEPS:
         text, moved = _replace(text, moved, pattern, replacement)
     return text, moved
-
-
-def _is_suspect(text: str) -> bool:
-    is_plain = text.isascii() and text.isprintable()
-    return not is_plain and _SUSPECT.search(text) is not None
 
 
 def _replace(
@@ -88,8 +90,11 @@ def _replace(
     return "".join(parts), [move(offset) for offset in offsets]
 
 
-def _line_or_nothing(found: re.Match[str]) -> str:
-    return "\n" if found["line"] else ""
+def _shown(found: re.Match[str]) -> str:
+    first = found.string[found.start()]
+    if first in _LINE_ENDS:
+        return "\n"
+    return first if first >= "\U0002fffe" and _UNSEEN_FAR.match(first) is None else ""
 
 
 def _shaping_in_use(found: re.Match[str]) -> str:
@@ -102,4 +107,4 @@ def _shaping_in_use(found: re.Match[str]) -> str:
     return run["selector"] + (run["joiner"] or "" if is_joined else "")
 
 
-_STEPS: Final = ((_UNWANTED, _line_or_nothing), (_SHAPED, _shaping_in_use))
+_STEPS: Final = ((_UNWANTED, _shown), (_SHAPED, _shaping_in_use))

@@ -54,6 +54,7 @@ PIECES = [
         ("a\x1bPq#0;1\x1b\\b\x1b(Bc\x1bcd", "abcd"),
         ("no end \x1b]52;c;abc\nnext line stays", "no end 52;c;abc\nnext line stays"),
         ("cut off \x1b[", "cut off "),
+        ("after others \x08\u200b\x1b[31mred\x80\x9b0m.", "after others red."),
         ("a\x9b31mb\x9cc\x80d", "abcd"),
         ("â\x80\x9dall of it stays\x80\x9c", "âall of it stays"),
         ("a\x00b\x08c\x7fd\x1fe", "abcde"),
