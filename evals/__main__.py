@@ -12,6 +12,7 @@ SETS = {
     "scifact_claims": "scifact_claims_train",
     "wice": "wice_dev",
     "article_extraction": "article_extraction",
+    "wcxb": "wcxb_dev",
     "drbench": "drbench",
     "injection": "hostile",
 }
