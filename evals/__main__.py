@@ -13,6 +13,7 @@ SETS = {
     "wice": "wice_dev",
     "turned": "scifact_claims_train",
     "article_extraction": "article_extraction",
+    "wcxb": "wcxb_dev",
     "drbench": "drbench",
     "injection": "hostile",
 }

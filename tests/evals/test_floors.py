@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from evals import article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wice
+from evals import article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wcxb, wice
 
 pytestmark = pytest.mark.long
 
@@ -54,6 +54,11 @@ def test_wice_on_every_third_claim() -> None:
 @needs("article_extraction")
 def test_article_extraction_on_every_third_page() -> None:
     assert reaches_floors_of_sample(article_extraction, 3)
+
+
+@needs("wcxb_dev")
+def test_wcxb_on_every_fifth_page() -> None:
+    assert reaches_floors_of_sample(wcxb, 5)
 
 
 @needs("hostile")

@@ -42,13 +42,15 @@ _WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
 _IN_LAYOUT: Final = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
 _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
-_MIN_CHARS, _MIN_SHARE = 250, 0.25
-_SHORT_PAGE_CHARS = 3_000
+_MIN_WEIGHT, _MIN_SHARE = 250, 0.25
+_SHORT_PAGE: Final = 3_000
 # What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
 _MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
 _PARAGRAPH, _OPENING_CHARS = 100, 60
 _SENTENCE_ENDS: Final = tuple('.!?…"”。！？')
-_LONG_PAGE_CHARS, _SMALL_SHARE = 10_000, 0.1
+_LONG_PAGE, _SMALL_SHARE = 10_000, 0.15
+# Blocks times characters that are gone through for them: a second at most.
+_MAX_COMPARED: Final = 1_000_000_000
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
 _NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
@@ -122,25 +124,25 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tupl
     part = take_main_part(tree)
     _add_visible(part.element, main)
     chosen = article if _is_article(article.text(), main.text(), part.posts) else main
-    chars, whole_chars = len(chosen.text()), len(whole.text())
-    if _is_too_little(chars, whole_chars):
-        return whole, (WHOLE_TAKEN,) if whole_chars > _SHORT_PAGE_CHARS else ()
-    is_small_part = whole_chars > _LONG_PAGE_CHARS and chars < _SMALL_SHARE * whole_chars
+    weight, whole_weight = weight_of(chosen.text()), weight_of(whole.text())
+    if _is_too_little(weight, whole_weight):
+        return whole, (WHOLE_TAKEN,) if whole_weight > _SHORT_PAGE else ()
+    is_small_part = whole_weight > _LONG_PAGE and weight < _SMALL_SHARE * whole_weight
     return chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
 
 
 def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
-    """Say whether an article is the main text and not only one of several boxes or posts.
-
-    It is where what it leaves out of the main part are scraps, or comments on it.
-    """
-    if not article:
+    """Say whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
+    if not article or len(main) <= (1 + _MIN_PROSE_LEFT) * len(article):
+        return bool(article)
+    blocks = main.split("\n\n")
+    if len(blocks) * len(main) > _MAX_COMPARED:
         return False
     comments = " ".join(map(_content, posts))
     if _opening(max(article.split("\n\n"), key=len)) in comments:
         # It is one of the posts itself.
         comments = ""
-    rest = [block for block in main.split("\n\n") if _opening(block) not in article and _opening(block) not in comments]
+    rest = [block for block in blocks if _opening(block) not in article and _opening(block) not in comments]
     rest_weight = sum(map(weight_of, rest))
     prose_weight = sum(weight_of(block) for block in rest if _is_prose(block))
     return prose_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
@@ -169,7 +171,9 @@ def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html
     if not shown:
         _open_wrappers(bare)
     is_left_in_bare = drop_hidden(bare)
-    min_chars = max(_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
+    min_chars = max(# Blocks times characters that are gone through for them: a second at most.
+_MAX_COMPARED: Final = 1_000_000_000
+_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
     return (bare, is_left_in_bare) if _letters(bare, min_chars) >= min_chars else (tree, is_hidden_left)
 
 
@@ -258,11 +262,11 @@ def _part_from_figure(raised: html.HtmlElement) -> None:
         raised.text = f"^{raised.text or ''}"
 
 
-def _is_too_little(main_chars: int, whole_chars: int) -> bool:
-    if whole_chars <= main_chars:
+def _is_too_little(weight: float, whole_weight: float) -> bool:
+    if whole_weight <= weight:
         return False
-    is_short_page = whole_chars <= _SHORT_PAGE_CHARS
-    return main_chars == 0 or (is_short_page and (main_chars < _MIN_CHARS or main_chars < _MIN_SHARE * whole_chars))
+    is_short_page = whole_weight <= _SHORT_PAGE
+    return weight == 0 or (is_short_page and (weight < _MIN_WEIGHT or weight < _MIN_SHARE * whole_weight))
 
 
 def _walk_main(body: etree._Element, blocks: BlockText) -> None:

@@ -1,7 +1,7 @@
 """The main part of a page that is no article: margins are taken out, and of a thread's posts the panels about authors.
 
-Judged by what is common to pages: elements and roles that browsers know, usual names of classes, headings of what
-stands beside a text, and posts that repeat. No site is known by name. `evals.wcxb --ablate` shows what each rule gains.
+Judged by what is common to pages: elements with a meaning, usual names of classes, headings of what stands beside a
+text, and posts that repeat. No site is known by name. `python -m evals.wcxb --ablate` shows what each rule gains.
 """
 
 import re
@@ -19,10 +19,11 @@ _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _MARGINS: Final = frozenset({"nav", "aside", "menu", "dialog"})
 _CONTROLS: Final = frozenset({"select", "option", "textarea", "input", "label"})
 _CONTENT: Final = frozenset({"main", "article", "section", "li"})
+_POST_TAGS: Final = ("article", "div", "dl", "li", "section", "table", "tbody", "tr")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _MARGIN_NAMES: Final = frozenset(
-    """nav navigation navbar menu footer sidebar breadcrumb breadcrumbs toc pagination toolbar cookie consent modal
-    login newsletter share social related recommended recommendations reviews signature buttons sr""".split()
+    """nav navigation navbar menu footer sidebar breadcrumb breadcrumbs toc pagination toolbar buttons cookie consent
+    modal login newsletter share social related recommended recommendations reviews signature sr""".split()
 )
 # Headings of what stands beside a text, in lower case and simplified characters.
 _BESIDE = re.compile(
@@ -197,7 +198,7 @@ def _posts(main: html.HtmlElement, weights: _Weights) -> list[etree._Element]:
         if weights[parent] < min_weight:
             continue
         alike = defaultdict(list)
-        for child in parent.iterchildren(etree.Element):
+        for child in parent.iterchildren(*_POST_TAGS):
             if weights[child] >= _MIN_POST:
                 alike[child.tag, child.get("class", "").partition(" ")[0]].append(child)
         groups += [group for group in alike.values() if _is_large(group, weights, min_weight)]

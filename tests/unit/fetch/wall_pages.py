@@ -340,4 +340,8 @@ ARTICLES: dict[str, bytes] = {
     ),
     "an article about server errors": page("500 Internal Server Error: five causes", PROSE + PROSE),
     "an article about logging in, in Chinese": page("登录系统的设计", HANS * 2, lang="zh"),
+    "a thread that is shown whole without scripts": (
+        f"<html><head><title>Mains</title></head><body><div>Loading</div><script>start()</script>"
+        f"<noscript>{PROSE}{PROSE}</noscript></body></html>"
+    ).encode(),
 }

@@ -12,7 +12,7 @@ def test_pages_become_places_that_hold_their_text():
     pages = {place.label: reading.text[place.start : place.end] for place in reading.places}
     assert pages == {"1": "First page text.", "2": "Second page text.", "3": "Third."}
     assert reading.language == "en"
-    assert reading.extractor.startswith("pdf/1+pypdfium2/")
+    assert reading.extractor.startswith("pdf/")
 
 
 def test_a_passage_is_placed_on_its_page():

@@ -146,7 +146,7 @@ def test_content_decides_against_the_name():
     reading = read(b"<!DOCTYPE html><html><body><p>Hello there.</p></body></html>", name="a.pdf")
     assert reading.text == "Hello there."
     assert reading.warnings == ("named like pdf, but it holds html and was read as that",)
-    assert read(b"Just some words.", name="a.docx").extractor == "text/1"
+    assert read(b"Just some words.", name="a.docx").extractor.startswith("text/")
 
 
 def test_the_media_type_helps_where_the_name_says_nothing():
