@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, SecretStr
 from deep_research.request import SearchKind
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
-from deep_research.setting_types import Amount, Duration, Names
+from deep_research.setting_types import Amount, Duration, Hosts, Names
 
 SearchMode = Literal["engines", "model"]
 
@@ -53,7 +53,7 @@ class SearchSettings(BaseModel):
     search_timeout_s: Duration = Field(default=20.0, description="Seconds after which a search is given up.")
     fetch_timeout_s: Duration = Field(default=60.0, description="Seconds after which a page is given up.")
     respect_robots: bool = Field(default=True, description="Keep to what a site's robots.txt asks of programs.")
-    allowed_hosts: Names = Field(
+    allowed_hosts: Hosts = Field(
         default=(),
         description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused.",
     )

@@ -1,11 +1,14 @@
 """How the command line says what went wrong: in the asker's language, and with the command that goes on."""
 
+import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
 
 from deep_research.errors import CallFailed, CannotWrite, DeepResearchError, StageFailed, StoreCorrupt, StoreLocked
+from deep_research.masking import MaskedFormatter, masked
 from deep_research.messages.words import Words, words
 
 # What stopped the process and not the run, which is taken up where it stood.
@@ -41,5 +44,13 @@ def keeping(run: str, said: Words) -> Iterator[None]:
 def explain(exc: DeepResearchError) -> int:
     """Say what went wrong, and return the exit code."""
     lines = (exc.in_words(words(exc.language or "en")), exc.way_on)
-    typer.echo("deep-research: " + "\n".join(filter(None, lines)), err=True)
+    typer.echo("deep-research: " + masked("\n".join(filter(None, lines))), err=True)
     return exc.exit_code
+
+
+def show_log(*, is_verbose: bool) -> None:
+    """Show the log on standard error: warnings, or all that is ours."""
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(MaskedFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[shown])
+    logging.getLogger("deep_research").setLevel(logging.DEBUG if is_verbose else logging.WARNING)

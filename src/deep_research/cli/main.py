@@ -106,7 +106,9 @@ def ask(
     verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    _set_up_logs(verbose)
+    from deep_research.cli.explain import show_log
+
+    show_log(is_verbose=verbose)
     from deep_research.cli.research import Output, ask_question, given_context, hosts_of
 
     flags = {
@@ -377,14 +379,6 @@ def _with_command(arguments: list[str]) -> list[str]:
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 
-def _set_up_logs(is_verbose: bool) -> None:
-    import logging
-
-    level = logging.DEBUG if is_verbose else logging.WARNING
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("deep_research").setLevel(level)
-
-
 def _explained(exc: Exception) -> int:
     """Say in one sentence what went wrong; what is not ours and not typer's is a bug and keeps its trace."""
     if hasattr(exc, "format_message"):
@@ -394,6 +388,8 @@ def _explained(exc: Exception) -> int:
     from deep_research.errors import DeepResearchError
 
     if not isinstance(exc, DeepResearchError):
-        traceback.print_exception(exc)
+        from deep_research.masking import masked
+
+        typer.echo(masked("".join(traceback.format_exception(exc))), err=True, nl=False)
         return EXIT_FAILED
     return explain(exc)
