@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
+from deep_research.masking import masked
+
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
 
@@ -29,8 +31,22 @@ def _listed(value: object) -> object:
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
+def _hosts(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Return hosts in the spelling in which they are compared, or say which entry can never match, and why."""
+    from deep_research.net.guard import allowed_host
+
+    hosts = []
+    for entry in entries:
+        try:
+            hosts.append(allowed_host(entry))
+        except ValueError as exc:
+            raise ValueError(f"no address matches the entry {masked(entry)!r}: {exc}") from None
+    return tuple(hosts)
+
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Contact = Annotated[str, AfterValidator(_contact)]
+Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
 Folder = Annotated[Path, AfterValidator(_expand)]
 AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]

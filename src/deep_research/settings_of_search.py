@@ -8,7 +8,7 @@ from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
-from deep_research.setting_types import Amount, Contact, Duration, Names
+from deep_research.setting_types import Amount, Contact, Duration, Hosts, Names
 
 SearchMode = Literal["engines", "model"]
 
@@ -68,7 +68,7 @@ class SearchSettings(BaseModel):
         "mail address Crossref and others serve quicker.",
     )
     respect_robots: bool = Field(default=True, description="Keep to what a site's robots.txt asks of programs.")
-    allowed_hosts: Names = Field(
+    allowed_hosts: Hosts = Field(
         default=(),
         description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused.",
     )

@@ -129,8 +129,7 @@ def open_web(settings: Settings) -> Web:
     from deep_research.net.client import GuardedClient
     from deep_research.net.guard import Guard
 
-    guard = Guard(allowed=[_host(entry) for entry in settings.allowed_hosts])
-    client = GuardedClient(guard, contact=settings.contact)
+    client = GuardedClient(Guard(allowed=settings.allowed_hosts), contact=settings.contact)
     chromium = find_chromium() if settings.render_pages else None
     web = WebFetcher(
         client,
@@ -169,11 +168,6 @@ def _identity(spec: EngineSpec, settings: Settings) -> str:
 
 def _names(settings: Settings) -> set[str]:
     return {*ENGINES, *(server.engine_name for server in settings.mcp_servers)}
-
-
-def _host(entry: str) -> str:
-    """Return `host` or `host:port` of an allowed host, which people paste as an address."""
-    return entry.strip().partition("://")[2].split("/")[0] if "://" in entry else entry.strip().rstrip("/.")
 
 
 def _shelf(settings: Settings) -> "Shelf | None":

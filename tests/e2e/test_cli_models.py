@@ -9,6 +9,7 @@ import pytest
 
 from deep_research.testing.analyst import ScriptedAnalyst
 from deep_research.testing.world import with_models
+from deep_research.value import canonical_json
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.e2e.terminal import Terminal
 
@@ -106,12 +107,55 @@ def test_offline_says_that_a_key_is_not_used(user: User) -> None:
     assert "sent to" not in ended.stderr
 
 
-def test_passwords_in_addresses_are_not_shown(user: User) -> None:
-    settings = {"DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS": "http://me:se/cret@models.example.org:8000/v1"}
-    for arguments in (("config", "show"), ("config", "show", "--json")):
-        shown = user.call(*arguments, **settings).stdout
-        assert "cret" not in shown
+def test_secrets_in_addresses_and_commands_are_not_shown(user: User) -> None:
+    user.home.mkdir(parents=True, exist_ok=True)
+    (user.home / "config.toml").write_text(
+        """
+        openai_compatible_address = "http://me:se/hunter2@models.example.org:8000/v1"
+        searxng_address = "http://127.0.0.1:9/search?key=hunter2secret&x=1"
+        [[mcp_servers]]
+        name = "shop"
+        tool = "search"
+        command = ["no-such-program", "server", "--api-key", "hunter2secret", "--token=hunter2secret",
+            "API_KEY=hunter2secret"]
+        arguments = { password = "hunter2secret", engine = "web" }
+        environment = { ANYTHING = "hunter2secret" }
+        [[mcp_servers]]
+        name = "news"
+        tool = "search"
+        address = "https://me:hunter2secret@news.example.org/mcp?token=hunter2secret"
+        key = "hunter2secret"
+        """,
+        encoding="utf-8",
+    )
+    said = [
+        user.call(*arguments, DEEP_RESEARCH_ENGINES="searxng")
+        for arguments in (
+            ("config", "show"),
+            ("config", "show", "--json"),
+            ("doctor",),
+            ("sources", "list"),
+            ("sources", "list", "--json"),
+            ("sources", "test", "searxng"),
+            ("sources", "test", "mcp:shop"),
+            ("ask", "What do apples cost in Norway?", "--assume", "--verbose"),
+        )
+    ]
+    everything = "".join(ended.stdout + ended.stderr for ended in said)
+    assert "hunter2" not in everything
+    assert "Traceback" not in everything
+    for shown in (said[0].stdout, said[1].stdout):
         assert "http://***@models.example.org:8000/v1" in shown
+        assert "http://127.0.0.1:9/search?key=***&x=1" in shown
+        assert "'no-such-program', 'server', '--api-key', '***', '--token=***', 'API_KEY=***'" in shown
+        assert "'password': '***', 'engine': 'web'" in shown
+        assert "'ANYTHING': '***'" in shown
+        assert "https://***@news.example.org/mcp?token=***" in shown
+    assert "http://127.0.0.1:9/search?key=***&x=1" in said[4].stdout
+    run = user.only_run()
+    kept = [run.to_json(), *(event.to_json() for event in user.events())]
+    assert "hunter2" not in canonical_json(kept)
+    assert "hunter2" not in user.call("runs", "show", run.id).stdout
 
 
 def test_a_cost_nobody_knows_is_not_shown_as_nothing(user: User) -> None:

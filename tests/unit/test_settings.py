@@ -74,6 +74,20 @@ def test_an_unknown_depth_names_the_choices_and_nothing_else(monkeypatch):
     )
 
 
+def test_an_allowed_host_that_can_never_match_is_named_with_its_source_and_the_reason(monkeypatch, config):
+    config.write_text('allowed_hosts = ["Wiki.corp", "http://user:s3cr3t@host/page"]\n')
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert str(caught.value) == (
+        f"The value of allowed_hosts from the file {config} does not fit: no address matches the entry "
+        "'http://***@host/page': only the host is compared, no path: write the host alone."
+    )
+    monkeypatch.setenv("DEEP_RESEARCH_ALLOWED_HOSTS", "Wiki.corp:8080, https://搜索.corp/")
+    settings = load_settings()
+    assert settings.allowed_hosts == ("wiki.corp:8080", "xn--u2uy07c.corp")
+    assert settings.with_changes(depth="quick").allowed_hosts == settings.allowed_hosts
+
+
 def test_flag_of_none_is_not_given(monkeypatch):
     monkeypatch.setenv("DEEP_RESEARCH_CLARIFY", "off")
     assert load_settings(clarify=None).clarify == "off"

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -13,8 +12,10 @@ from deep_research.errors import DeepResearchError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
+from deep_research.masking import MASK, masked, masked_data
 from deep_research.private_files import HOME_FILES, is_open_to_others, make_folder
 from deep_research.request import Depth
+from deep_research.search.mcp_servers import McpServer
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.wiring import open_store
 from deep_research.wiring_of_models import address_of, chosen_models, key_unused_offline, models_left_out
@@ -24,7 +25,6 @@ OK, MISSING, OFF = "ok", "missing", "off"
 _MEBI = 1024 * 1024
 # Without these no run can begin, or none that does what the settings say.
 _NEEDED = ("home", "store", "documents", "model", "web")
-_CREDENTIALS = re.compile(r"(?<=://)\S*@")
 
 
 def print_config(*, as_json: bool) -> None:
@@ -47,15 +47,19 @@ def print_config(*, as_json: bool) -> None:
 
 
 def _plain(value: object) -> str | int | float | bool | None:
-    """Return a value as it may be shown: without the name and password that an address may hold."""
+    """Return a value as it may be shown: without the secrets that an address or a command may hold."""
     if isinstance(value, int | float | bool | None):
         return value
-    return without_credentials(str(value))
+    if isinstance(value, tuple):
+        items = [_fields(item) if isinstance(item, McpServer) else item for item in value]
+        return str(tuple(masked_data(item) for item in items))
+    return str(masked_data(str(value)))
 
 
-def without_credentials(address: str) -> str:
-    """Return an address as it may be shown."""
-    return _CREDENTIALS.sub("***@", address)
+def _fields(server: McpServer) -> dict[str, object]:
+    """Return what is set of a server; nothing of its environment but the names is told."""
+    fields = {name: getattr(server, name) for name in server.model_fields_set}
+    return fields | {"environment": dict.fromkeys(server.environment, MASK)} if server.environment else fields
 
 
 def print_diagnosis() -> int:
@@ -74,7 +78,7 @@ def print_diagnosis() -> int:
         _program("chromium", "chromium", "pages drawn by scripts, with the setting render_pages"),
     ]
     for state, name, detail in lines:
-        show(f"{state:<8} {name:<12} {detail}")
+        show(f"{state:<8} {name:<12} {masked(detail)}")
     return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1
 
 

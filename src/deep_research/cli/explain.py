@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from deep_research.cli.printing import tell
 from deep_research.errors import CallFailed, CannotWrite, DeepResearchError, StageFailed, StoreCorrupt, StoreLocked
+from deep_research.masking import masked
 from deep_research.messages.words import Words, words
 
 # What stopped the process and not the run, which is taken up where it stood.
@@ -40,5 +41,5 @@ def keeping(run: str, said: Words) -> Iterator[None]:
 def explain(exc: DeepResearchError) -> int:
     """Say what went wrong, and return the exit code."""
     lines = (exc.in_words(words(exc.language or "en")), exc.way_on)
-    tell("deep-research: " + "\n".join(filter(None, lines)))
+    tell("deep-research: " + masked("\n".join(filter(None, lines))))
     return exc.exit_code

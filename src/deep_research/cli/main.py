@@ -391,6 +391,8 @@ def _explained(exc: Exception) -> int:
         tell(f"deep-research: {exc.format_message()}")
         return EXIT_USAGE
     if not isinstance(exc, DeepResearchError):
-        tell("".join(traceback.format_exception(exc)), end="")
+        from deep_research.masking import masked
+
+        tell(masked("".join(traceback.format_exception(exc))), end="")
         return EXIT_FAILED
     return explain(exc)

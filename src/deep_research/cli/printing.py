@@ -7,6 +7,7 @@ from typing import Final
 
 import typer
 
+from deep_research.masking import MaskedFormatter
 from deep_research.text.cleaning import clean_text
 from deep_research.value import canonical_json
 
@@ -48,8 +49,8 @@ def set_up_logs(*, is_verbose: bool) -> None:
     logging.getLogger("deep_research").setLevel(logging.DEBUG if is_verbose else logging.WARNING)
 
 
-class _LogFormatter(logging.Formatter):
-    """Cleans log lines, which may quote what a service or a file said."""
+class _LogFormatter(MaskedFormatter):
+    """Cleans log lines too, which may quote what a service or a file said."""
 
     def format(self, record: logging.LogRecord) -> str:
         return clean_text(super().format(record))

@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from deep_research.cli.doctor import without_credentials
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import CallFailed, UsageError
+from deep_research.masking import masked, masked_data
 from deep_research.search.registry import EngineSpec
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.hit import Hit, SearchQuery
@@ -48,7 +48,7 @@ def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject
         "state": "on" if is_used else "missing" if problem else "off",
         "about": f"{about}; {problem}" if problem else about,
         "kinds": [*sorted(spec.kinds)],
-        "address": without_credentials(address_of(spec, settings)),
+        "address": masked_data(address_of(spec, settings)),
         "has_key": bool(key_of(spec, settings)),
         "problem": problem,
     }
@@ -91,6 +91,6 @@ async def _ask(spec: EngineSpec, settings: Settings, query: str) -> tuple[list[H
     try:
         return await engine.search(SearchQuery(query=query), limit=settings.max_results), ""
     except CallFailed as failure:
-        return [], str(failure)
+        return [], masked(str(failure))
     finally:
         await engine.close()

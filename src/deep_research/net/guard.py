@@ -5,6 +5,7 @@ The guard reads an address once, strictly, and hands on what it read, so that no
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 from unicodedata import category
@@ -104,11 +105,11 @@ class WebAddress(Value):
 class Guard:
     """Lets public web addresses pass, and the internal hosts that somebody named.
 
-    `allowed` holds `host`, for the usual ports, or `host:port`; an IPv6 address stands in brackets.
+    `allowed` holds `host`, for the usual ports, or `host:port`.
     """
 
     def __init__(self, *, allowed: Iterable[str] = (), ports: Iterable[int] = WEB_PORTS) -> None:
-        self._allowed = frozenset(entry.lower() for entry in allowed)
+        self._allowed = frozenset(map(allowed_host, allowed))
         self._ports = frozenset(ports)
 
     def check(self, address: str) -> WebAddress:
@@ -128,6 +129,49 @@ class Guard:
         """Say whether somebody named this host, so that it may lie anywhere."""
         name = _in_brackets(host)
         return f"{name}:{port}" in self._allowed or (port in self._ports and name in self._allowed)
+
+
+def allowed_host(entry: str) -> str:
+    """Return the one spelling of an allowed host, `host` or `host:port`; `ValueError` says why one can never match.
+
+    People paste addresses: one that names a host and nothing else is taken as that host.
+    """
+    text = entry.strip()
+    scheme, mark, rest = text.partition("://")
+    if mark and scheme.lower() not in _DEFAULT_PORTS:
+        raise ValueError(f"only http and https addresses are fetched, not {scheme}://")
+    place, _, target = (rest if mark else text).partition("/")
+    if target:
+        raise ValueError(_why_no_target(place, target))
+    if not place:
+        raise ValueError("it is empty")
+    if "*" in place:
+        raise ValueError("hosts are compared whole, without *: name each host")
+    if "@" in place:
+        raise ValueError("it names a user: write the host alone")
+    if "%" in place:
+        raise ValueError("it is written in a misleading way")
+    with suppress(ValueError):
+        place = _in_brackets(str(IPv6Address(place)))
+    parts = _AUTHORITY.fullmatch(place)
+    if parts is None:
+        raise ValueError(
+            "its host and port cannot be told apart: write host or host:port, and an IPv6 address as [::1]"
+        )
+    try:
+        host = _in_brackets(_plain_host(parts["host"]))
+    except AddressRefused as exc:
+        raise ValueError(str(exc).rpartition(": ")[2].rstrip(".")) from None
+    if parts["port"] and not 0 < int(parts["port"]) < 65_536:
+        raise ValueError("its port is none")
+    return f"{host}:{int(parts['port'])}" if parts["port"] else host
+
+
+def _why_no_target(place: str, target: str) -> str:
+    is_network = ip_literal(place.strip("[]")) is not None and target.isdigit()
+    if is_network:
+        return "networks are not compared, only single hosts: name each host"
+    return "only the host is compared, no path: write the host alone"
 
 
 def check_ip(ip: IpAddress) -> None:

@@ -23,6 +23,7 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
+from deep_research.masking import masked
 from deep_research.messages.language import report_language
 from deep_research.pipeline.asking import answer_run, cancel_run, is_answered
 from deep_research.pipeline.budget import BudgetLedger
@@ -317,7 +318,8 @@ class AgentRuntime:
         async def on_retry(exc: Exception, retry: int) -> None:
             emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}/retry/{retry}")
             category = ErrorClassifier.classify(exc)
-            await emit("error", {"message": str(exc), "category": category, "retry_count": retry, "step": "workflow"})
+            message = masked(str(exc))
+            await emit("error", {"message": message, "category": category, "retry_count": retry, "step": "workflow"})
             if isinstance(exc, CallFailed) and exc.call_key:
                 await context.store.supersede_calls(context.claim, [exc.call_key])
 
@@ -348,7 +350,7 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None
     status: RunStatus = "failed"
     if isinstance(exc, StopRun):
         status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
-    detail = str(exc) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
+    detail = masked(str(exc)) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
     error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
     try:
         await streaming.finish(status, error=error)

@@ -171,9 +171,7 @@ def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html
     if not shown:
         _open_wrappers(bare)
     is_left_in_bare = drop_hidden(bare)
-    min_chars = max(# Blocks times characters that are gone through for them: a second at most.
-_MAX_COMPARED: Final = 1_000_000_000
-_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
+    min_chars = max(_UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN * shown)
     return (bare, is_left_in_bare) if _letters(bare, min_chars) >= min_chars else (tree, is_hidden_left)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import AddressRefused, SourceError
-from deep_research.net.guard import Guard, check_ip, ip_literal
+from deep_research.net.guard import Guard, allowed_host, check_ip, ip_literal
 
 HOSTILE_FILE = Path(__file__).parents[4] / "shared/evaldata/hostile/ssrf_addresses.txt"
 # In this list it is the one public name; its server redirects inwards, which the client's tests cover.
@@ -224,6 +224,50 @@ def test_only_the_named_internal_host_passes(allowed: str, address: str, passes:
     else:
         with pytest.raises(AddressRefused):
             guard.check(address)
+
+
+@pytest.mark.parametrize(
+    ("entry", "host"),
+    [
+        (" Wiki.Corp. ", "wiki.corp"),
+        ("http://wiki.corp/", "wiki.corp"),
+        ("HTTPS://wiki.corp:8443", "wiki.corp:8443"),
+        ("wiki.corp:", "wiki.corp"),
+        ("维基.corp", "xn--3jsx02g.corp"),
+        ("[0::1]:80", "[::1]:80"),
+        ("::1", "[::1]"),
+    ],
+)
+def test_an_allowed_host_may_be_spelled_in_several_ways(entry: str, host: str):
+    assert allowed_host(entry) == host
+    assert allowed_host(host) == host
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("http://", "empty"),
+        ("http://wiki.corp/page", "no path"),
+        ("wiki.corp/page", "no path"),
+        ("10.0.0.0/8", "networks"),
+        ("ftp://wiki.corp", "http"),
+        ("*.corp", r"without \*"),
+        ("user:pw@wiki.corp", "names a user"),
+        ("my wiki", "no valid name"),
+        ("wiki.corp?x=1", "no valid name"),
+        ("wiki.corp:port", "cannot be told apart"),
+        ("wiki.corp:0", "port"),
+        ("wiki.corp:70000", "port"),
+        ("127.1", "unusual notation"),
+        ("[wiki]", "no IPv6 address"),
+        ("fe80::1%eth0", "misleading"),
+    ],
+)
+def test_an_allowed_host_that_no_address_matches_is_refused_with_the_reason(entry: str, why: str):
+    with pytest.raises(ValueError, match=why):
+        allowed_host(entry)
 
 
 def test_the_ports_are_a_choice():
