@@ -172,8 +172,9 @@ async def test_an_open_circuit_spares_a_dead_service(tmp_path: Path) -> None:
         report = await research(QUESTIONS["en"], settings=_settings(web, tmp_path, max_iterations=4, cache=False))
         asked = len(web.requests("tavily"))
     (tavily,) = [engine for engine in _retrieval(report)["engines"] if engine["engine"] == "tavily"]
-    # Searches that begin together may find out together.
-    assert 1 <= asked == tavily["asked"] == tavily["failed"] < tavily["not_tried"]
+    # Searches that begin together may find out together; those of later rounds are spared.
+    assert 1 <= asked == tavily["asked"] == tavily["failed"]
+    assert tavily["not_tried"] > 0
     assert "check the key in TAVILY_API_KEY" in report.final_report
 
 
