@@ -46,11 +46,9 @@ _MIN_WEIGHT, _MIN_SHARE = 250, 0.25
 _SHORT_PAGE: Final = 3_000
 # What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
 _MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
-_PARAGRAPH, _OPENING_CHARS = 100, 60
+_PARAGRAPH, _OPENING_CHARS, _MAX_COMPARED = 100, 60, 300_000
 _SENTENCE_ENDS: Final = tuple('.!?…"”。！？')
 _LONG_PAGE, _SMALL_SHARE = 10_000, 0.15
-# Blocks times characters that are gone through for them: a second at most.
-_MAX_COMPARED: Final = 1_000_000_000
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
 _NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
@@ -135,17 +133,16 @@ def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> boo
     """Say whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
     if not article or len(main) <= (1 + _MIN_PROSE_LEFT) * len(article):
         return bool(article)
-    blocks = main.split("\n\n")
-    if len(blocks) * len(main) > _MAX_COMPARED:
-        return False
-    comments = " ".join(map(_content, posts))
+    # Longer pages are judged by their beginning, as each paragraph is looked for in the whole article.
+    article, main = article[:_MAX_COMPARED], main[:_MAX_COMPARED]
+    comments = " ".join(map(_content, posts))[:_MAX_COMPARED]
     if _opening(max(article.split("\n\n"), key=len)) in comments:
         # It is one of the posts itself.
         comments = ""
-    rest = [block for block in blocks if _opening(block) not in article and _opening(block) not in comments]
-    rest_weight = sum(map(weight_of, rest))
-    prose_weight = sum(weight_of(block) for block in rest if _is_prose(block))
-    return prose_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
+    prose = (block for block in main.split("\n\n") if _is_prose(block))
+    left = (block for block in prose if _opening(block) not in article and _opening(block) not in comments)
+    rest_weight = weight_of(main) - weight_of(article) - weight_of(comments)
+    return sum(map(weight_of, left)) < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
 
 
 def _opening(block: str) -> str:
