@@ -11,6 +11,7 @@ from typing import Literal, NotRequired, get_args, get_origin, is_typeddict
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from deep_research.errors import DeepResearchError, StoreCorrupt
 from deep_research.events import EVENT_DATA, RunEvent
 from deep_research.settings import ENV_PREFIX, Settings, variable_of
 
@@ -73,7 +74,19 @@ def commands_page() -> str:
         return ""
     from typer.main import get_command
 
-    return f"{HEAD}# Commands\n" + "".join(_command_parts("deep-research", get_command(app)))
+    return f"{HEAD}# Commands\n" + "".join((*_command_parts("deep-research", get_command(app)), _exit_codes()))
+
+
+def _exit_codes() -> str:
+    """Return what a command may end with: two codes of reports, and those of our errors."""
+    meanings = {0: ["Done."], 3: ["The report was written, and did not pass its own verification."]}
+    kinds: list[type[DeepResearchError]] = [DeepResearchError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if "exit_code" in vars(kind) or kind is StoreCorrupt:
+            meanings.setdefault(kind.exit_code, []).append((kind.__doc__ or "").partition("\n")[0])
+    rows = [(f"`{code}`", _cell(" ".join(said))) for code, said in sorted(meanings.items())]
+    return f"\n## Exit codes\n\n{_table(('code', 'meaning'), rows)}"
 
 
 def _command_parts(path: str, command: typing.Any) -> Iterator[str]:

@@ -27,6 +27,8 @@ def make_folder(path: Path, *, ours: re.Pattern[str] | None = None) -> None:
     try:
         path.mkdir(mode=_FOLDER_RIGHTS)
     except FileNotFoundError:
+        if path.parent == path:
+            raise
         make_folder(path.parent)
         make_folder(path, ours=ours)
     except FileExistsError:

@@ -70,7 +70,8 @@ class SearchSettings(BaseModel):
     respect_robots: bool = Field(default=True, description="Keep to what a site's robots.txt asks of programs.")
     allowed_hosts: Hosts = Field(
         default=(),
-        description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused.",
+        description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused. "
+        "An entry that no address can match (a path, a network, `*`) is an error.",
     )
     render_pages: bool = Field(
         default=False, description="Run the scripts of pages that are empty without them, with an installed Chromium."

@@ -116,8 +116,7 @@ def test_secrets_in_addresses_and_commands_are_not_shown(user: User) -> None:
         [[mcp_servers]]
         name = "shop"
         tool = "search"
-        command = ["no-such-program", "server", "--api-key", "hunter2secret", "--token=hunter2secret",
-            "API_KEY=hunter2secret"]
+        command = ["no-such-program", "--api-key", "hunter2secret", "--token=hunter2secret", "API_KEY=hunter2secret"]
         arguments = { password = "hunter2secret", engine = "web" }
         environment = { ANYTHING = "hunter2secret" }
         [[mcp_servers]]
@@ -147,7 +146,7 @@ def test_secrets_in_addresses_and_commands_are_not_shown(user: User) -> None:
     for shown in (said[0].stdout, said[1].stdout):
         assert "http://***@models.example.org:8000/v1" in shown
         assert "http://127.0.0.1:9/search?key=***&x=1" in shown
-        assert "'no-such-program', 'server', '--api-key', '***', '--token=***', 'API_KEY=***'" in shown
+        assert "'no-such-program', '--api-key', '***', '--token=***', 'API_KEY=***'" in shown
         assert "'password': '***', 'engine': 'web'" in shown
         assert "'ANYTHING': '***'" in shown
         assert "https://***@news.example.org/mcp?token=***" in shown

@@ -1,6 +1,6 @@
 """What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
 
-from deep_research.errors import UsageError
+from deep_research.errors import RunHeld, UsageError
 from deep_research.pipeline.clock import Clock
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, RunRow, Store
@@ -9,6 +9,11 @@ from deep_research.value import Json, JsonObject
 
 async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
     """Answer the question that a run waits for, in words or by an option's number; the first answer stands."""
+    if row.status == "running" and row.owner is not None:
+        owner = row.owner
+        raise RunHeld(
+            f"Run {row.id} does not wait for an answer; process {owner.pid} on {owner.host} is working on it."
+        )
     if row.status != "waiting" or row.pending is None:
         raise UsageError(f"Run {row.id} does not wait for an answer; it is {row.status}.")
     options = options_of(row.pending)

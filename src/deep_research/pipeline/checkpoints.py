@@ -16,6 +16,7 @@ import aiosqlite
 from deep_research.database import FileErrors, connect, fault_of, files_of
 from deep_research.errors import CannotWrite, StopRun, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
+from deep_research.store.sqlite_seals import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
 
 if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
     from deep_research.pipeline.saver import UncutSaver
@@ -107,21 +108,54 @@ async def _open(path: Path) -> "UncutSaver":
     try:
         # A process that dies loses nothing; after a power cut the journal plays the last steps back.
         await connection.execute("PRAGMA synchronous = NORMAL")
-        (check,) = await connection.execute_fetchall("PRAGMA quick_check(1)")
+        (check,) = await connection.execute_fetchall("PRAGMA integrity_check(1)")
         if check[0] != "ok":
             raise sqlite3.OperationalError("the checkpoint file is damaged")
         saver = UncutSaver(connection, path)
         await saver.setup()
+        await _keep_seals(connection)
     except BaseException:
         await connection.close()
         raise
     return saver
 
 
+async def _keep_seals(connection: aiosqlite.Connection) -> None:
+    """Let every row that is written carry a seal; in a file of an earlier version those that are there get one."""
+    await connection.create_function(SEAL_FUNCTION, -1, seal_of, deterministic=True)
+    for table in _TABLES:
+        names = await _columns(connection, table)
+        if SEAL not in names:
+            await connection.execute("BEGIN IMMEDIATE")
+            # Another process may have done so meanwhile.
+            if SEAL not in await _columns(connection, table):
+                await connection.execute(f"ALTER TABLE {table} ADD COLUMN {SEAL} INTEGER NOT NULL DEFAULT 0")
+                await connection.execute(f"UPDATE {table} SET {SEAL} = {SEAL_FUNCTION}({', '.join(names)})")
+            await connection.commit()
+        for trigger in sealing_triggers(table, [name for name in names if name != SEAL]):
+            await connection.execute(trigger)
+
+
+async def _columns(connection: aiosqlite.Connection, table: str) -> list[str]:
+    return [str(row[1]) for row in await connection.execute_fetchall(f"PRAGMA table_info({table})")]
+
+
+async def _is_sound(connection: aiosqlite.Connection, thread: str) -> bool:
+    for table in _TABLES:
+        columns = ", ".join(name for name in await _columns(connection, table) if name != SEAL)
+        found = await connection.execute_fetchall(
+            f"SELECT 1 FROM {table} WHERE thread_id = ? AND {SEAL} <> {SEAL_FUNCTION}({columns}) LIMIT 1", (thread,)
+        )
+        if list(found):
+            _log.warning("the checkpoints of %s are damaged; the journal plays the run back", thread)
+            return False
+    return True
+
+
 async def take_over(saver: "UncutSaver", claim: Claim, *, afresh: bool) -> bool:
     """Move the newest earlier epoch's rows to this claim's thread, in one transaction; say whether there are any.
 
-    `afresh` drops them instead: the run is then played back from its journal.
+    `afresh` drops them instead, and so does damage: the run is then played back from its journal.
     """
     connection = saver.conn
     with our_errors(saver.path):
@@ -131,11 +165,12 @@ async def take_over(saver: "UncutSaver", claim: Claim, *, afresh: bool) -> bool:
             try:
                 epochs = [int(thread.rpartition(":")[2]) for thread in await _threads(connection, claim.run)]
                 earlier = [epoch for epoch in epochs if epoch < claim.epoch]
-                is_known = bool(earlier) and not afresh
+                newest = f"{claim.run}:{max(earlier, default=0)}"
+                is_known = bool(earlier) and not afresh and await _is_sound(connection, newest)
                 for table in _TABLES if is_known else ():
                     await connection.execute(
                         f"UPDATE OR REPLACE {table} SET thread_id = ? WHERE thread_id = ?",
-                        (thread_id(claim), f"{claim.run}:{max(earlier)}"),
+                        (thread_id(claim), newest),
                     )
                 await _drop(connection, [f"{claim.run}:{epoch}" for epoch in earlier])
                 await connection.commit()

@@ -4,46 +4,53 @@ Triggers of our own connections keep them; nobody else who changes a row can, an
 """
 
 import sqlite3
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
 from deep_research.store.sql import Column
 
-_SEAL: Final = "seal"
+SEAL: Final = "seal"
 SEALED: Final = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
+SEAL_FUNCTION: Final = "seal_of"
 
 
 def seal_of(*columns: Column) -> int:
     """Return the seal of a row's columns."""
+    short = tuple(blake2b(column).digest() if isinstance(column, bytes) else column for column in columns)
     # Python's own spelling tells kinds apart, and in ASCII it is the same in every version.
-    return int.from_bytes(blake2b(ascii(columns).encode(), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(blake2b(ascii(short).encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def is_sound(row: sqlite3.Row) -> bool:
     """Say whether a whole row is as it was written."""
     names = row.keys()
-    return bool(seal_of(*(row[name] for name in names if name != _SEAL)) == row[_SEAL])
+    return bool(seal_of(*(row[name] for name in names if name != SEAL)) == row[SEAL])
 
 
 def teach_seals(connection: sqlite3.Connection) -> None:
     """Let the statements of a connection make seals."""
-    connection.create_function("seal_of", -1, seal_of, deterministic=True)
+    connection.create_function(SEAL_FUNCTION, -1, seal_of, deterministic=True)
 
 
 def keep_seals(connection: sqlite3.Connection) -> None:
-    """Seal every row that the connection writes, and refuse to change one that is damaged, which would seal the damage.
+    """Seal every row that the connection writes."""
+    for table in SEALED:
+        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != SEAL]
+        for trigger in sealing_triggers(table, names):
+            connection.execute(trigger)
+
+
+def sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what seals rows as they are written, and refuses to change a damaged one, which would seal the damage.
 
     The triggers are temporary: in the file they would bind everybody who opens it to our function.
     """
-    for table in SEALED:
-        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != _SEAL]
-        columns, old = ", ".join(names), ", ".join(f"OLD.{name}" for name in names)
-        seal = f"UPDATE {table} SET {_SEAL} = seal_of({columns}) WHERE rowid = NEW.rowid;"
-        connection.execute(f"CREATE TEMP TRIGGER {table}_added AFTER INSERT ON main.{table} BEGIN {seal} END")
-        connection.execute(
-            f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {columns} ON main.{table} BEGIN {seal} END"
-        )
-        connection.execute(
-            f"CREATE TEMP TRIGGER {table}_changing BEFORE UPDATE OF {columns} ON main.{table} "
-            f"WHEN OLD.{_SEAL} <> seal_of({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
-        )
+    columns, old = ", ".join(names), ", ".join(f"OLD.{name}" for name in names)
+    seal = f"UPDATE {table} SET {SEAL} = {SEAL_FUNCTION}({columns}) WHERE rowid = NEW.rowid;"
+    refusal = f"WHEN OLD.{SEAL} <> {SEAL_FUNCTION}({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
+    return (
+        f"CREATE TEMP TRIGGER {table}_added AFTER INSERT ON main.{table} BEGIN {seal} END",
+        f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {columns} ON main.{table} BEGIN {seal} END",
+        f"CREATE TEMP TRIGGER {table}_changing BEFORE UPDATE OF {columns} ON main.{table} {refusal}",
+    )

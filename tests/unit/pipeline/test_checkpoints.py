@@ -12,6 +12,7 @@ from deep_research.errors import CannotWrite, StoreLocked
 from deep_research.pipeline import checkpoints
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.store.port import Claim
+from deep_research.store.sqlite_seals import teach_seals
 
 
 def _put(path: Path, thread: str, checkpoint: str) -> None:
@@ -24,6 +25,10 @@ def _put(path: Path, thread: str, checkpoint: str) -> None:
             " VALUES (?, '', ?, 't', 0, 'c')",
             (thread, checkpoint),
         )
+        teach_seals(connection)
+        for table in ("checkpoints", "writes"):
+            names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != "seal"]
+            connection.execute(f"UPDATE {table} SET seal = seal_of({', '.join(names)})")
         connection.commit()
 
 
@@ -156,3 +161,26 @@ async def test_what_fails_elsewhere_is_not_blamed_on_the_file(tmp_path):
     with pytest.raises(ConnectionResetError):
         async with open_checkpoints(tmp_path / "checkpoints.db"):
             raise ConnectionResetError
+
+
+@pytest.mark.parametrize("table", ["checkpoints", "writes"])
+async def test_damaged_checkpoints_are_dropped_and_the_journal_is_played(tmp_path, caplog, table):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    _put(path, "run:1", "a")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE {table} SET type = 'msgpacl'")
+    assert await _claimed(path, 2) is False
+    assert _threads(path) == {}
+    assert "damaged" in caplog.text
+
+
+async def test_checkpoints_of_the_last_release_are_taken_over(tmp_path):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    _put(path, "run:1", "a")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for table in ("checkpoints", "writes"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+    assert await _claimed(path, 2) is True
+    assert _threads(path) == {"run:2": ["a", "a"]}
