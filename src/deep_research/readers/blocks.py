@@ -45,7 +45,7 @@ class BlockText:
 
     def verbatim(self, text: str) -> None:
         """Add text whose line breaks mean something, such as code."""
-        self._add("verbatim", strip_controls(text).strip("\n"))
+        self._add("verbatim", _UNPRINTABLE.sub("", text).strip("\n"))
 
     def end_block(self) -> None:
         """Keep the next item or row apart from the last, because another list or table begins."""
@@ -88,9 +88,4 @@ class BlockText:
 
 def one_line(text: str) -> str:
     """Return text with every run of white space as one space, and without what cannot be printed."""
-    return _SPACES.sub(" ", strip_controls(text)).strip()
-
-
-def strip_controls(text: str) -> str:
-    """Return text without what cannot be printed."""
-    return _UNPRINTABLE.sub("", text)
+    return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()

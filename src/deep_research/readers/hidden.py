@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from lxml import etree, html
 
-from deep_research.readers.blocks import strip_controls
 from deep_research.readers.colours import Colour, colour_of, looks_like
 from deep_research.readers.invisible import strip_invisible
 from deep_research.readers.styles import Declarations, declarations, has_other_sheets, page_sheet
@@ -21,6 +20,8 @@ _BLOCKS: Final = frozenset(
     "div section article aside p ul ol li dl table form nav header footer dialog blockquote pre h1 h2 h3".split()
 )
 _ROOTS: Final = frozenset({"html", "body"})
+# What a page can name by its number, and no tree lets be written back.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # A name that no page can write: HTML knows no namespaces.
 _DROPPED: Final = "{urn:deep-research}dropped"
 _LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
@@ -88,7 +89,7 @@ def _clean_text(element: html.HtmlElement, *, is_hidden: bool) -> None:
 
 
 def _printable(text: str) -> str:
-    return strip_invisible(strip_controls(text))
+    return strip_invisible(_NO_XML.sub("", text))
 
 
 def _is_out_of_sight(element: html.HtmlElement, declared: Declarations) -> bool:
