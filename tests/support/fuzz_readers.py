@@ -106,6 +106,7 @@ def _read_all(seed: int, first: int, count: int) -> Iterator[Sequence[object]]:
         prepare(read(raw, name=f"sample.{name}"), name)
     for number in range(first, first + count):
         yield (number,)
+        resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         spoiled = case(seed, number)
         spent, fault, is_read = _cpu_s(), "", False
         _limit_cpu(_HARD_CPU_S)

@@ -272,7 +272,7 @@ def _in_json(chance: random.Random) -> bytes:
         keys = ("body", "from", "to", "date", "parts", "headers", "name", "title", "channel", "attachments", "x" * 99)
         if chance.random() < 0.5:
             return {chance.choice(keys): value(depth + 1) for _ in range(chance.randrange(1, 6))}
-        return [value(depth + 1)] * chance.choice((1, 3, 50))
+        return [value(depth + 1)] * (chance.choice((1, 3, 50)) if depth > 4 else chance.choice((1, 2)))
 
     lines = [
         json.dumps({"body": value(3), "from": "a", "m": value(0)})[:20_000] for _ in range(chance.randrange(1, 20))

@@ -21,7 +21,6 @@ _BLOCKS: Final = frozenset(
 )
 _ROOTS: Final = frozenset({"html", "body"})
 # What a page can name by its number, and no tree lets be written back.
-_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # A name that no page can write: HTML knows no namespaces.
 _DROPPED: Final = "{urn:deep-research}dropped"
 _LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
