@@ -1,6 +1,7 @@
 """Cells of a sheet → text: where tables begin, their header rows, titles above and remarks below them."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from deep_research.text.tables import is_label
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _MAX_TITLE_CHARS = 120
+# A table with more cells is not filled up with empty ones: one wide row would make thousands of short ones as wide.
+_MAX_FILLED_UP = 200_000
 _SENTENCE_ENDS = (".", "。", "！", "？", "!", "?", ",", "，", ";", "；")
 
 
@@ -61,15 +64,21 @@ def _add_lone(row: Row, blocks: BlockText, sheet: str, *, is_title: bool = False
 
 
 def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
-    columns = [index for index in range(max(len(row.cells) for row in rows)) if any(_cell(row, index) for row in rows)]
+    columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell})
     head = _header_rows(rows, columns)
     names = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*_spread(rows[:head], columns), strict=True)]
+    is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
     blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
     blocks.row(names)
     for row in rows[head:]:
         blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
-        blocks.row(_cell(row, index) for index in columns)
+        blocks.row(_cell(row, index) for index in (columns if is_filled_up else _own(row, columns)))
     blocks.end_block()
+
+
+def _own(row: Row, columns: Sequence[int]) -> Sequence[int]:
+    """Return the columns that a row reaches to."""
+    return columns[: bisect_left(columns, len(row.cells))]
 
 
 def _header_rows(rows: Sequence[Row], columns: Sequence[int]) -> int:

@@ -147,6 +147,11 @@ def test_a_row_without_end_is_cut_aloud():
     )
 
 
+def test_short_rows_are_not_filled_up_to_one_wide_row():
+    raw = b"a" + b",b" * 199 + b"\n" + b"c,d\n" * 15_000
+    assert len(read_in_time(raw, "a.csv").text) < 3 * len(raw)
+
+
 def test_a_format_longer_than_any_is_read_as_far_as_excel_does():
     with at_most_cpu_s(2):
         assert shown(5, "0" + "[" * 100_000) == "5" + "[" * 254
