@@ -2,7 +2,6 @@
 
 import io
 import json
-import random
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -184,46 +183,6 @@ def test_orders_to_an_ai_are_flagged_and_stay_text():
         "it holds text that reads like orders to an AI, which is treated as text and never followed",
     )
     assert read(b"Costs fell by 12%.", name="a.txt").warnings == ()
-
-
-def damaged(raw: bytes, chance: random.Random) -> bytes:
-    """Return a file cut off, with bytes changed, or with a part of the archive damaged and its checksum right."""
-    how = chance.random()
-    if how < 0.25:
-        return raw[: chance.randrange(len(raw))]
-    if how < 0.6 or not raw.startswith(b"PK"):
-        changed = bytearray(raw)
-        for _ in range(chance.choice((1, 3, 20))):
-            changed[chance.randrange(len(changed))] = chance.randrange(256)
-        return bytes(changed)
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        part = chance.choice([entry for entry in archive.namelist() if not entry.endswith((".jpeg", "mimetype"))])
-
-    def change(content: bytes) -> bytes:
-        altered = bytearray(content)
-        if altered and chance.random() < 0.3:
-            return bytes(altered[: chance.randrange(len(altered))])
-        for _ in range(chance.randrange(1, 6) if altered else 0):
-            altered[chance.randrange(len(altered))] = chance.choice(b'0123456789<>"abz-\0 ')
-        return bytes(altered)
-
-    return change_part(raw, part, change)
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_damaged_files_raise_nothing_but_a_source_error(name: str):
-    chance = random.Random(name)
-    refused = 0
-    for _ in range(60):
-        raw = damaged(SAMPLES[name], chance)
-        try:
-            reading = read(raw, name=name)
-        except SourceError:
-            refused += 1
-            continue
-        assert reading.text.strip()
-        assert all(0 <= place.start <= place.end <= len(reading.text) for place in reading.places)
-    assert refused < 60
 
 
 @pytest.mark.parametrize("name", SAMPLES)
