@@ -106,9 +106,7 @@ def ask(
     verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    from deep_research.cli.explain import show_log
-
-    show_log(is_verbose=verbose)
+    _show_log(verbose)
     from deep_research.cli.research import Output, ask_question, given_context, hosts_of
 
     flags = {
@@ -377,6 +375,12 @@ def _with_command(arguments: list[str]) -> list[str]:
     commands = {"ask", "runs", "corpus", "sources", "cache", "config", "doctor"}
     known = commands | {"--help", "--version", "--install-completion", "--show-completion"}
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
+
+
+def _show_log(is_verbose: bool) -> None:
+    from deep_research.cli.explain import show_log
+
+    show_log(is_verbose=is_verbose)
 
 
 def _explained(exc: Exception) -> int:
