@@ -51,7 +51,9 @@ _SOFTENER = (
     r"(?:(?:please|kindly|also|now|then|instead|finally|always|never|and|do not|don't|make sure (?:to|you)|be sure to"
     r"|remember to|you (?:must|should|shall|need to|have to|are to)|i (?:want|need) you to),? )"
 )
-_BEGIN = r"(?:^|(?<=[.!?;:\"“])) ?(?:please )?"
+# Not over the end of a line: what begins the next one is looked for there.
+_INDENT = r"[^\S\n]{0,20}"
+_BEGIN = rf"(?:^|(?<=[.!?;:\"“])){_INDENT}(?:please )?"
 _MANNER = "in|with|as|using"
 _PAGE_ZH = "(?:本|此|这[个篇份]?)(?:页面?|网[页站]|文[档章件]?|邮件|内容)"
 # "Do not ignore…" asks for the contrary, "told it to ignore…" reports; "I want you to ignore…" is an order again.
@@ -190,8 +192,8 @@ def _about_model(lists: Mapping[str, str]) -> Iterator[str]:
 # The marks by which prompts are cut, and the names of our own tools.
 _MARKS = (
     r"<\|(?:im_start|im_end|endoftext)\|>|\[/?INST\]|<</?SYS>>|^#+ (?:system|instructions?) ?:\s*$",
-    r"^ ?(?:system (?:override|prompt)|new (?:system )?(?:instructions|prompt)|your new instructions(?: are)?) ?:",
-    r"^\s*(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
+    rf"^{_INDENT}(?:system (?:override|prompt)|(?:your )?new (?:system )?(?:instructions|prompt)(?: are)?) ?:",
+    rf"^{_INDENT}(?:系统提示词?|新的?(?:系统)?指令|新的?系统提示词?) ?[:：]",
     r"\b(?:use|call|run|invoke)(?: the| your)? (?:web_search|web_fetch|code_execute)\b",
 )
 
