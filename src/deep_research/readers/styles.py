@@ -39,6 +39,7 @@ _SCREEN_PX: Final = 1280.0
 _MAX_RULES: Final = 20_000
 _MAX_RULES_ALIKE: Final = 300
 _MAX_NESTED_BLOCKS: Final = 8
+_MAX_STEPS: Final = 30
 # How often rules may be held against elements, in all: so many times, and more for each element and sign of the rules.
 # Of 389 real pages none needs half of it.
 _LOOKS, _LOOKS_PER_ELEMENT, _LOOKS_PER_SIGN = 5_000, 60, 3
@@ -256,7 +257,7 @@ def _steps(selector: str) -> tuple[Compound, ...]:
             at = part.end()
         steps.append(Compound(tag, ids, frozenset(classes), tuple(attributes), is_child))
         gap = _COMBINATOR.match(selector, at)
-        if at == start or (at < len(selector) and gap is None):
+        if at == start or (at < len(selector) and gap is None) or len(steps) > _MAX_STEPS:
             return ()
         if gap is not None:
             at, is_child = gap.end(), bool(gap[1])
