@@ -128,7 +128,7 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
         elif _DEFINITION.match(line):
             stripped.append("")
         else:
-            stripped.append(strip_inline(re.sub(r"^( {0,3}>[ \t]?)+", "", line)))
+            stripped.append(strip_inline(re.sub(r"^ {0,3}>(?:[ \t]{0,4}>)*[ \t]?", "", line)))
     return stripped, headings
 
 

@@ -46,7 +46,8 @@ def read(raw: bytes, name: str) -> Reading:
     checked_names(raw, name)
     try:
         presentation = pptx.Presentation(io.BytesIO(raw))
-        slides = list(presentation.slides)
+        named = list(presentation.slides)
+        slides = list({slide.part: slide for slide in named}.values())
         blocks = BlockText()
         for number, slide in enumerate(slides[:MAX_PAGES], start=1):
             blocks.begin_place("slide", str(number))
@@ -68,12 +69,14 @@ def read(raw: bytes, name: str) -> Reading:
         published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
         places=places,
         extractor=EXTRACTOR,
-        warnings=_warnings(len(slides), hidden),
+        warnings=_warnings(len(slides), len(named) - len(slides), hidden),
     )
 
 
-def _warnings(slide_count: int, hidden: list[str]) -> tuple[str, ...]:
+def _warnings(slide_count: int, repeated: int, hidden: list[str]) -> tuple[str, ...]:
     warnings = [f"hidden slides were read too: {', '.join(hidden)}"] if hidden else []
+    if repeated:
+        warnings.append(f"{repeated} slides are named again in the presentation's order and were read once")
     if slide_count > MAX_PAGES:
         warnings.append(f"only the first {MAX_PAGES} of {slide_count} slides were read")
     return tuple(warnings)

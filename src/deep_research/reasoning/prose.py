@@ -13,8 +13,10 @@ from deep_research.text.sentences import split_sentences
 
 # How prompts label evidence, and so how a sentence cites it: [E3], [E3, E7].
 LABEL: Final = "E"
-_WORDS = r"(?:sources?|passages?|来源|來源|资料|資料)?"
-_ONE = rf"{_WORDS}\s*{LABEL}?\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?"
+# Each blank belongs to one part of the pattern only: a list that is never closed would match in too many ways.
+_WORDS = r"(?:(?:sources?|passages?|来源|來源|资料|資料)\s*)?"
+_NUMBER = rf"(?:{LABEL}\s*)?\d{{1,4}}"
+_ONE = rf"{_WORDS}{_NUMBER}(?:\s*[-–—]\s*{_NUMBER})?"
 _MARK = re.compile(
     rf"[\[【［]\s*((?=[^\]】］]{{0,400}}{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
 )
@@ -23,7 +25,7 @@ _ROUND_MARK = re.compile(
     rf"[(（]\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}\s*\d{{1,4}})*)\s*[)）]", re.IGNORECASE
 )
 _BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
-_RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*{LABEL}?\s*(\d{{1,4}}))?", re.IGNORECASE)
+_RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?", re.IGNORECASE)
 # A range of more than this names nothing in particular.
 _MOST_IN_RANGE = 12
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")

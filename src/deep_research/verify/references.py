@@ -13,7 +13,7 @@ _HOST = r"(?:[a-z0-9-]{1,63}\.){1,10}[a-z]{2,63}"
 _REFERENCE = re.compile(
     rf"(?:https?|ftp|file)://{_ADDRESS}|\b(?:javascript|data|vbscript):\S+|(?<![:/\w])//{_HOST}\S*"
     rf"|\bwww\.{_ADDRESS}|\b{_HOST}/{_ADDRESS}|\b10\.\d{{4,9}}/{_ADDRESS}|\barXiv:?\s?\d{{4}}\.\d{{4,5}}"
-    rf"|[\w.+-]{{1,64}}@{_HOST}|\[\d{{1,4}}\]",
+    rf"|[\w.+-]{{1,64}}@(?:[\w-]{{1,63}}\.){{1,10}}[a-z]{{2,63}}|\[\d{{1,4}}\]",
     re.IGNORECASE | re.ASCII,
 )
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)

@@ -16,7 +16,7 @@ from deep_research.readers.port import HIDDEN_LEFT
 from deep_research.readers.registry import warm_up
 from deep_research.readers.styles import declarations
 from tests.support.cpu import at_most_cpu_s
-from tests.unit.readers.office_files import CHAPTER, PACKAGE, change_part, make_docx, make_epub, make_xlsx
+from tests.unit.readers.office_files import CHAPTER, PACKAGE, change_part, make_docx, make_epub, make_pptx, make_xlsx
 
 MAIL = b"From: a@example.org\nSubject: Costs\nDate: Mon, 06 May 2024 10:00:00 +0800\n"
 
@@ -45,9 +45,9 @@ def read_in_time(raw: bytes, name: str) -> Reading:
         "style without a colon": ("a.html", page(f'<p style="{"a" * 80_000}">They rose.</p>')),
         "style with brackets": ("a.html", page(f'<p style="{"color:rgb(" * 20_000}">They rose.</p>')),
         "one class many times": ("a.html", page(f'<p class="{"a " * 40_000}">x</p>', "<style>.a{color:red}</style>")),
+        "a selector without end": ("a.html", page("<p>x</p>" * 800, f"<style>{'p ' * 600_000}{{color:red}}</style>")),
         "cells over many rows": ("a.html", page("<table>" + '<tr><td rowspan="65000" colspan="1000">x' * 500)),
-        "rows filled up": ("a.html", page("<table><tr>" + "<td>a" * 1_900 + "<tr><td>b" * 3_000)),
-        "data in lists": ("a.html", page("", f'<script type="application/ld+json">{[[[{}] * 400] * 400]}</script>')),
+        "data in lists": ("a.html", page("", f'<script type="application/ld+json">{[[[{}] * 490] * 490]}</script>')),
         "words of a header": ("a.eml", MAIL + b"To: " + b"=?utf-8?q?a?= " * 90_000 + b"\n\nCosts fell."),
         "values of a header": ("a.eml", MAIL + b"Content-Type: text/plain" + b"; a=b" * 80_000 + b"\n\nCosts fell."),
         "times in an envelope": ("a.mbox", b"From a 10:00\nFrom: a\n\nCosts fell.\n\nFrom a " + b"00:00" * 40_000),
@@ -107,6 +107,15 @@ def test_a_chapter_named_many_times_is_read_once():
     reading = read_in_time(make_epub(**{"OEBPS/book.opf": package, "OEBPS/ch1.xhtml": chapter}), "a.epub")
     assert reading.text.count("# One") == 1
     assert "1999 chapters are named again in the book's order and were read once" in reading.warnings
+
+
+def test_a_slide_named_many_times_is_read_once():
+    def repeat(xml: bytes) -> bytes:
+        return re.sub(rb"(<p:sldId [^<>]*/>)(?=</p:sldIdLst>)", rb"\1" * 1_500, xml)
+
+    reading = read_in_time(change_part(make_pptx(), "ppt/presentation.xml", repeat), "a.pptx")
+    assert reading.text.count("## Figures") == 1
+    assert reading.warnings == ("1499 slides are named again in the presentation's order and were read once",)
 
 
 def merged(rows: int, span: int) -> Callable[[bytes], bytes]:

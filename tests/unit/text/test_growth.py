@@ -14,6 +14,7 @@ from deep_research.text.sentences import split_sentences
 from deep_research.text.tables import find_tables
 from deep_research.verify.particulars import particulars
 from deep_research.verify.references import find_references
+from deep_research.verify.trimming import possible_cuts
 from tests.support.cpu import at_most_cpu_s
 
 
@@ -32,6 +33,8 @@ from tests.support.cpu import at_most_cpu_s
         "dense digits": (analyze, "1," * 20_000, 20_000),
         "orders far apart": (find_instructions, ("\n" * 300 + "ignore") * 200, 0),
         "spaces": (particulars, "Costs" + " " * 40_000 + "fell", 4),
+        "items of a reference": (possible_cuts, f"Costs fell (see Figures 6{'-45' * 25}!) again.", 0),
+        "numerals of a reference": (possible_cuts, f"Costs fell (see Figures I{' -I-Q' * 20}!) again.", 0),
         "names of hosts": (find_references, "U.S." * 20_000, 0),
     }.values(),
 )  # fmt: skip
@@ -44,6 +47,8 @@ def test_a_models_white_space_without_end_costs_nothing():
     with at_most_cpu_s(3):
         assert without_markup("Costs fell." + "\n" * 40_000 + "x") == "Costs fell.\n\nx"
         assert without_markup("Costs" + " \t" * 40_000 + "fell.") == "Costs fell."
+        without_end = read_prose("Costs fell [E1" + ", 2" * 60 + " and so on.", {}, section="s", language="en")
+        assert without_end.problem
         prose = read_prose("Costs fell [E1, " + "\n " * 40_000 + "&" + "[" * 40_000, {}, section="s", language="en")
     assert prose.problem
 
