@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,7 +211,8 @@ def run_tasks(
     tasks: Sequence[Path], *, keep: Path | None = None, jobs: int = 2, relevant: float | None = None
 ) -> list[TaskScore]:
     """Research and score tasks in processes of their own."""
-    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(jobs) as pool:
+    started_anew = get_context("spawn")  # a fork of a process with threads may wait for one that it does not have
+    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(jobs, mp_context=started_anew) as pool:
         return list(pool.map(partial(run_task, keep=keep or Path(scratch), relevant=relevant), tasks))
 
 

@@ -10,10 +10,23 @@ from typing import ParamSpec, TypeVar
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-# Python's threads take turns at the processor; more of them than cores only make the event loop wait for its own.
-_WORKERS = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="aside")
+
+class _Workers:
+    """The threads of this process. A forked process has none of its parent's, and starts its own."""
+
+    def __init__(self) -> None:
+        self.begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.begin)
+
+    def begin(self) -> None:
+        # Python's threads take turns at the processor; more of them than cores only make the event loop wait.
+        self.pool = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="aside")
+
+
+_workers = _Workers()
 
 
 async def aside(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
     """Return what some work gives that needs the processor and waits for nothing."""
-    return await asyncio.get_running_loop().run_in_executor(_WORKERS, partial(work, *args, **kwargs))
+    return await asyncio.get_running_loop().run_in_executor(_workers.pool, partial(work, *args, **kwargs))
