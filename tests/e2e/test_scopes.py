@@ -1,0 +1,111 @@
+"""Scopes are keys of journals and events: a run that an older program began goes on only where they stay the same."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from deep_research.pipeline.parts import Parts
+from deep_research.request import SearchEngineConfig
+from deep_research.testing.analyst import ScriptedAnalyst
+from deep_research.testing.web import StaticSearch, numbered_pages
+from deep_research.testing.world import with_models
+from tests.e2e.harness import Lab, User
+
+
+def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:
+    scripted, analyst, asked = (User(tmp_path / name) for name in ("scripted", "analyst", "asked"))
+    search = SearchEngineConfig(parallel_strategy="race")
+    _to_its_end(Lab(scripted), "What did the projects cost and achieve?")
+    _to_its_end(Lab(analyst, change=_two_engines), "Assess the projects", confirm_plan=True, search=search)
+    _to_its_end(Lab(asked, change=_without_model), "The XYZ123 gene")
+    users = (scripted, analyst, asked)
+    calls = {f"{call.kind} {_pattern(call.scope)}" for user in users for call in user.journal()}
+    events = {_pattern(event.key).rpartition(":")[0] for user in users for event in user.events()}
+    assert sorted(calls) == CALLS.split("\n")[1:-1]
+    assert sorted(events) == EVENTS.split()
+
+
+def _to_its_end(lab: Lab, question: str, **wishes: object) -> None:
+    row = lab.ask(question, interactive=True, **wishes)
+    while row.status == "waiting":
+        row = lab.answer(row.id, "approve" if (row.pending or {})["kind"] == "plan-approval" else "1")
+    assert row.status == "done"
+
+
+def _two_engines(parts: Parts) -> Parts:
+    hits, _ = numbered_pages(8)
+    engines = (StaticSearch(hits, name="first"), StaticSearch(hits, name="second"))
+    return with_models(replace(parts, engines=engines), ScriptedAnalyst())
+
+
+def _without_model(parts: Parts) -> Parts:
+    return replace(parts, models=(), reasoner=None)
+
+
+def _pattern(scope: str) -> str:
+    """Return a scope with its numbers left out."""
+    return re.sub(r"(?<=/)\d+(?=/|:|$)", "N", re.sub(r"https://example.test/page/\d+", "ADDRESS", scope))
+
+
+CALLS = """
+cache plan/plan
+decision section/N/round/N/reflect/sources
+decision section/N/round/N/task/N/race
+fetch fetch/ADDRESS
+llm analyze
+llm chart
+llm draft/section/N
+llm draft/section/N/again
+llm draft/section/N/first
+llm intake/N
+llm plan
+llm section/N/round/N
+llm section/N/round/N/compress
+llm section/N/round/N/reflect
+llm section/N/round/N/task/N/read/page/N
+llm verify/section/N/paragraph/N/sentence/N
+llm write
+query section/N/round/N/task/N/query
+query verify_topic/N/term/N/query
+search section/N/round/N/task/N/first
+search section/N/round/N/task/N/second
+search section/N/round/N/task/N/static
+search verify_topic/N/term/N/static
+"""
+EVENTS = """
+chart-planning:chart
+clarification:ask/N
+final-report:write
+message:analyze
+message:draft/section/N
+message:draft/section/N/again
+message:draft/section/N/first
+plan-approval:confirm
+plan-approval:confirm/N
+progress:analyze
+progress:audit
+progress:cache
+progress:chart
+progress:draft/section/N
+progress:draft/section/N/first
+progress:intake/N
+progress:plan
+progress:section/N/round/N/compress
+progress:section/N/round/N/reflect
+progress:section/N/round/N/task/N
+progress:section/N/round/N/task/N/read
+progress:supervise/N
+progress:verify/analysis
+progress:verify/section/N
+progress:write
+report-plan:confirm
+run-status:epoch/N
+search-task:section/N/round/N/task/N/read
+section-coverage:section/N/round/N/reflect
+serp-query:section/N/round/N
+source:section/N/round/N/task/N/read/page/N
+verdict:verify/analysis
+verdict:verify/section/N
+verdict:verify/section/N/untold
+verdict:write
+"""
