@@ -13,8 +13,8 @@ from deep_research.fetch.web import WebFetcher
 from deep_research.net.client import GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.readers import read
-from deep_research.testing.articles import articles
-from deep_research.testing.web_server import LocalWeb
+from tests.support.articles import articles
+from tests.support.web_server import LocalWeb
 
 PAGES = 50
 

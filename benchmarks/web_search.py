@@ -20,10 +20,10 @@ from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.readers import read
 from deep_research.runner import request_from
 from deep_research.settings import Settings
-from deep_research.testing.articles import Article, articles
-from deep_research.testing.search_formats import Result
-from deep_research.testing.web_server import PAGES, LocalWeb
 from deep_research.wiring import build
+from tests.support.articles import Article, articles
+from tests.support.search_formats import Result
+from tests.support.web_server import PAGES, LocalWeb
 
 SEARCH_S, PAGE_S = 0.4, 0.2
 QUERIES, PAGES_A_QUERY = 8, 3

@@ -12,16 +12,16 @@ from typing import Final
 
 from benchmarks.world_analyst import OFF_FORM, answer
 from benchmarks.world_calls import LONG_MODEL, Call, CallKind, Fault, FaultRule, Faults, Latencies
-from deep_research.testing.analyst import act_of
-from deep_research.testing.articles import articles
-from deep_research.testing.loopback import Request
-from deep_research.testing.model_dialects import Answer as ModelAnswer
-from deep_research.testing.model_dialects import Asked as ModelAsked
-from deep_research.testing.model_server import model_request, reply
-from deep_research.testing.search_formats import FORMATS, Result
-from deep_research.testing.search_server import Answer, asked_of, write_answer
-from deep_research.testing.web_server import LocalWeb
 from deep_research.value import digest
+from tests.support.analyst import act_of
+from tests.support.articles import articles
+from tests.support.loopback import Request
+from tests.support.model_dialects import Answer as ModelAnswer
+from tests.support.model_dialects import Asked as ModelAsked
+from tests.support.model_server import model_request, reply
+from tests.support.search_formats import FORMATS, Result
+from tests.support.search_server import Answer, asked_of, write_answer
+from tests.support.web_server import LocalWeb
 
 PAGES: Final = 48
 RETRY_AFTER_S: Final = 1

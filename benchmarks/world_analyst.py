@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from benchmarks.world_calls import PLANTED_FIGURE, PLANTED_NAME
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.testing.analyst import answer_over_the_wire
-from deep_research.testing.model_dialects import Answer, Asked
+from tests.support.analyst import answer_over_the_wire
+from tests.support.model_dialects import Answer, Asked
 
 # What models say now and then in place of data, or of prose with marks.
 OFF_FORM = "I would be glad to help with that! Could you tell me a little more about what you need?"

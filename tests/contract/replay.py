@@ -11,7 +11,7 @@ from deep_research.llm.connect import connect
 from deep_research.llm.port import ModelReply, ModelRequest
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName
-from deep_research.testing.loopback import LoopbackServer, Request, head_of
+from tests.support.loopback import LoopbackServer, Request, head_of
 
 Cut = Literal["whole", "by one", "by seven", "in mid-character", "with CRLF"]
 CUTS: tuple[Cut, ...] = ("whole", "by one", "by seven", "in mid-character", "with CRLF")

@@ -6,9 +6,9 @@ from typing import ClassVar
 from deep_research.search.cleaning import web_address
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, Asked, Script
-from deep_research.testing.search_suite import QUERY, SearchConformance, Voice
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, Asked, Script
+from tests.support.search_suite import QUERY, SearchConformance, Voice
 
 
 class IdentityVoice(Voice):

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from deep_research.sources.hit import Hit
-from deep_research.testing.search_server import Answer
+from tests.support.search_server import Answer
 
 FOLDER = Path(__file__).parents[3] / "shared/evaldata/recorded"
 _ATOM = "{http://www.w3.org/2005/Atom}"

@@ -17,11 +17,11 @@ from deep_research.readers import read
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.articles import articles
-from deep_research.testing.search_formats import FORMATS
-from deep_research.testing.search_server import Answer
-from deep_research.testing.web_faults import FAULTS
-from deep_research.testing.web_server import LocalWeb
+from tests.support.articles import articles
+from tests.support.search_formats import FORMATS
+from tests.support.search_server import Answer
+from tests.support.web_faults import FAULTS
+from tests.support.web_server import LocalWeb
 from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Wires, page
 
 MIB = 1024 * 1024

@@ -11,7 +11,7 @@ from deep_research.errors import AddressRefused, NetworkError, SourceBusy, Sourc
 from deep_research.net.client import GuardedClient, Limits
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.net.guard import Guard
-from deep_research.testing.web_faults import reset
+from tests.support.web_faults import reset
 from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
 
 MIB = 1024 * 1024

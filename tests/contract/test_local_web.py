@@ -13,11 +13,11 @@ from deep_research.readers import read
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.articles import Article, articles
-from deep_research.testing.search_formats import FORMATS
-from deep_research.testing.search_server import Answer, write_answer
-from deep_research.testing.web_faults import hang
-from deep_research.testing.web_server import LocalWeb, Speak
+from tests.support.articles import Article, articles
+from tests.support.search_formats import FORMATS
+from tests.support.search_server import Answer, write_answer
+from tests.support.web_faults import hang
+from tests.support.web_server import LocalWeb, Speak
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Other systems have one loopback address.")
 

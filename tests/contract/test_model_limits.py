@@ -11,8 +11,8 @@ from deep_research.llm.chat import Limits
 from deep_research.llm.connect import connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, model_named
-from deep_research.testing.model_dialects import Answer, Asked
-from deep_research.testing.model_server import ModelServer
+from tests.support.model_dialects import Answer, Asked
+from tests.support.model_server import ModelServer
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=100)
 

@@ -13,9 +13,9 @@ from deep_research.llm.port import ChatModel, Delta, ModelRequest, Turn
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.request import Spend
-from deep_research.testing.model_dialects import Answer, Asked, stream_of
-from deep_research.testing.model_server import ModelServer
 from deep_research.value import JsonObject
+from tests.support.model_dialects import Answer, Asked, stream_of
+from tests.support.model_server import ModelServer
 
 KEY = "sk-very-secret-1234567890"
 MODEL = "some-model"

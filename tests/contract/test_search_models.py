@@ -7,10 +7,10 @@ from deep_research.messages.words import words
 from deep_research.search.connect import connect
 from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import ENGINES
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, SearchServer
-from deep_research.testing.search_suite import KEY, QUERY, SearchConformance, Voice, some_results
 from deep_research.value import JsonObject
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, SearchServer
+from tests.support.search_suite import KEY, QUERY, SearchConformance, Voice, some_results
 
 # Models answer with as many pages as they like, however few were asked for.
 MOST_CITED = 30

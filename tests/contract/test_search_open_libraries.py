@@ -11,11 +11,11 @@ from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, Asked, Script, SearchServer
-from deep_research.testing.search_suite import CHINESE, KEY, QUERY, SearchConformance, Voice
 from deep_research.value import Json
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, Asked, Script, SearchServer
+from tests.support.search_suite import CHINESE, KEY, QUERY, SearchConformance, Voice
 
 
 async def found(engine: str, script: Script | Answer, query: SearchQuery, *, limit: int = 3, key: str = ""):

@@ -12,11 +12,11 @@ from deep_research.errors import ConfigurationError, SourceBusy, SourceError, So
 from deep_research.search.connect import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, Asked
-from deep_research.testing.search_suite import CHINESE, KEY, QUERY, SearchConformance, Voice
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
 from tests.contract.test_search_open_libraries import found
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, Asked
+from tests.support.search_suite import CHINESE, KEY, QUERY, SearchConformance, Voice
 
 
 class GitHubVoice(Voice):

@@ -14,9 +14,9 @@ from deep_research.errors import ConfigurationError, NetworkError, SourceBusy, S
 from deep_research.search.mcp_results import found_in_answer
 from deep_research.search.mcp_servers import McpServer, connect_server
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.search_server import Answer, SearchServer
 from deep_research.value import Json
 from tests.contract.mcp_demo_server import server as demo
+from tests.support.search_server import Answer, SearchServer
 
 _PROGRAM = (sys.executable, str(Path(__file__).with_name("mcp_demo_server.py")))
 _KEY = "key-very-secret-0123456789"

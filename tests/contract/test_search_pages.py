@@ -11,10 +11,10 @@ from deep_research.errors import ChallengeShown, SourceBusy, SourceError
 from deep_research.search.engine import Endpoint
 from deep_research.search.searxng import SearxngSearch
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing import search_formats
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, SearchServer
-from deep_research.testing.search_suite import FILTERED, KEY, QUERY, SearchConformance, Voice, some_results
+from tests.support import search_formats
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, SearchServer
+from tests.support.search_suite import FILTERED, KEY, QUERY, SearchConformance, Voice, some_results
 
 
 class SearxngVoice(Voice):

@@ -10,9 +10,9 @@ from deep_research.search.connect import connect
 from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.search_server import Answer, Asked, Script, SearchServer
-from deep_research.testing.search_suite import KEY
 from tests.contract.search_recordings import EXPECTED, Told, check, letters, recording, told_by
+from tests.support.search_server import Answer, Asked, Script, SearchServer
+from tests.support.search_suite import KEY
 
 # Enough for all results, and a subject that the lists which we search ourselves are about.
 LIMIT = 50

@@ -1,9 +1,9 @@
 """The web engines with a key pass the suite of the search port, each answering in its documented format."""
 
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing import search_formats
-from deep_research.testing.search_server import Answer
-from deep_research.testing.search_suite import KEY, SearchConformance, Voice, some_results
+from tests.support import search_formats
+from tests.support.search_server import Answer
+from tests.support.search_suite import KEY, SearchConformance, Voice, some_results
 
 NEWS = SearchQuery(query="solar power in Kenya", kind="news")
 

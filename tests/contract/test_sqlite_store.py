@@ -6,8 +6,8 @@ import pytest
 
 from deep_research.store.port import OpenStore
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.faults import FaultyStore
-from deep_research.testing.store_suite import StoreConformance
+from tests.support.faults import FaultyStore
+from tests.support.store_suite import StoreConformance
 
 
 class TestSqliteStore(StoreConformance):

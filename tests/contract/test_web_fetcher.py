@@ -11,7 +11,7 @@ from deep_research.fetch.port import Validators
 from deep_research.fetch.web import WebFetcher
 from deep_research.net.client import BeforeHop, Response
 from deep_research.readers import read
-from deep_research.testing.web_faults import reset
+from tests.support.web_faults import reset
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
 from tests.unit.net.site import Site, client_of, page, redirect
 from tests.unit.readers.pdf_files import make_pdf

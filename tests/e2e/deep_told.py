@@ -18,7 +18,7 @@ from deep_research.report.escaping import unescape
 from deep_research.request import Depth, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow
-from deep_research.testing.model import CallLog
+from deep_research.testing import CallLog
 from tests.e2e.deep_world import DeepWorld
 from tests.e2e.harness import User
 

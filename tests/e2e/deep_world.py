@@ -17,11 +17,10 @@ from deep_research.llm.port import ModelRequest
 from deep_research.pipeline.parts import Parts
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.analyst import ScriptedAnalyst, answer_in_form, sources_of
-from deep_research.testing.model import CallLog
-from deep_research.testing.web import MemoryFetcher, StaticSearch
-from deep_research.testing.world import with_models
+from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
+from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of
+from tests.support.world import with_models
 
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 _ROUND = re.compile(r"Round (\d+) is over")

@@ -30,9 +30,9 @@ from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.model import CallLog
-from deep_research.testing.world import World
+from deep_research.testing import CallLog
 from tests.e2e.warm import Parent
+from tests.support.world import World
 
 QUESTION = "What did the projects cost and achieve?"
 Result = TypeVar("Result")

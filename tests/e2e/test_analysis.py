@@ -16,10 +16,10 @@ from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit
-from deep_research.testing.analyst import ScriptedAnalyst, sources_of
-from deep_research.testing.web import MemoryFetcher, StaticSearch
-from deep_research.testing.world import with_models
+from deep_research.testing import MemoryFetcher, StaticSearch
 from deep_research.wiring import build
+from tests.support.analyst import ScriptedAnalyst, sources_of
+from tests.support.world import with_models
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS: dict[Language, str] = {

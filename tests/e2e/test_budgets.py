@@ -12,10 +12,10 @@ from deep_research.pipeline.journal import spent_so_far
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import BUDGET_KINDS, Budget, BudgetKind
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.model import ActPrice
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.world import World
+from deep_research.testing import ActPrice
 from tests.e2e.harness import Lab, User, assert_told_once
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 # Enough to begin with and too little to end with, in the worlds of `worlds.py`.
 LIMITS: dict[BudgetKind, str] = {"usd": "0.02", "tokens": "2000", "seconds": "2", "queries": "3", "pages": "4"}

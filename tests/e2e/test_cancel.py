@@ -11,10 +11,10 @@ from deep_research.events import RunEvent
 from deep_research.fetch.port import Fetched
 from deep_research.pipeline.parts import Parts
 from deep_research.request import ResearchRequest
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.web import MemoryFetcher
-from deep_research.testing.world import World
+from deep_research.testing import MemoryFetcher
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")

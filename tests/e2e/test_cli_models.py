@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.testing.analyst import ScriptedAnalyst
-from deep_research.testing.world import with_models
 from deep_research.value import canonical_json
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.e2e.terminal import Terminal
+from tests.support.analyst import ScriptedAnalyst
+from tests.support.world import with_models
 
 QUESTION = "What did the harbour retrofit of Halden cost?"
 

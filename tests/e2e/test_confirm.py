@@ -11,10 +11,10 @@ import yaml
 from deep_research.errors import InputError
 from deep_research.reasoning.values import Brief, Plan, SectionPlan
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once
 from tests.e2e.terminal import CTRL_D, Terminal
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 DOCUMENTS = str(Path(__file__).parents[2] / "examples" / "documents")
 COMPLEX = "Compare the costs and results of the projects"

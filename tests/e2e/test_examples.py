@@ -10,10 +10,10 @@ import pytest
 from deep_research import build_deep_research_graph, research, run_deep_research
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
-from deep_research.testing.analyst import answer_over_the_wire
-from deep_research.testing.model_dialects import Answer, Asked
-from deep_research.testing.model_server import ModelServer
 from tests.e2e.harness import User
+from tests.support.analyst import answer_over_the_wire
+from tests.support.model_dialects import Answer, Asked
+from tests.support.model_server import ModelServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCUMENTS = EXAMPLES / "documents"

@@ -15,14 +15,14 @@ from deep_research.messages.words import words
 from deep_research.pipeline.parts import Parts
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.store.port import RunRow
-from deep_research.testing.analyst import Reply, sources_of
-from deep_research.testing.obedient import ObedientAnalyst, attacks_in, outside_marks
-from deep_research.testing.world import with_models
 from deep_research.text.instructions import find_instructions
 from evals.injection import ATTACKS, load_attacks
 from evals.shared import DEFAULT_DATA
 from tests.e2e.harness import Lab, User
 from tests.e2e.hostile_pages import HALF, OWN_ATTACKS, QUESTIONS, SEEN, Site, SiteFetcher, SiteSearch
+from tests.support.analyst import Reply, sources_of
+from tests.support.obedient import ObedientAnalyst, attacks_in, outside_marks
+from tests.support.world import with_models
 
 SECTIONS: dict[Language, list[str]] = {"en": ["Costs", "Results"], "zh-Hans": ["项目的费用", "项目的成果"]}
 DEPTH = Depth(max_iterations=2, queries_first_iteration=4, queries_followup_iteration=2, urls_per_query=HALF)

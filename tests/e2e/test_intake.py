@@ -11,11 +11,11 @@ import pytest
 from deep_research.errors import NetworkError
 from deep_research.llm.registry import PROVIDERS
 from deep_research.request import IntakeRules
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.web import StaticSearch
-from deep_research.testing.world import World
+from deep_research.testing import StaticSearch
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.e2e.terminal import CTRL_C, CTRL_D, Terminal
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")

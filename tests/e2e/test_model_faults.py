@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.testing.analyst import act_of, answer_over_the_wire
-from deep_research.testing.model_dialects import Answer, Asked
-from deep_research.testing.model_server import ModelServer
 from tests.e2e.harness import User, assert_explained
+from tests.support.analyst import act_of, answer_over_the_wire
+from tests.support.model_dialects import Answer, Asked
+from tests.support.model_server import ModelServer
 
 QUESTION = "What did the harbour retrofit of Halden cost, and what did it achieve?"
 PAGES = {

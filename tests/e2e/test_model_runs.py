@@ -17,10 +17,10 @@ from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.parts import Parts
 from deep_research.reasoning.habits import Habits
 from deep_research.request import Budget, ResearchRequest
-from deep_research.testing.analyst import ScriptedAnalyst
-from deep_research.testing.clock import FakeClock
-from deep_research.testing.world import with_models
+from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_told_once
+from tests.support.analyst import ScriptedAnalyst
+from tests.support.world import with_models
 
 GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道")
 
@@ -69,7 +69,7 @@ def test_a_model_that_answers_garbage_ends_in_the_report_that_rules_write(tmp_pa
 
 
 def _acts() -> list[str]:
-    from deep_research.testing.analyst import _ANSWERS
+    from tests.support.analyst import _ANSWERS
 
     return list(_ANSWERS)
 

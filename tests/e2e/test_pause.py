@@ -9,9 +9,9 @@ import pytest
 
 from deep_research.errors import InputError, UsageError
 from deep_research.store.port import RunRow
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.world import World
 from tests.e2e.harness import Lab, User, assert_explained, assert_told_once
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ import pytest
 from deep_research.errors import CallFailed, ModelError, NetworkError, SourceError
 from deep_research.pipeline.parts import Parts
 from deep_research.request import ResearchRequest, Spend
-from deep_research.testing.clock import FakeClock
-from deep_research.testing.model import ScriptedModel
+from deep_research.testing import FakeClock, ScriptedModel
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, keys_but_status
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from deep_research.pipeline.parts import Parts
 from deep_research.request import SearchEngineConfig
-from deep_research.testing.analyst import ScriptedAnalyst
-from deep_research.testing.web import StaticSearch, numbered_pages
-from deep_research.testing.world import with_models
+from deep_research.testing import StaticSearch, numbered_pages
 from tests.e2e.harness import Lab, User
+from tests.support.analyst import ScriptedAnalyst
+from tests.support.world import with_models
 
 
 def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:

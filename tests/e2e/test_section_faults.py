@@ -18,7 +18,7 @@ from deep_research.pipeline.state import Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.web import MemoryFetcher, StaticSearch
+from deep_research.testing import MemoryFetcher, StaticSearch
 from tests.e2e.deep_told import Told, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 

@@ -12,7 +12,7 @@ import pytest
 
 from deep_research.store.lease import current_owner
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.store_samples import make_call, make_event, make_status, start_run
+from tests.support.store_samples import make_call, make_event, make_status, start_run
 
 PROCESSES = 4
 ROUNDS = 500

@@ -13,8 +13,8 @@ from deep_research.store.sql import Column, load_migrations
 from deep_research.store.sqlite import SqliteStore
 from deep_research.store.sqlite_rows import call_columns, json_column, run_columns, time_column
 from deep_research.store.sqlite_seals import SEALED
-from deep_research.testing.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
 from tests.e2e.harness import Lab, User, assert_explained
+from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
 
 RUN, OTHER = "a1b2c3d4", "b2c3d4e5"
 DOCUMENT = make_document("a text with a passage")

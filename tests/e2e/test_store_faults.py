@@ -20,8 +20,8 @@ from deep_research.errors import CannotWrite, DeepResearchError, NewerStore, Sto
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.faults import FaultyStore
-from deep_research.testing.store_samples import (
+from tests.support.faults import FaultyStore
+from tests.support.store_samples import (
     LEASE_S,
     make_call,
     make_document,

@@ -19,7 +19,7 @@ from deep_research.pipeline.parts import Parts
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import RunRow
-from deep_research.testing.web import StaticSearch
+from deep_research.testing import StaticSearch
 from tests.e2e.harness import (
     QUESTION,
     Lab,

@@ -17,11 +17,11 @@ from deep_research.net.guard import Guard
 from deep_research.pipeline.journalled import Snapshot
 from deep_research.settings import Settings
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.articles import Article, articles
-from deep_research.testing.search_server import Answer
-from deep_research.testing.web_faults import FAULTS, hang
-from deep_research.testing.web_server import PAGES, LocalWeb
 from tests.e2e.harness import User
+from tests.support.articles import Article, articles
+from tests.support.search_server import Answer
+from tests.support.web_faults import FAULTS, hang
+from tests.support.web_server import PAGES, LocalWeb
 
 ENGINES = ("tavily", "serper", "searxng")
 QUESTIONS = {

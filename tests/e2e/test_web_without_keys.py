@@ -9,10 +9,10 @@ import pytest
 from deep_research import research
 from deep_research.messages.words import words
 from deep_research.settings import Settings
-from deep_research.testing.articles import articles
-from deep_research.testing.search_formats import DUCKDUCKGO_CHALLENGE
-from deep_research.testing.search_server import Answer, Asked, SearchServer
-from deep_research.testing.web_server import LocalWeb
+from tests.support.articles import articles
+from tests.support.search_formats import DUCKDUCKGO_CHALLENGE
+from tests.support.search_server import Answer, Asked, SearchServer
+from tests.support.web_server import LocalWeb
 
 OPEN = ("wikipedia", "openalex", "crossref")
 QUESTIONS = {

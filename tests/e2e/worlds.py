@@ -16,13 +16,12 @@ from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import Claim, NewEvent
-from deep_research.testing.analyst import ScriptedAnalyst
-from deep_research.testing.faults import Fault, FaultyStore
-from deep_research.testing.model import ActPrice, CallLog
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.web import MemoryFetcher, StaticSearch
-from deep_research.testing.world import World, with_models
+from deep_research.testing import ActPrice, CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
+from tests.support.analyst import ScriptedAnalyst
+from tests.support.faults import Fault, FaultyStore
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World, with_models
 
 
 def _log() -> CallLog:

@@ -12,8 +12,8 @@ from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.request import Language, Spend
 from deep_research.store.port import RunRow
-from deep_research.testing.store_samples import START, make_call, make_run
 from deep_research.value import JsonObject
+from tests.support.store_samples import START, make_call, make_run
 
 
 def told(seq: int, kind: EventKind, scope: str, second: float, **data: Any) -> RunEvent:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.pipeline.clock import Stopwatch, SystemClock
-from deep_research.testing.clock import FakeClock
+from deep_research.testing import FakeClock
 from tests.e2e.harness import Lab, User, assert_told_once
 
 

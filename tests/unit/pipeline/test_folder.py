@@ -12,7 +12,7 @@ from deep_research.pipeline.folder import RunFolder, folder_of, report_copy_of
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.store_samples import LEASE_S, start_run
+from tests.support.store_samples import LEASE_S, start_run
 
 RUN = "a1b2c3d4"
 

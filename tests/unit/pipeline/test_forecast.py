@@ -7,7 +7,7 @@ from deep_research.pipeline.forecast import ACTS, Effort, effort_of, forecast
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Plan, SectionPlan
 from deep_research.request import Budget, Depth, ResearchRequest, Spend
-from deep_research.testing.model import ScriptedModel
+from deep_research.testing import ScriptedModel
 
 
 class _Priced(ScriptedModel):

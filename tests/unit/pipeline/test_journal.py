@@ -14,8 +14,8 @@ from deep_research.request import Budget, Spend
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, JournalRow
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.clock import FakeClock
-from deep_research.testing.store_samples import LEASE_S, start_run
+from deep_research.testing import FakeClock
+from tests.support.store_samples import LEASE_S, start_run
 
 RUN = "a1b2c3d4"
 NOTHING = Spend()

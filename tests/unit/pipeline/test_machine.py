@@ -15,9 +15,9 @@ from deep_research.pipeline.record import RunState
 from deep_research.pipeline.stage import Stage
 from deep_research.pipeline.state import Update
 from deep_research.request import ResearchRequest
-from deep_research.testing.reasoner import ScriptedReasoner
-from deep_research.testing.world import World
 from tests.e2e.harness import QUESTION, Lab, User
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 # An override is met in the smallest run as in any other.
 SMALL = World(pages=4, reasoner=ScriptedReasoner(sections=("Costs",), rounds=1))

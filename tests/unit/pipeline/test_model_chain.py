@@ -23,8 +23,8 @@ from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Budget, Spend
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.clock import FakeClock
-from deep_research.testing.store_samples import start_run
+from deep_research.testing import FakeClock
+from tests.support.store_samples import start_run
 
 RUN = "a1b2c3d4"
 REQUEST = ModelRequest(act="plan", role="thinking", system="S", context=("C",), prompt="P", max_tokens=50)

@@ -7,7 +7,7 @@ import pytest
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.record import RunState
 from deep_research.pipeline.workflow import workflow_state
-from deep_research.testing.store_samples import START, make_run
+from tests.support.store_samples import START, make_run
 
 
 def _events(*pairs: tuple[EventKind, dict[str, Any]]) -> list[RunEvent]:

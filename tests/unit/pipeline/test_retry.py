@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.errors import BudgetExceeded, ModelError, NetworkError, RunInterrupted, SourceError, StageFailed
 from deep_research.pipeline.retry import MAX_RETRIES, retry_with_backoff
-from deep_research.testing.clock import FakeClock
+from deep_research.testing import FakeClock
 
 
 class _Work:

@@ -9,8 +9,8 @@ from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.rounds import FILE, RoundLog, rounds_of
 from deep_research.store.port import Claim, NewEvent
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.store_samples import START, start_run
 from deep_research.value import JsonObject
+from tests.support.store_samples import START, start_run
 
 JUDGED: JsonObject = {
     "coverage": 0.4,

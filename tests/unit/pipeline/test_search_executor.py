@@ -25,7 +25,7 @@ from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, JournalRow
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.store_samples import LEASE_S, make_run
+from tests.support.store_samples import LEASE_S, make_run
 
 QUERY = SearchQuery(query="harbour heat pump cost")
 

@@ -8,7 +8,7 @@ from deep_research.llm.port import ModelReply
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.request import Spend
 from deep_research.store.port import CallState, JournalRow
-from deep_research.testing.store_samples import START, make_call
+from tests.support.store_samples import START, make_call
 
 
 def _call(key: str, state: CallState, start: float, end: float, **fields: Any) -> JournalRow:

@@ -10,8 +10,8 @@ from deep_research.events import OnEvent, RunEvent, Text
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.store.port import Claim, Store
 from deep_research.store.sqlite import SqliteStore
-from deep_research.testing.clock import FakeClock
-from deep_research.testing.store_samples import start_run
+from deep_research.testing import FakeClock
+from tests.support.store_samples import start_run
 
 RUN = "a1b2c3d4"
 

@@ -31,8 +31,8 @@ from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.request import Spend
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.analyst import answer_in_form
-from deep_research.testing.obedient import outside_marks
+from tests.support.analyst import answer_in_form
+from tests.support.obedient import outside_marks
 
 # Tries to close every mark, with line breaks of its own, and then gives an order.
 TAINT = (

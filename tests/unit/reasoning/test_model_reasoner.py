@@ -30,7 +30,7 @@ from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language, Spend
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
-from deep_research.testing.analyst import answer_in_form
+from tests.support.analyst import answer_in_form
 
 Script = Sequence[str | tuple[str, StopReason]]
 

@@ -23,7 +23,7 @@ from deep_research.search.governed import GovernedEngine
 from deep_research.search.pacing import MAX_QUEUE_S, RateLimit
 from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.search_server import Answer, SearchServer
+from tests.support.search_server import Answer, SearchServer
 from tests.unit.search.virtual_time import VirtualTime
 
 QUERY = SearchQuery(query="q")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
-from deep_research.testing.search_server import Answer, Asked
+from tests.support.search_server import Answer, Asked
 
 _SEARXNG_PAGE: Final = 10
 # What DuckDuckGo shows to whom it takes for a program, mostly with status 202: its own forms and class names.

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from deep_research.testing.articles import Article
-from deep_research.testing.loopback import LoopbackServer, Request
-from deep_research.testing.search_formats import FORMATS, Result
-from deep_research.testing.search_server import Answer, Asked, asked_of, write_answer
 from deep_research.value import digest
+from tests.support.articles import Article
+from tests.support.loopback import LoopbackServer, Request
+from tests.support.search_formats import FORMATS, Result
+from tests.support.search_server import Answer, Asked, asked_of, write_answer
 
 Speak = Callable[[asyncio.StreamWriter], Awaitable[None]]
 PAGES: Final = "pages"

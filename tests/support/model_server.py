@@ -5,8 +5,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from deep_research.testing.loopback import LoopbackServer, Request, head_of
-from deep_research.testing.model_dialects import (
+from deep_research.value import json_of
+from tests.support.loopback import LoopbackServer, Request, head_of
+from tests.support.model_dialects import (
     Answer,
     Asked,
     dialect_of,
@@ -15,7 +16,6 @@ from deep_research.testing.model_dialects import (
     stream_of,
     whole_of,
 )
-from deep_research.value import json_of
 
 Script = Callable[[Asked], Answer]
 # Where each provider's address begins on this server, as the vendors cut theirs.

@@ -2,7 +2,6 @@
 
 Needs pytest with pytest-asyncio; nothing outside these suites does.
 """
-# ruff: noqa: D102 - the name of a test says what it holds
 
 import time
 from abc import ABC, abstractmethod
@@ -18,9 +17,9 @@ from deep_research.search.connect import connect
 from deep_research.search.engine import PagedSearch
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.testing.search_formats import Result
-from deep_research.testing.search_server import Answer, Asked, Script, SearchServer
 from deep_research.value import Json
+from tests.support.search_formats import Result
+from tests.support.search_server import Answer, Asked, Script, SearchServer
 
 KEY: Final = "key-very-secret-0123456789"
 QUERY: Final = SearchQuery(query="solar power in Kenya")

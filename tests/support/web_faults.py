@@ -7,9 +7,9 @@ import struct
 from functools import cache
 from typing import Final
 
-from deep_research.testing.loopback import head_of
-from deep_research.testing.search_server import Answer
-from deep_research.testing.web_server import Speak
+from tests.support.loopback import head_of
+from tests.support.search_server import Answer
+from tests.support.web_server import Speak
 
 _MIB: Final = 1024 * 1024
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
@@ -35,7 +35,7 @@ async def reset_in_mid_body(writer: asyncio.StreamWriter) -> None:
     reset(writer)
 
 
-async def hang(writer: asyncio.StreamWriter) -> None:  # noqa: ARG001 - nothing is said
+async def hang(writer: asyncio.StreamWriter) -> None:
     """Say nothing."""
     await asyncio.Event().wait()
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.reasoning.prompting import TAGS
-from deep_research.testing.analyst import ScriptedAnalyst
+from tests.support.analyst import ScriptedAnalyst
 
 # A mark stands on a line of its own; the system prompt only speaks of marks.
 _MARKED = re.compile(rf"^<({'|'.join(TAGS)})(?: [^\n<>]*)?>\n.*?\n</\1>$", re.DOTALL | re.MULTILINE)

@@ -12,9 +12,9 @@ from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
-from deep_research.testing.model import CallLog
-from deep_research.testing.model_dialects import Answer, Asked
+from deep_research.testing import CallLog
 from deep_research.text.sentences import split_sentences
+from tests.support.model_dialects import Answer, Asked
 
 _SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
 _DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)

@@ -1,5 +1,4 @@
 """The part of the store's suite that is about runs: finding, holding, taking over, cancelling, answering."""
-# ruff: noqa: D102 - the name of a test says what it holds
 
 import asyncio
 
@@ -8,7 +7,7 @@ import pytest
 from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, UsageError
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, OpenStore, Store
-from deep_research.testing.store_samples import (
+from tests.support.store_samples import (
     LEASE_S,
     make_call,
     make_document,

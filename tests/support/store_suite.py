@@ -2,7 +2,6 @@
 
 Needs pytest with pytest-asyncio; nothing outside these suites does.
 """
-# ruff: noqa: D102 - the name of a test says what it holds
 
 import asyncio
 from datetime import timedelta
@@ -14,8 +13,8 @@ from deep_research.request import Spend
 from deep_research.sources.document import snapshot_id
 from deep_research.store.lease import current_owner
 from deep_research.store.port import CallState, OpenStore
-from deep_research.testing.store_run_suite import RunConformance
-from deep_research.testing.store_samples import (
+from tests.support.store_run_suite import RunConformance
+from tests.support.store_samples import (
     BROKEN_TEXT,
     START,
     make_call,

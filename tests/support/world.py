@@ -1,4 +1,4 @@
-"""A whole scripted world, ready to run: `wiring = "deep_research.testing.world:build"`."""
+"""A whole scripted world, ready to run: `wiring = "tests.support.world:build"`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,10 +11,9 @@ from deep_research.reasoning.model import ModelReasoner
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.prompting import Prompts
 from deep_research.settings import Settings
-from deep_research.testing.model import ActPrice, CallLog, ScriptedModel
-from deep_research.testing.reasoner import CostedReasoner, ScriptedReasoner
-from deep_research.testing.web import MemoryFetcher, StaticSearch, numbered_pages
+from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedModel, StaticSearch, numbered_pages
 from deep_research.wiring import build as build_real
+from tests.support.reasoner import CostedReasoner, ScriptedReasoner
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from deep_research.testing.loopback import LoopbackServer, Request, head_of
 from deep_research.value import json_of
+from tests.support.loopback import LoopbackServer, Request, head_of
 
 
 @dataclass(frozen=True)
