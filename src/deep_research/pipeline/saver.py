@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -13,6 +14,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from deep_research.pipeline.checkpoints import our_errors
 
 Result = TypeVar("Result")
+# The runs of one process write in turn: with a hundred of them on a busy machine, some waited for
+# SQLite's lock, which knows no order, longer than they may.
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path, asyncio.Lock]] = WeakKeyDictionary()
 
 
 class UncutSaver(AsyncSqliteSaver):
@@ -52,11 +56,16 @@ class UncutSaver(AsyncSqliteSaver):
         await asyncio.gather(*self._begun, return_exceptions=True)
 
     async def _uncut(self, write: Coroutine[Any, Any, Result]) -> Result:
-        task = asyncio.create_task(write)
+        task = asyncio.create_task(self._in_turn(write))
         self._begun.add(task)
         task.add_done_callback(self._ended)
         with our_errors(self.path):
             return await asyncio.shield(task)
+
+    async def _in_turn(self, write: Coroutine[Any, Any, Result]) -> Result:
+        turns = _turns.setdefault(asyncio.get_running_loop(), {})
+        async with turns.setdefault(self.path, asyncio.Lock()):
+            return await write
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._begun.discard(task)

@@ -3,10 +3,12 @@
 import asyncio
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from deep_research.errors import CannotWrite, StoreLocked
 from deep_research.pipeline import checkpoints
@@ -155,6 +157,22 @@ async def test_a_file_that_stays_locked_is_not_said_to_be_full(tmp_path, monkeyp
         with pytest.raises(StoreLocked, match="locked by another process") as caught:
             await _claimed(path, 2)
     assert caught.value.exit_code == 75
+
+
+async def test_runs_of_one_process_write_in_turn_and_never_wait_for_a_lock(tmp_path, monkeypatch):
+    path = tmp_path / "checkpoints.db"
+    await _claimed(path, 1)
+    monkeypatch.setattr(checkpoints, "_BUSY_TIMEOUT_MS", 0)
+    async with AsyncExitStack() as stack:
+        savers = [await stack.enter_async_context(open_checkpoints(path)) for _ in range(8)]
+        writes = [_write(saver, f"run{number}:1") for number, saver in enumerate(savers) for _ in range(10)]
+        await asyncio.gather(*writes)
+    assert sorted(_threads(path)) == [f"run{number}:1" for number in range(8)]
+
+
+async def _write(saver: AsyncSqliteSaver, thread: str) -> None:
+    config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": "c"}}
+    await saver.aput_writes(config, [("channel", 1)], "task")
 
 
 async def test_what_fails_elsewhere_is_not_blamed_on_the_file(tmp_path):
