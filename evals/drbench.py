@@ -156,7 +156,7 @@ def _is_told(fact: Fact, items: Sequence[Item], with_header: bool) -> bool:
 
 def run_task(task: Path, keep: Path, relevant: float | None = None) -> TaskScore:
     """Research one task's question over its files, in this process."""
-    from deep_research.reasoning import extractive
+    from deep_research.reasoning.rules import reasoner as extractive
     from deep_research.runner import research
     from deep_research.settings import load_settings
 

@@ -10,14 +10,14 @@ from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor, Result
 from deep_research.pipeline.runtime import OnQuestion, answer_needed
-from deep_research.reasoning.clarifier import usable_question
-from deep_research.reasoning.topic_rules import load_rules
+from deep_research.reasoning.rules.clarifier import usable_question
+from deep_research.reasoning.rules.topic_rules import load_rules
 from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import parts_for
-from deep_research.wiring_of_models import chosen_models
-from deep_research.wiring_of_search import NO_ENGINES, chosen_engines
+from deep_research.wiring.models import chosen_models
+from deep_research.wiring.search import NO_ENGINES, chosen_engines
 
 OnClarifyQuestion = Callable[[str], Awaitable[str]]
 

@@ -1,4 +1,4 @@
-"""For tests of adapters: a clock moved by hand, a model with declared prices, a search engine and a fetcher in memory."""
+"""For tests of adapters: a clock moved by hand, a model with declared prices, search and pages in memory."""
 
 import asyncio
 import json

@@ -23,17 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cache"}),
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
-    frozenset(
-        {
-            "setting_types",
-            "settings",
-            "settings_of_models",
-            "settings_of_search",
-            "wiring",
-            "wiring_of_models",
-            "wiring_of_search",
-        }
-    ),
+    frozenset({"settings", "wiring"}),
     frozenset({"runner"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.pipeline.stage import Stage
+from deep_research.pipeline.state import Stage
 from tests.e2e.harness import QUESTION, User, assert_told_once, keys_but_status
 
 EVEN_POINTS = 13

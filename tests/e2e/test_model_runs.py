@@ -15,7 +15,7 @@ from deep_research.errors import ConfigurationError, ModelBusy, ModelRefused
 from deep_research.events import LiveText
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.parts import Parts
-from deep_research.reasoning.habits import Habits
+from deep_research.reasoning.model.options import Habits
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_told_once

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from deep_research.pipeline.parts import Parts
 from deep_research.request import SearchEngineConfig
@@ -25,7 +26,7 @@ def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:
     assert sorted(events) == EVENTS.split()
 
 
-def _to_its_end(lab: Lab, question: str, **wishes: object) -> None:
+def _to_its_end(lab: Lab, question: str, **wishes: Any) -> None:
     row = lab.ask(question, interactive=True, **wishes)
     while row.status == "waiting":
         row = lab.answer(row.id, "approve" if (row.pending or {})["kind"] == "plan-approval" else "1")

@@ -11,9 +11,8 @@ from deep_research.errors import NetworkError
 from deep_research.llm.port import ChatModel
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
-from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.machine import RunState, StateMachine
 from deep_research.pipeline.parts import Parts
-from deep_research.pipeline.record import RunState
 from deep_research.pipeline.state import Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth

@@ -10,7 +10,7 @@ from functools import cache
 
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.reasoning.prompting import PROMPT_FOLDER
+from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
 from deep_research.testing import CallLog
 from deep_research.text.sentences import split_sentences

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
-from deep_research.reasoning.prompting import TAGS
+from deep_research.reasoning.model.prompting import TAGS
 from tests.support.analyst import ScriptedAnalyst
 
 # A mark stands on a line of its own; the system prompt only speaks of marks.

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
-from deep_research.reasoning.extractive import ExtractiveReasoner
 from deep_research.reasoning.port import Reasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Analysis,
     Assessment,

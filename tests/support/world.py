@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.parts import Parts
-from deep_research.reasoning.extractive import ExtractiveReasoner
-from deep_research.reasoning.habits import Habits
-from deep_research.reasoning.model import ModelReasoner
+from deep_research.reasoning.model.options import Habits
+from deep_research.reasoning.model.prompting import Prompts
+from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.prompting import Prompts
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.settings import Settings
 from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedModel, StaticSearch, numbered_pages
 from deep_research.wiring import build as build_real

@@ -9,7 +9,7 @@ from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.wiring_of_search import chosen_engines, known_engines, model_of, open_engine, problem_of
+from deep_research.wiring.search import chosen_engines, known_engines, model_of, open_engine, problem_of
 from tests.support.search_server import Answer, SearchServer
 
 FREE = {"duckduckgo", "wikipedia", "arxiv", "openalex", "crossref", "pubmed", "github", "hacker-news"}

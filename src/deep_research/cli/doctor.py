@@ -18,8 +18,8 @@ from deep_research.request import Depth
 from deep_research.search.mcp_servers import McpServer
 from deep_research.settings import Settings, load_settings, variable_of
 from deep_research.wiring import open_store
-from deep_research.wiring_of_models import address_of, chosen_models, key_unused_offline, models_left_out
-from deep_research.wiring_of_search import chosen_engines, known_engines, problem_of
+from deep_research.wiring.models import address_of, chosen_models, key_unused_offline, models_left_out
+from deep_research.wiring.search import chosen_engines, known_engines, problem_of
 
 OK, MISSING, OFF = "ok", "missing", "off"
 _MEBI = 1024 * 1024

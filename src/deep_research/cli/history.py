@@ -15,15 +15,15 @@ from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
-from deep_research.pipeline.asking import cancel_run as cancel
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.control import cancel_run as cancel
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject
 from deep_research.wiring import open_store
-from deep_research.wiring_of_models import unpriced_models
+from deep_research.wiring.models import unpriced_models
 
 SCHEMA_VERSION = 1
 _QUESTION_WIDTH = 60

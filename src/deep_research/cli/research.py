@@ -28,7 +28,7 @@ from deep_research.messages.words import Words, words
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
-from deep_research.reasoning.clarifier import usable_question
+from deep_research.reasoning.rules.clarifier import usable_question
 from deep_research.reasoning.values import Plan
 from deep_research.request import ResearchRequest
 from deep_research.runner import code_version, request_from, settings_of
@@ -37,7 +37,7 @@ from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring import open_store, parts_for
-from deep_research.wiring_of_models import address_of, key_unused_offline, models_left_out
+from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 SCHEMA_VERSION = 1
 EXIT_NOT_VERIFIED = 3

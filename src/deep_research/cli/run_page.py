@@ -7,7 +7,7 @@ from pathlib import Path
 from deep_research.events import RunEvent
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
-from deep_research.pipeline.asking import options_of
+from deep_research.pipeline.control import options_of
 from deep_research.request import Spend
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject

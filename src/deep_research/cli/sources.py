@@ -10,7 +10,7 @@ from deep_research.search.registry import EngineSpec
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import JsonObject
-from deep_research.wiring_of_search import (
+from deep_research.wiring.search import (
     address_of,
     chosen_engines,
     key_of,

@@ -1,19 +1,132 @@
 """The plan before the asker: when it is shown for approval, how it reads, and what an answer makes of it (SPEC P4)."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
+from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import Ports
-from deep_research.pipeline.forecast import Forecast, effort_of, forecast
-from deep_research.pipeline.plan import as_dealt
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.reasoning.topic_signals import is_complex
+from deep_research.pipeline.stages.plan import as_dealt
+from deep_research.reasoning.rules.topic_signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
 from deep_research.text.folding import to_simplified
-from deep_research.value import Json, JsonObject, canonical_json
+from deep_research.value import Json, JsonObject, Value, canonical_json
+
+Unit = Literal["run", "section", "round", "query", "page"]
+# A normal run stops after this many of its rounds (SPEC L3: queries run out after three).
+TYPICAL_ROUNDS = 2
+# Of the pages that queries may read, the share that is new and can be read.
+TYPICAL_PAGES = 0.6
+# Of what a model may think before it answers, the share that it does think.
+TYPICAL_THINKING = 0.25
+# No call is expected to read or write more than this many times its typical size.
+MOST_SIZE = 2
+# What models' upper estimates count for a short English word.
+_TOKENS_PER_WORD = 1.25
+
+
+class ActSize(NamedTuple):
+    """How many tokens an act reads and writes, and how often it is done for each unit: typically, and at most."""
+
+    role: ModelRole
+    tokens_in: int
+    tokens_out: int
+    unit: Unit
+    typical: float
+    most: float
+
+
+# What prompts hold was measured on six runs over the example documents and four folders of DRBench; how long answers
+# are, and how often the rarer acts are needed, is estimated.
+ACTS: dict[str, ActSize] = {
+    "assess": ActSize("task", 1_000, 250, "run", 1, 4),
+    "plan": ActSize("thinking", 900, 700, "run", 1, 1),
+    "queries": ActSize("task", 1_000, 200, "round", 0.5, 1),
+    "extract": ActSize("task", 1_700, 350, "page", 1, 1),
+    "compress": ActSize("task", 4_000, 250, "round", 0, 1),
+    "synthesize": ActSize("task", 1_700, 300, "round", 1, 1),
+    "reflect": ActSize("thinking", 2_200, 300, "round", 1, 1),
+    "analyze": ActSize("thinking", 5_000, 900, "run", 0.5, 1),
+    "plan_charts": ActSize("task", 800, 150, "run", 0.5, 1),
+    "repair_chart": ActSize("task", 1_500, 800, "run", 0, 5),
+    "draft": ActSize("thinking", 2_000, 700, "section", 1.7, 2),
+    "judge_support": ActSize("task", 750, 80, "section", 8, 25),
+    "revise": ActSize("task", 750, 80, "section", 1, 15),
+    "conclude": ActSize("thinking", 2_800, 700, "run", 1, 1),
+    "recall": ActSize("thinking", 700, 250, "run", 0, 1),
+}
+
+
+class Forecast(Value):
+    """Calls, tokens and money a run is likely to take, and the most money it can; None where a price is not known."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    most_usd: float | None = 0.0
+
+
+class Effort(NamedTuple):
+    """How much a run may search and read: queries of the first round, all queries, rounds, and pages."""
+
+    first: int
+    queries: int
+    rounds: int
+    pages: int
+
+
+def effort_of(request: ResearchRequest) -> Effort:
+    """Return how far a run may go: its depth, within its budget."""
+    limits = [request.depth.max_total_queries, request.budget.queries]
+    allowed = min(limit for limit in limits if limit is not None)
+    rounds = request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
+    pages = sum(rounds) * request.depth.urls_per_query
+    pages = pages if request.budget.pages is None else min(pages, request.budget.pages)
+    return Effort(first=rounds[0] if rounds else 0, queries=sum(rounds), rounds=len(rounds), pages=pages)
+
+
+def forecast(plan: Plan, request: ResearchRequest, models: Sequence[ChatModel]) -> Forecast:
+    """Return what the run will cost with the first of the models; without one, nothing."""
+    if not models:
+        return Forecast()
+    typical, utmost = _counts(plan, request, is_most=False), _counts(plan, request, is_most=True)
+    calls, tokens, usd, most_usd = 0.0, 0.0, 0.0, 0.0
+    for act, size in ACTS.items():
+        often = size.typical * typical[size.unit]
+        calls += often
+        tokens += often * (size.tokens_in + size.tokens_out)
+        full, thinking = _price(act, size, models[0]), _price(act, size._replace(tokens_in=0, tokens_out=0), models[0])
+        usd += often * (full - (1 - TYPICAL_THINKING) * thinking)
+        most_usd += size.most * utmost[size.unit] * MOST_SIZE * full
+    limit = request.budget.usd
+    if limit is not None:
+        usd, most_usd = min(usd, limit), min(most_usd, limit)
+    most = None if models[0].unpriced else round(most_usd, 4)
+    return Forecast(calls=round(calls), tokens=round(tokens), usd=round(usd, 4), most_usd=most)
+
+
+def _counts(plan: Plan, request: ResearchRequest, *, is_most: bool) -> dict[Unit, float]:
+    effort, sections = effort_of(request), len(plan.sections)
+    rounds = effort.rounds if is_most else min(effort.rounds, TYPICAL_ROUNDS)
+    share = 1.0 if is_most or not effort.rounds else rounds / effort.rounds
+    return {
+        "run": 1,
+        "section": sections,
+        "round": sections * rounds,
+        "query": effort.queries * share,
+        "page": effort.pages * share * (1 if is_most else TYPICAL_PAGES),
+    }
+
+
+def _price(act: str, size: ActSize, model: ChatModel) -> float:
+    prompt = "word " * round(size.tokens_in / _TOKENS_PER_WORD)
+    request = ModelRequest(act=act, role=size.role, prompt=prompt, max_tokens=size.tokens_out)
+    return model.estimate(request).usd
+
 
 # What an asker may say, folded to simplified characters and small letters.
 APPROVALS = frozenset(

@@ -111,7 +111,7 @@ async def _open(path: Path) -> "UncutSaver":
         (check,) = await connection.execute_fetchall("PRAGMA integrity_check(1)")
         if check[0] != "ok":
             raise sqlite3.OperationalError("the checkpoint file is damaged")
-        saver = UncutSaver(connection, path)
+        saver = UncutSaver(connection, path, our_errors)
         await saver.setup()
         await _keep_seals(connection)
     except BaseException:

@@ -1,6 +1,7 @@
 """What a stage has at hand: `RunContext` for the whole run, `Ports` bound to one place in it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,18 +18,42 @@ from deep_research.pipeline.journalled import (
     Desk,
     JournalledEngine,
     JournalledFetcher,
+    JournalledModel,
     JournalledSandbox,
 )
-from deep_research.pipeline.model_chain import JournalledModel
 from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.rounds import RoundLog
 from deep_research.pipeline.streaming import Emitter, StreamingManager
-from deep_research.pipeline.strikes import Strikes
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import ResearchRequest, SearchEngineConfig, Spend
 from deep_research.store.port import Answers, Claim, RunRow, Store
 from deep_research.value import Json, Value, canonical_json, json_of
+
+# DESIGN: three in a row switch the act over.
+MOST_STRIKES = 3
+
+
+class Strikes:
+    """Counts the failures of one run in this process; what was decided by them is in the journal."""
+
+    def __init__(self) -> None:
+        self._in_a_row: Counter[str] = Counter()
+
+    def is_out(self, act: str) -> bool:
+        """Say whether the act was given up."""
+        return self._in_a_row[act] >= MOST_STRIKES
+
+    def add(self, act: str) -> bool:
+        """Count a failure; say whether it is the one that makes the difference."""
+        self._in_a_row[act] += 1
+        return self._in_a_row[act] == MOST_STRIKES
+
+    def clear(self, act: str) -> None:
+        """Forget earlier failures: the act succeeded."""
+        if not self.is_out(act):
+            self._in_a_row[act] = 0
+
 
 Result = TypeVar("Result")
 SomeValue = TypeVar("SomeValue", bound=Value)

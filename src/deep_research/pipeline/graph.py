@@ -8,14 +8,13 @@ from langgraph.types import Send
 
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.nodes import Nodes
+from deep_research.pipeline.nodes import Nodes, SectionNodes, State
 from deep_research.pipeline.outcome import SectionOutcome
-from deep_research.pipeline.section_nodes import SectionNodes, State
-from deep_research.pipeline.stage import Stage
 from deep_research.pipeline.state import (
     DeepResearchState,
     SectionOutput,
     SectionState,
+    Stage,
     TaskOutput,
     TaskState,
     TextState,

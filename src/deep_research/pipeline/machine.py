@@ -2,35 +2,50 @@
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from deep_research.errors import ClarificationFailed, StageFailed
-from deep_research.pipeline.analyze import analyze
-from deep_research.pipeline.analyzer import ResearchAnalyzer
-from deep_research.pipeline.audit import audit
-from deep_research.pipeline.cache import cache
-from deep_research.pipeline.chart import chart
-from deep_research.pipeline.computation import ComputationEngine
-from deep_research.pipeline.draft import begin_draft, draft, even_room
-from deep_research.pipeline.extract import extract
-from deep_research.pipeline.fetch import fetch
-from deep_research.pipeline.harvest import harvest
-from deep_research.pipeline.intake import assess, brief_from, inquiry_from, save_clarification
-from deep_research.pipeline.origins import find_copies, without_copies
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.outcome import findings_from, section_work, stop_of
-from deep_research.pipeline.plan import plan
-from deep_research.pipeline.planner import ResearchPlanner
-from deep_research.pipeline.record import RunState
-from deep_research.pipeline.reflect import compress, reflect
-from deep_research.pipeline.reporter import ReportGenerator
-from deep_research.pipeline.search_executor import SearchExecutor
-from deep_research.pipeline.state import Update, plain
-from deep_research.pipeline.verify import CheckedBody, body_from, verify, verify_analysis
-from deep_research.pipeline.write import write
+from deep_research.pipeline.stages.analyze import ResearchAnalyzer, analyze
+from deep_research.pipeline.stages.audit import audit
+from deep_research.pipeline.stages.cache import cache
+from deep_research.pipeline.stages.chart import ComputationEngine, chart
+from deep_research.pipeline.stages.draft import begin_draft, draft, even_room
+from deep_research.pipeline.stages.extract import extract
+from deep_research.pipeline.stages.fetch import fetch
+from deep_research.pipeline.stages.harvest import SearchExecutor, harvest
+from deep_research.pipeline.stages.intake import assess, brief_from, inquiry_from, save_clarification
+from deep_research.pipeline.stages.plan import ResearchPlanner, plan
+from deep_research.pipeline.stages.reflect import compress, reflect
+from deep_research.pipeline.stages.verify import CheckedBody, body_from, verify, verify_analysis
+from deep_research.pipeline.stages.write import ReportGenerator, write
+from deep_research.pipeline.state import Stage, Update, plain
 from deep_research.reasoning.values import Analysis, Brief, Exchange, Reading, Reflection, SectionPlan
 from deep_research.report.paragraph import Paragraph
 from deep_research.sources.document import Document
 from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.store.port import RunRow
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run as `runs show` reads it; a stage's copy also carries the stage, its scope, input and ports."""
+
+    run: RunRow
+    stage: Stage | None = None
+    scope: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+    bound: Ports | None = None
+
+    @property
+    def ports(self) -> Ports:
+        """Return what the stage may touch."""
+        if self.bound is None:
+            raise RuntimeError("a run's record has ports only inside a stage")
+        return self.bound
 
 
 class StateMachine:

@@ -7,9 +7,8 @@ from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, 
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap, named
-from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.record import RunState
-from deep_research.pipeline.stage import Stage
+from deep_research.pipeline.machine import RunState, StateMachine
+from deep_research.pipeline.state import Stage
 from deep_research.reasoning.values import SectionPlan
 from deep_research.sources.hit import Hit
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, TypeVar
 
 from deep_research.aside import aside
 from deep_research.corpus.scan import require_documents
@@ -25,11 +25,11 @@ from deep_research.errors import (
 from deep_research.events import OnEvent, OnLive, RunStatus
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
-from deep_research.pipeline.asking import answer_run, cancel_run, is_answered
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
-from deep_research.pipeline.clock import Stopwatch
+from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
+from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.folder import RunFolder, folder_of
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
@@ -37,7 +37,6 @@ from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.parts import Parts
-from deep_research.pipeline.retry import retry_with_backoff
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.readers import warm_up
@@ -45,6 +44,30 @@ from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, RunRow, Store
 from deep_research.value import Json, JsonObject, json_of
+
+MAX_RETRIES: Final = 2
+
+Result = TypeVar("Result")
+
+
+async def retry_with_backoff(
+    work: Callable[[], Awaitable[Result]],
+    *,
+    clock: Clock,
+    on_retry: Callable[[Exception, int], Awaitable[None]],
+    max_retries: int = MAX_RETRIES,
+) -> Result:
+    """Do the work; after a retryable failure wait 2, then 4 seconds, and do it again."""
+    for retry in range(1, max_retries + 1):
+        try:
+            return await work()
+        except Exception as exc:
+            if not ErrorClassifier.classify(exc).is_retryable:
+                raise
+            await on_retry(exc, retry)
+            await clock.sleep(2**retry)
+    return await work()
+
 
 _log = logging.getLogger(__name__)
 

@@ -1,7 +1,8 @@
 """A checkpoint saver whose writes are not cut off: a cancelled one would keep its lock on the file."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -10,8 +11,6 @@ import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-from deep_research.pipeline.checkpoints import our_errors
 
 Result = TypeVar("Result")
 # The runs of one process write in turn: with a hundred of them on a busy machine, some waited for
@@ -22,17 +21,23 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path, asyncio.Lock]] =
 class UncutSaver(AsyncSqliteSaver):
     """LangGraph's saver, with every write in a task of its own that outlives the branch that asked for it.
 
-    What is wrong with its file is raised as one of our errors.
+    `our_errors` raises what is wrong with its file as one of our errors.
     """
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    def __init__(
+        self,
+        connection: aiosqlite.Connection,
+        path: Path,
+        our_errors: Callable[[Path], AbstractContextManager[None]],
+    ) -> None:
         super().__init__(connection)
         self.path = path
+        self._our_errors = our_errors
         self._begun: set[asyncio.Task[Any]] = set()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint."""
-        with our_errors(self.path):
+        with self._our_errors(self.path):
             return await super().aget_tuple(config)
 
     async def aput(
@@ -59,7 +64,7 @@ class UncutSaver(AsyncSqliteSaver):
         task = asyncio.create_task(self._in_turn(write))
         self._begun.add(task)
         task.add_done_callback(self._ended)
-        with our_errors(self.path):
+        with self._our_errors(self.path):
             return await asyncio.shield(task)
 
     async def _in_turn(self, write: Coroutine[Any, Any, Result]) -> Result:

@@ -1,5 +1,6 @@
 """The state of a run: ids, counters and short text as plain JSON; documents, evidence and drafts lie in the store."""
 
+from enum import StrEnum
 from typing import Annotated, Any, TypedDict, cast
 
 from deep_research.value import JsonObject, canonical_json, json_of
@@ -153,3 +154,26 @@ Update = dict[str, Any]
 def plain(update: object) -> Update:
     """Return the update as it will look after a reload, or fail now with `TypeError` if it is not plain JSON."""
     return cast("Update", json_of(canonical_json(update)))
+
+
+class Stage(StrEnum):
+    """One step of the pipeline; the nine names of document 001 are kept."""
+
+    INTAKE = "intake"
+    PLAN = "plan"
+    HARVEST = "harvest"
+    FETCH = "fetch"
+    EXTRACT = "extract"
+    COMPRESS = "compress"
+    REFLECT = "reflect"
+    ANALYZE = "analyze"
+    CHART = "chart"
+    DRAFT = "draft"
+    VERIFY = "verify"
+    WRITE = "write"
+    AUDIT = "audit"
+    CACHE = "cache"
+
+
+# From here on a run spends the ending's share of its budget.
+ENDING = frozenset({Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY, Stage.WRITE, Stage.AUDIT, Stage.CACHE})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.pipeline.checking import claims_nothing
+from deep_research.pipeline.stages.verify import claims_nothing
 
 
 @pytest.mark.parametrize(

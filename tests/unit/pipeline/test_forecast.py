@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.llm.port import ModelRequest
-from deep_research.pipeline.forecast import ACTS, Effort, effort_of, forecast
+from deep_research.pipeline.approval import ACTS, Effort, effort_of, forecast
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Plan, SectionPlan
 from deep_research.request import Budget, Depth, ResearchRequest, Spend

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from deep_research.messages.words import words
-from deep_research.pipeline.health import EngineHealth, Health, notice_of
+from deep_research.pipeline.retrieval import EngineHealth, Health, notice_of
 from deep_research.search.registry import ENGINES
 from deep_research.sources.ranking import LOCAL
 

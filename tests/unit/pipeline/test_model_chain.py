@@ -17,8 +17,7 @@ from deep_research.errors import (
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.journal import Journal, Trail, spent_so_far
-from deep_research.pipeline.journalled import Desk
-from deep_research.pipeline.model_chain import JournalledModel
+from deep_research.pipeline.journalled import Desk, JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Budget, Spend
 from deep_research.store.port import Claim

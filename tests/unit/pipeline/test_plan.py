@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from deep_research.errors import InputError
 from deep_research.messages import words
 from deep_research.pipeline.approval import answered_plan, is_asked
-from deep_research.pipeline.plan import by_own_focus
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
+from deep_research.pipeline.stages.plan import by_own_focus
 from deep_research.reasoning.values import Brief, Plan, SectionPlan
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery

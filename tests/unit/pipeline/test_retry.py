@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.errors import BudgetExceeded, ModelError, NetworkError, RunInterrupted, SourceError, StageFailed
-from deep_research.pipeline.retry import MAX_RETRIES, retry_with_backoff
+from deep_research.pipeline.runtime import MAX_RETRIES, retry_with_backoff
 from deep_research.testing import FakeClock
 
 

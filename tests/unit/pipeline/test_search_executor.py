@@ -16,9 +16,9 @@ from deep_research.pipeline.context import Ports, RunContext
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.journal import Journal, longest_chain_s
 from deep_research.pipeline.parts import Parts
-from deep_research.pipeline.search_executor import SearchExecutor
+from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.streaming import StreamingManager
-from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.request import Budget, ResearchRequest, SearchEngineConfig, Spend
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery

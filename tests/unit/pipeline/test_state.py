@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from deep_research.pipeline.stage import Stage
-from deep_research.pipeline.state import highest, merge_by_scope, merge_unique, plain
+from deep_research.pipeline.state import Stage, highest, merge_by_scope, merge_unique, plain
 from deep_research.value import JsonObject
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.untold import left_out, quotes_of, untold
+from deep_research.pipeline.missing_figures import left_out, quotes_of, untold
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.verify.particulars import figures_of
 from deep_research.verify.quote import check_quote

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from deep_research.reasoning import answers
-from deep_research.reasoning.answers import (
+from deep_research.reasoning.model import answers
+from deep_research.reasoning.model.answers import (
     Answer,
     AssessAnswer,
     ExtractAnswer,

@@ -4,8 +4,7 @@ look like it. Three scripts.
 
 import pytest
 
-from deep_research.reasoning.critique import asks_for_judgement
-from deep_research.reasoning.critique_words import cues_of
+from deep_research.reasoning.rules.topic_signals import asks_for_judgement, cues_of
 from deep_research.text.folding import to_simplified
 
 ASKING = [

@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.reasoning.extractive import ExtractiveReasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Brief,
     Conclusion,

@@ -8,10 +8,10 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.readers import ORDERS_FOUND
-from deep_research.reasoning.extractive import ExtractiveReasoner
-from deep_research.reasoning.habits import Habits
-from deep_research.reasoning.model import ModelReasoner
-from deep_research.reasoning.prompting import WARNING, Prompts
+from deep_research.reasoning.model.options import Habits
+from deep_research.reasoning.model.prompting import WARNING, Prompts
+from deep_research.reasoning.model.reasoner import ModelReasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Brief,
     BrokenChart,

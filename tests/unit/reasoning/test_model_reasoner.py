@@ -9,10 +9,10 @@ from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta, StopReason
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.reasoning.extractive import ExtractiveReasoner
-from deep_research.reasoning.habits import Habits
-from deep_research.reasoning.model import ModelReasoner
-from deep_research.reasoning.prompting import Prompts
+from deep_research.reasoning.model.options import Habits
+from deep_research.reasoning.model.prompting import Prompts
+from deep_research.reasoning.model.reasoner import ModelReasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Brief,
     Draft,

@@ -6,8 +6,8 @@ import pytest
 
 from deep_research.errors import ConfigurationError
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.model.prompting import PROMPT_FOLDER, Prompts, fenced
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.prompting import PROMPT_FOLDER, Prompts, fenced
 
 # Document 002's names stay: assess is clarify.md, conclude is report.md.
 RENAMED = {"assess": "clarify", "conclude": "report"}

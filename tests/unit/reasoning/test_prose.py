@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.prose import read_prose
+from deep_research.reasoning.model.prose import read_prose
 from deep_research.request import Language
 
 LABELS = {"E1": "one", "E2": "two", "E3": "three"}

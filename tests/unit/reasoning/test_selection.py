@@ -4,10 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reasoning.aspects import LANGUAGES, aspects, lens_of, title_of
-from deep_research.reasoning.relevance import Weights
-from deep_research.reasoning.selection import Interest, choose_units, fit, repeats, section_of, stands_alone, trimmed
-from deep_research.reasoning.units import Unit, as_sentence, units_of
+from deep_research.reasoning.rules.aspects import LANGUAGES, aspects, lens_of, title_of
+from deep_research.reasoning.rules.relevance import Weights
+from deep_research.reasoning.rules.selection import (
+    Interest,
+    choose_units,
+    fit,
+    repeats,
+    section_of,
+    stands_alone,
+    trimmed,
+)
+from deep_research.reasoning.rules.units import Unit, as_sentence, units_of
 from deep_research.text.analyzer import content_terms
 from tests.unit.reasoning.pieces import table
 

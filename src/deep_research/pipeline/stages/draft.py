@@ -1,0 +1,79 @@
+"""Draft: from a section and its evidence to paragraphs that carry evidence ids. Judges nothing: what is written is
+checked by `verify`, which puts every refusal on record.
+"""
+
+from collections.abc import Sequence
+
+from deep_research.evidence.passage import Evidence
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.missing_figures import left_out
+from deep_research.reasoning.rules.drafting import paragraphs_of
+from deep_research.reasoning.rules.selection import share_room
+from deep_research.reasoning.values import Findings, SectionWork
+from deep_research.report.paragraph import Paragraph
+
+# Pieces of evidence that each section tells, however well the others do.
+_LEAST = 2
+
+
+async def begin_draft(work: SectionWork, *, ports: Ports) -> list[Paragraph]:
+    """Write a section from the evidence that suffices for it."""
+    return as_claims(await ports.reason("draft", lambda reasoner: reasoner.draft(work)), work.section.title)
+
+
+async def draft(work: SectionWork, begun: Sequence[Paragraph], *, ports: Ports) -> list[Paragraph]:
+    """Write a section, or complete what was begun, with all its evidence; the rows of its tables are set by code."""
+    title = work.section.title
+    written = list(begun) or await begin_draft(work, ports=ports)
+    offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
+    if offered:
+        wish = {"told": tuple(written), "offered": tuple(piece.id for piece in offered)}
+        rest, again = work.model_copy(update=wish), ports.at("again")
+        written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
+        ports.trail.join([again.trail])
+    written = _once(written)
+    shown = {id_ for paragraph in written if paragraph.kind == "table" for id_ in paragraph.cite_ids}
+    rows = [piece for piece in work.evidence if piece.header and piece.id not in shown]
+    return [*written, *paragraphs_of(title, rows)]
+
+
+def even_room(work: SectionWork, sections: int) -> SectionWork:
+    """Return a section with what of its evidence the report has room for, whatever the others will have."""
+    (kept,) = share_room([work.evidence], room=work.brief.room // sections, least=_LEAST, largest=1.0)
+    return work.model_copy(update={"evidence": tuple(kept)})
+
+
+def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return what of each section's evidence the whole report has room for; what was told already stays told."""
+    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_LEAST)
+    return [
+        list(dict.fromkeys((*told, *(piece.id for piece in kept)))) for told, kept in zip(begun, shared, strict=True)
+    ]
+
+
+def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
+    """Return what a reasoner wrote as claims to be checked: it does not call its own words a note or a caption."""
+    return [
+        paragraph.model_copy(update={"section": section, "kind": "table" if _is_table(paragraph) else "claim"})
+        for paragraph in paragraphs
+        if paragraph.sentences
+    ]
+
+
+def _once(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
+    """Return paragraphs in which no sentence is told twice."""
+    told: set[str] = set()
+    kept = []
+    for paragraph in paragraphs:
+        fresh = {each.text: each for each in reversed(paragraph.sentences) if each.text not in told}
+        told |= set(fresh)
+        kept += [paragraph.model_copy(update={"sentences": tuple(fresh.values())[::-1]})] if fresh else []
+    return kept
+
+
+def _prose(work: SectionWork) -> Sequence[Evidence]:
+    return [piece for piece in work.evidence if not piece.header]
+
+
+def _is_table(paragraph: Paragraph) -> bool:
+    return paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)

@@ -1,0 +1,209 @@
+"""`SearchExecutor` (document 000): one search task over the sources that suit it (SPEC H2 to H4, H6)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.fan_out import together
+from deep_research.pipeline.gap import Gap
+from deep_research.reasoning.rules.tool_rules import choose_sources, widen
+from deep_research.search.registry import EngineSpec
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.sources.ranking import LOCAL, Ranked, fuse
+from deep_research.text.script import detect_language
+
+
+class SearchExecutor:
+    """Runs search tasks; an engine that fails is skipped, and the report's account of the search names it."""
+
+    async def execute(self, query: SearchQuery, *, ports: Ports) -> list[Hit]:
+        """Return the hits of the engines that suit the query, merged and ranked, each address once."""
+        async with ports.run.search_slots:
+            try:
+                await ports.count_query(query.query)
+            except BudgetExceeded as refused:
+                await ports.lost(Gap.of(refused, kind="search", scope=ports.scope, subject=query.query))
+                return []
+            return await self._hits(suited(query, ports), ports)
+
+    async def _hits(self, query: SearchQuery, ports: Ports) -> list[Hit]:
+        route = route_of(query, ports)
+        search = _Search(query, limit=ports.request.search.max_results)
+        answers = await self._first(route, search, ports)
+        if not any(answer.hits for answer in answers):
+            answers += await search.all_of(route.last_resort, ports)
+        # Where the general web cannot be had, the open sources do its work.
+        if search.has_lost(route.chain) or not any(answer.hits for answer in answers):
+            answers += await search.all_of(route.widened, ports)
+        # With no answer at all, nobody can say that there is nothing to be found.
+        if search.failures and not search.answered:
+            # A service that was left alone failed before; why, others tell better.
+            first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
+            await ports.lost(Gap.of(first, kind="search", scope=ports.scope, subject=query.query))
+        return fuse(answers, query=query, today=ports.run.row.created_at.date())
+
+    async def _first(self, route: "Route", search: "_Search", ports: Ports) -> list[Ranked]:
+        """Ask as the strategy says: everybody, the quickest, or along the chain with the specialists beside it."""
+        config = ports.request.search
+        if config.parallel_strategy == "batch":
+            return await search.all_of((*route.own, *route.chain, *route.beside), ports)
+        left, right = _fork(ports), _fork(ports)
+        if config.parallel_strategy == "race":
+            sides = [search.race((*route.chain, *route.beside), left), search.all_of(route.own, right)]
+        else:
+            along = search.race if config.enable_race_mode else search.in_turn
+            sides = [along(route.chain, left), search.all_of((*route.own, *route.beside), right)]
+        found = await together(sides)
+        ports.trail.join([left.trail, right.trail])
+        return [answer for answers in found for answer in answers]
+
+
+@dataclass
+class _Search:
+    """One query on its way through the engines."""
+
+    query: SearchQuery
+    limit: int
+    answered: int = 0
+    failures: dict[str, CallFailed] = field(default_factory=dict)
+
+    def has_lost(self, names: Sequence[str]) -> bool:
+        """Say whether every one of these engines was asked and failed."""
+        return bool(names) and all(name in self.failures for name in names)
+
+    async def ask(self, name: str, at: Ports) -> Ranked:
+        """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
+        try:
+            hits = await at.engine(name).search(self.query, limit=self.limit)
+        except CallFailed as failure:
+            self.failures[name] = failure
+            return Ranked(engine=name, hits=())
+        self.answered += 1
+        return Ranked(engine=name, hits=tuple(hit for hit in hits if _is_on(hit.address, self.query.sites)))
+
+    async def all_of(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask all at once and wait for all."""
+        branches = [ports.at(name) for name in names]
+        answers = await together([self.ask(name, at) for name, at in zip(names, branches, strict=True)])
+        ports.trail.join([at.trail for at in branches])
+        return answers
+
+    async def in_turn(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask one after another until one finds something."""
+        answers: list[Ranked] = []
+        for name in names:
+            answers += await self.all_of([name], ports)
+            if answers[-1].hits:
+                break
+        return answers
+
+    async def race(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+        """Ask all at once and keep the first that finds something; which one that was is on record."""
+        if len(names) < 2:
+            return await self.all_of(names, ports)
+        try:
+            winner = await ports.decide("race", names, lambda: self._first_with_hits(names, ports))
+        except BudgetExceeded as refused:
+            self.failures["race"] = refused
+            return []
+        # Whoever is asked here has answered already: the journal knows what.
+        return await self.all_of([winner] if winner else names, ports)
+
+    async def _first_with_hits(self, names: Sequence[str], ports: Ports) -> str:
+        trial = replace(self, failures={})
+        running = {asyncio.ensure_future(trial.ask(name, ports.at(name))): name for name in names}
+        waiting = set(running)
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                # Several may be done at once: the order in which they were chosen decides.
+                for task in (task for task in running if task in done):
+                    if task.result().hits:
+                        return running[task]
+            return ""
+        finally:
+            for task in waiting:
+                ports.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def _fork(ports: Ports) -> Ports:
+    return replace(ports, trail=ports.trail.fork())
+
+
+def _is_on(address: str, sites: Sequence[str]) -> bool:
+    """Say whether an address lies on one of the sites, where some were named; files always do."""
+    host = urlsplit(address).hostname if sites and address.startswith(("http://", "https://")) else None
+    return host is None or any(host == site or host.endswith(f".{site}") for site in sites)
+
+
+# SPEC P5: where patents stand for whoever has no key to an office's own search.
+_PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
+
+
+@dataclass(frozen=True)
+class Route:
+    """The engines of a query: `last_resort` and then `widened` are only asked where the others find nothing."""
+
+    own: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    last_resort: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+
+
+def suited(query: SearchQuery, ports: Ports) -> SearchQuery:
+    """Return the query with what its asker said about the whole run: the kind of source, the time, the sites."""
+    request = ports.request
+    kind = request.search.strategy if query.kind == "general" else query.kind
+    has_office = any("patents" in spec.kinds for spec in ports.run.parts.specs.values())
+    return query.model_copy(
+        update={
+            "kind": kind,
+            "language": query.language or detect_language(query.query),
+            "since": query.since or request.since,
+            "until": query.until or request.until,
+            "sites": query.sites or request.sites or (_PATENT_SITES if kind == "patents" and not has_office else ()),
+        }
+    )
+
+
+def route_of(query: SearchQuery, ports: Ports) -> Route:
+    """Return where a query goes; a reasoner's choice of specialists counts, else rules choose them."""
+    names = [engine.name for engine in ports.run.parts.engines]
+    own = tuple(name for name in names if name == LOCAL)
+    if query.kind == "local":
+        return Route(own=own)
+    specs = ports.run.parts.specs
+    specialists = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
+    web = [name for name in names if name not in own and not _is_specialist(specs.get(name))]
+    fitting = tuple(name for name in web if _holds(specs.get(name), query.kind))
+    known = {spec.name for spec in specialists}
+    beside = tuple(name for name in query.engines if name in known) or choose_sources(query, specialists)
+    # For papers, code and patents the general web is the last resort (SPEC H4); for the rest it comes first.
+    chain = fitting if query.kind in ("general", "news") else tuple(name for name in fitting if name in specs)
+    chain = chain or (tuple(web) if not beside else ())
+    return Route(
+        own=own,
+        chain=chain,
+        beside=beside,
+        last_resort=tuple(name for name in web if name not in chain),
+        widened=widen(query, specialists, beside),
+    )
+
+
+def _is_specialist(spec: EngineSpec | None) -> bool:
+    return spec is not None and spec.is_specialist
+
+
+def _holds(spec: EngineSpec | None, kind: str) -> bool:
+    """Say whether an engine serves a kind of source; of one that nobody described, all is hoped for."""
+    return spec is None or kind in spec.kinds
+
+
+async def harvest(query: SearchQuery, *, executor: SearchExecutor, ports: Ports) -> list[Hit]:
+    """Search for one query; what an engine loses is on record, never raised."""
+    return await executor.execute(query, ports=ports)

@@ -1,0 +1,183 @@
+"""Intake: from a question to a brief with stated assumptions, or to one question back (SPEC section 1)."""
+
+from deep_research.errors import ClarificationFailed
+from deep_research.messages.words import words
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.control import is_no_option
+from deep_research.reasoning.rules.clarifier import LEAST_FOCUSES, START_FOCUSES
+from deep_research.reasoning.rules.clarifier import assess as assess_by_rules
+from deep_research.reasoning.rules.topic_focus import ASKED_DEFAULTS, focus_names
+from deep_research.reasoning.rules.topic_folding import is_no_preference
+from deep_research.reasoning.rules.topic_questions import Doubt, ask
+from deep_research.reasoning.rules.topic_rules import find_vague_word, focus_by_rule, spelled_out
+from deep_research.reasoning.values import (
+    Assessment,
+    Brief,
+    ClarificationQuestion,
+    Exchange,
+    Inquiry,
+    NextAction,
+    TaskBrief,
+)
+from deep_research.request import Language, ReportLength, ResearchRequest
+from deep_research.sources.hit import Hit
+from deep_research.value import canonical_json
+
+MAX_CLARIFICATION_ROUNDS = 3
+
+
+def inquiry_from(
+    request: ResearchRequest,
+    *,
+    language: Language,
+    exchanges: tuple[Exchange, ...],
+    known_terms: tuple[str, ...],
+    unknown_terms: tuple[str, ...],
+) -> Inquiry:
+    """Return what intake knows; focuses that the asker's rules set for such a question count as the asker's own."""
+    told = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
+    return Inquiry(
+        question=request.question,
+        context=request.context,
+        language=language,
+        clarify="off" if request.assume else request.clarify,
+        focus=request.focus or focus_by_rule(request.rules, told),
+        exchanges=exchanges,
+        known_terms=(*known_terms, *request.rules.terms),
+        unknown_terms=unknown_terms,
+        rules=request.rules,
+    )
+
+
+async def assess(inquiry: Inquiry, *, ports: Ports) -> Assessment:
+    """Judge the question, and bring the judgement in line with what the asker allows, whoever judged."""
+    # Without a model sections come from the documents, so that no focus is inferred.
+    by_rules = assess_by_rules(inquiry, states_focus=bool(ports.run.parts.models))
+    if by_rules.next_action == "CANNOT_DO":
+        return by_rules
+    # Strict is to the letter of the rules, and the asker's own vague words are vague, whatever a model thinks of them.
+    is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
+    if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
+        return by_rules
+    assessment = await ports.reason("assess", lambda reasoner: reasoner.assess(inquiry))
+    if assessment.next_action == "CANNOT_DO":
+        return assessment
+    return settled(assessment, by_rules, inquiry)
+
+
+def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> Assessment:
+    """Look terms up once, ask three times at most, and never who does not want to be asked.
+
+    What the judge left out is filled in by the rules: the question to be asked, or what research starts from unasked.
+    """
+    action: NextAction = assessment.next_action
+    if action == "VERIFY_TOPIC":
+        strange = [term for term in assessment.unknown_terms if term not in inquiry.known_terms]
+        if not strange or inquiry.clarify == "off":
+            action = "START_RESEARCH"
+        elif all(term in inquiry.unknown_terms for term in strange):
+            action = "NEED_CLARIFICATION"
+        assessment = assessment.model_copy(update={"unknown_terms": tuple(strange)})
+    if action == "NEED_CLARIFICATION" and not may_ask(inquiry):
+        action = "START_RESEARCH"
+    if action == "VERIFY_TOPIC":
+        return assessment.model_copy(update={"next_action": action})
+    if action == "NEED_CLARIFICATION":
+        asked, ours = assessment.clarification, by_rules.clarification
+        has_own_words = bool(inquiry.rules.questions or inquiry.rules.options)
+        question = (ours or asked if has_own_words else asked or ours) or _any_question(assessment, inquiry)
+        return assessment.model_copy(update={"next_action": action, "clarification": question})
+    task = assessment.task if assessment.task.goal else by_rules.task
+    focus, inferred = _enough(task.research_focus, inquiry.language)
+    say = words(inquiry.language)
+    told = spelled_out(assessment.refined_query, inquiry.rules, say)
+    assumptions = assessment.assumptions
+    if not assumptions and not assessment.is_clear:
+        assumptions = by_rules.assumptions
+    assumptions += told.assumptions
+    if inferred:
+        assumptions += (say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)),)
+    return assessment.model_copy(
+        update={
+            "next_action": action,
+            "task": TaskBrief(goal=task.goal, research_focus=focus),
+            "refined_query": told.text,
+            "assumptions": assumptions,
+            "clarification": None,
+        }
+    )
+
+
+def _enough(focus: tuple[str, ...], language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the focuses with a third beside two (SPEC I3), and what was inferred."""
+    if len(focus) != LEAST_FOCUSES:
+        return focus, ()
+    names = focus_names(ASKED_DEFAULTS, words(language))
+    inferred = tuple(name for name in names if name not in focus)[: START_FOCUSES - len(focus)]
+    return (*focus, *inferred), inferred
+
+
+def _any_question(assessment: Assessment, inquiry: Inquiry) -> ClarificationQuestion:
+    """Return the question that fits where a judge says that one is needed and not which."""
+    terms = assessment.unknown_terms
+    doubt = Doubt("term", terms[0]) if terms else Doubt("aspect", inquiry.question)
+    return ask(doubt, words(inquiry.language), inquiry.rules)
+
+
+def may_ask(inquiry: Inquiry) -> bool:
+    """Say whether the asker may be asked once more."""
+    if inquiry.clarify == "off" or len(inquiry.exchanges) >= MAX_CLARIFICATION_ROUNDS:
+        return False
+    return not any(is_no_preference(exchange.answer) for exchange in inquiry.exchanges)
+
+
+def brief_from(
+    inquiry: Inquiry, assessment: Assessment, *, length: ReportLength = "standard", today: str = ""
+) -> Brief:
+    """Return the question as it will be researched; what was inferred is listed as an assumption."""
+    answers = [exchange.answer for exchange in inquiry.exchanges if not is_no_preference(exchange.answer)]
+    question = assessment.refined_query or " — ".join([inquiry.question, *answers])
+    own = inquiry.focus or inquiry.rules.default_focus
+    return Brief(
+        question=question,
+        original=inquiry.question,
+        language=inquiry.language,
+        today=today,
+        goal=assessment.task.goal,
+        focus=own or assessment.task.research_focus,
+        has_own_focus=bool(own),
+        length=length,
+        assumptions=assessment.assumptions,
+    )
+
+
+async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports: Ports) -> None:
+    """Write `clarify.json` (SPEC I8)."""
+    record = {
+        "question": inquiry.question,
+        "context": inquiry.context,
+        "refined_question": brief_from(inquiry, assessment).question,
+        "next_action": assessment.next_action,
+        "assumptions": list(assessment.assumptions),
+        "exchanges": [exchange.to_json() for exchange in inquiry.exchanges],
+        "known_terms": list(inquiry.known_terms),
+        "unknown_terms": list(inquiry.unknown_terms),
+        "assessment": assessment.to_json(),
+    }
+    await ports.run.folder.write("clarify.json", canonical_json(record) + "\n")
+
+
+def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bool) -> Exchange:
+    """Return the asker's answer; in strict mode one that says nothing ends the run."""
+    if is_strict and (is_no_preference(answer) or is_no_option(answer, len(question.options))):
+        raise ClarificationFailed(
+            "The question was not answered, and clarify is strict: answer it in words or by an option's number, "
+            "or use --clarify auto."
+        )
+    return Exchange(question=question.question, answer=answer)
+
+
+def names_it(hit: Hit, term: str) -> bool:
+    """Say whether a hit is about a term: an engine may return what only resembles it. What was cut off may be."""
+    told = f"{hit.title} {hit.snippet}".casefold()
+    return term.casefold() in told or not hit.snippet or hit.snippet.endswith(("…", "..."))

@@ -1,0 +1,81 @@
+"""Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from deep_research.errors import BudgetExceeded
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.stages.analyze import ResearchAnalyzer
+from deep_research.pipeline.stages.plan import ResearchPlanner
+from deep_research.reasoning.values import Digest, Reflection, SectionWork, SourceFacts, Synthesis
+from deep_research.value import canonical_json, json_of
+
+
+async def compress(work: SectionWork, *, analyzer: ResearchAnalyzer, ports: Ports) -> Digest:
+    """Bound what a section carries on; nothing to compress costs nothing."""
+    if not work.evidence:
+        return Digest(evidence=())
+    return await analyzer.compress(work, ports=ports)
+
+
+async def reflect(
+    work: SectionWork,
+    *,
+    analyzer: ResearchAnalyzer,
+    planner: ResearchPlanner,
+    stop: Callable[[Reflection], str] = lambda _: "",
+    ports: Ports,
+) -> tuple[Synthesis, Reflection]:
+    """Merge the round into the synthesis and judge it; `stop` says why a section so judged is left as it is."""
+    synthesis = await analyzer.intermediate_synthesis(work, ports=ports)
+    sources = await _sources(work, ports=ports)
+    judged = work.model_copy(update={"synthesis": synthesis.text, "coverage": synthesis.coverage, "sources": sources})
+    reflection = await planner.review_research_completeness(judged, ports=ports)
+    await ports.emit(
+        "section-coverage",
+        {
+            "section": work.section.title,
+            "round": work.round,
+            "coverage": synthesis.coverage,
+            "score": reflection.overall_score,
+            "dimensions": reflection.dimensions.model_dump(),
+            "is_sufficient": reflection.is_sufficient,
+            "gaps": [*reflection.gaps, *reflection.thin],
+            "next_queries": [query.query for query in reflection.next_queries],
+            "reason": reflection.reasoning,
+            "stop": stop(reflection),
+        },
+    )
+    run = ports.run
+    await run.rounds.write(run.row.id, store=run.store, folder=run.folder)
+    return synthesis, reflection
+
+
+async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...]:
+    """Return where a section's evidence comes from, and of when, as it was known when the round was first judged.
+
+    Other sections may find the same page elsewhere or with another date meanwhile: that must not change what was asked.
+    """
+    wanted = list(dict.fromkeys(piece.document for piece in work.evidence))
+
+    async def look() -> str:
+        addresses = await ports.store.list_addresses(ports.run.row.id)
+        first = {document: address for address, document in reversed(addresses.items())}
+        found = [await ports.store.get_document(document) for document in wanted]
+        facts = [
+            SourceFacts(document=read.id, host=_host(first.get(read.id, "")), published=read.published)
+            for read in found
+        ]
+        return canonical_json([each.to_json() for each in facts])
+
+    try:
+        known = json_of(await ports.decide("sources", wanted, look)) if wanted else []
+    except BudgetExceeded:
+        return ()
+    return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()
+
+
+def _host(address: str) -> str:
+    """Return the site of a page of the web, or "" for anything else."""
+    is_web = address.startswith(("http://", "https://"))
+    return (urlsplit(address).hostname or "").removeprefix("www.") if is_web else ""

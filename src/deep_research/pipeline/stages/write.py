@@ -1,0 +1,395 @@
+"""`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deep_research.evidence.passage import Evidence
+from deep_research.llm.port import ModelReply
+from deep_research.messages.words import Words, words
+from deep_research.pipeline.context import Ports
+from deep_research.pipeline.fan_out import both
+from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.retrieval import Health, account_of, health_of, notice_of
+from deep_research.pipeline.stages.analyze import disagreements
+from deep_research.pipeline.stages.draft import as_claims
+from deep_research.pipeline.stages.verify import Checked, CheckedBody, check, claims_nothing, ids_of
+from deep_research.readers import ORDERS_FOUND, place_of
+from deep_research.reasoning.rules.units import count_orders
+from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
+from deep_research.report.citation import Citations, Source, number_sources
+from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
+from deep_research.request import BUDGET_KINDS, Budget
+from deep_research.value import JsonObject, canonical_json
+
+
+@dataclass(frozen=True)
+class WrittenReport:
+    """The report and what its citations rest on."""
+
+    title: str
+    text: str
+    paragraphs: list[Paragraph]
+    citations: Citations
+    evidence: list[Evidence]
+    places: dict[str, str]
+    health: Health
+
+    def proof(self, piece: Evidence) -> JsonObject:
+        """Return a line of `evidence.jsonl` (SPEC W2)."""
+        address = next(source.address for source in self.citations.cited if source.document == piece.document)
+        return piece.to_json() | {"source": address, "place": self.places.get(piece.id, "")}
+
+
+class ReportGenerator:
+    """Assembles the report; the words are the reasoner's or the sources', the order and the numbers are ours."""
+
+    async def write_final_report(
+        self,
+        findings: Findings,
+        body: CheckedBody,
+        conclusion: Conclusion,
+        state: dict[str, Any],
+        *,
+        knowledge: str = "",
+        disagreements: Sequence[Paragraph] = (),
+        ports: Ports,
+    ) -> WrittenReport:
+        """Return the report with its citations numbered."""
+        said = words(findings.brief.language)
+        report = self._report(findings, body, conclusion, state, said, ports=ports)
+        report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
+        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
+        evidence = await ports.store.get_evidence(ports.run.row.id, cited)
+        document_of = {piece.id: piece.document for piece in evidence}
+        sources, places = await _sources(evidence, said, ports=ports)
+        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
+        models = await models_that_wrote(ports)
+        writing = wording_of(report.paragraphs, models, said)
+        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
+        limits = (*report.limits, *foreign, *await _noticed(citations, said, ports=ports))
+        cited_snapshots = [(await ports.store.get_document(source.document)).snapshot for source in citations.cited]
+        health = await health_of(cited_snapshots, ports=ports)
+        account, notes = account_of(health, ports.request, ports.run.parts.specs, said)
+        report = report.model_copy(
+            update={
+                "notice": notice_of(health, ports.run.parts.specs, said),
+                "limits": limits,
+                "writing": writing,
+                "account": tuple(map(tuple, account)) if health.engines else (),
+                "account_notes": tuple(notes),
+            }
+        )
+        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
+        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places, health)
+
+    def _report(
+        self,
+        findings: Findings,
+        body: CheckedBody,
+        conclusion: Conclusion,
+        state: dict[str, Any],
+        said: Words,
+        *,
+        ports: Ports,
+    ) -> Report:
+        chapters = [
+            Chapter(title=section.title, paragraphs=own)
+            for section in findings.plan.sections
+            if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
+        ]
+        abstract = conclusion.abstract
+        if not chapters:
+            abstract = (note("abstract", said("nothing.report")),)
+        elif not conclusion.is_answered:
+            # What the sources hold instead is shown, not spread out as if it were an answer.
+            abstract = (note("abstract", said("nothing.answer")),)
+            nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
+            chapters = [Chapter(title=said("report.nearest"), paragraphs=nearest)]
+        else:
+            closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
+            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+        row = ports.run.row
+        return Report(
+            title=findings.plan.research_title,
+            assumptions=findings.brief.assumptions,
+            abstract=abstract,
+            chapters=tuple(chapters),
+            gaps=conclusion.unanswered,
+            limits=limits_of(
+                [*state.get("gaps", []), *(gap.to_json() for gap in ports.gaps)],
+                budget=ports.request.budget,
+                words=said,
+            ),
+            run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+        )
+
+    async def write_files(self, written: WrittenReport, *, ports: Ports) -> None:
+        """Write the report and its proofs to the run folder (SPEC W2, R4)."""
+        folder = ports.run.folder
+        numbers = {
+            str(number): source.to_json()
+            for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
+        }
+        lines = [
+            {
+                "id": f"p{number}",
+                "section": paragraph.section,
+                "kind": paragraph.kind,
+                "text": " ".join(sentence.text for sentence in paragraph.sentences),
+                "cite_ids": list(paragraph.cite_ids),
+                "sentences": [sentence.to_json() for sentence in paragraph.sentences],
+            }
+            for number, paragraph in enumerate(written.paragraphs, start=1)
+        ]
+        await folder.write("paragraphs.jsonl", _json_lines(lines))
+        await folder.write("evidence.jsonl", _json_lines([written.proof(piece) for piece in written.evidence]))
+        await folder.write("citations.json", canonical_json(numbers) + "\n")
+        await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
+        await folder.write("report.md", written.text)
+
+
+def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
+    """Return the disagreements of which verification left both sides."""
+    return tuple(table for table in disagreements if len(table.sentences) > 1)
+
+
+async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple[list[Source], dict[str, str]]:
+    """Return everything that was read, by its first address, and where in it each cited passage stands."""
+    addresses = await ports.store.list_addresses(ports.run.row.id)
+    first: dict[str, str] = {}
+    for address, document in addresses.items():
+        first.setdefault(document, address)
+    sources: list[Source] = []
+    places: dict[str, str] = {}
+    for id_, address in first.items():
+        read = await ports.store.get_document(id_)
+        own: dict[str, str] = {}
+        for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
+            place = place_of(read.places, piece.start, piece.end, text=read.text)
+            if place is not None:
+                own[piece.id] = said(f"place.{place.kind}", label=place.label)
+        places |= own
+        named = tuple(dict.fromkeys(own.values()))
+        sources.append(
+            Source(
+                document=id_,
+                title=read.title,
+                address=address,
+                places=named,
+                language=read.language,
+                published=read.published,
+                warnings=read.warnings,
+            )
+        )
+    return sources, places
+
+
+def _quoted(paragraphs: Sequence[Paragraph], document_of: Mapping[str, str]) -> set[str]:
+    """Return the documents whose own words stand in the report."""
+    sentences = (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+    return {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
+
+
+def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: bool) -> list[str]:
+    """Say which sources are quoted in another language than the report's (SPEC P6)."""
+    own = said.language[:2]
+    quotes = [source for source in citations.cited if source.document in quoted]
+    titles = [source.title for source in quotes if source.language and source.language[:2] != own]
+    key = "limits.quoted_languages" if has_model else "limits.languages"
+    return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
+
+
+async def _noticed(citations: Citations, said: Words, *, ports: Ports) -> list[str]:
+    """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
+    remarks = [
+        said("limits.noticed", address=source.address, remark=remark)
+        for source in citations.cited
+        for remark in source.warnings
+        if remark != ORDERS_FOUND
+    ]
+    for source in (*citations.cited, *citations.additional):
+        text = (await ports.store.get_document(source.document)).text if ORDERS_FOUND in source.warnings else ""
+        if count := count_orders(text) or count_orders(source.title):
+            remarks.append(said("limits.quarantined", address=source.address, count=count))
+    return remarks
+
+
+def _json_lines(records: list[Any]) -> str:
+    return "".join(canonical_json(record) + "\n" for record in records)
+
+
+def result_of(written: WrittenReport, *, report: str) -> JsonObject:
+    """Return what the run's row keeps of its report; the text lies in the store under its content id."""
+    return {
+        "title": written.title,
+        "report": report,
+        "sources": [source.to_json() for source in (*written.citations.cited, *written.citations.additional)],
+        "learnings": [piece.finding for piece in written.evidence],
+        "images": [],
+    }
+
+
+# Of what failed of one kind, so much is told one by one; `retrieval.json` has the rest.
+_MOST_LINES = {"search": 2, "page": 6, "section": 6}
+
+
+def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
+    """Say what was left out: one line for each budget that was reached, then one for each thing that failed."""
+    known = [Gap.from_json(gap) for gap in gaps]
+    lines = []
+    for kind in BUDGET_KINDS:
+        refused = Counter(gap.kind for gap in known if gap.budget == kind)
+        if refused:
+            left_out = words("report.list_separator").join(
+                words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
+            )
+            lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
+    failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
+    if failed_acts:
+        lines.append(words("failed.stand_in", count=len(failed_acts)))
+    unread = sum(int(gap.reason.split()[0]) for gap in known if gap.kind == "window")
+    if unread:
+        lines.append(words("failed.window", count=unread))
+    lost = [gap for gap in known if gap.budget is None]
+    for what, name in (("search", "query"), ("page", "address"), ("section", "section")):
+        told = dict.fromkeys(_told(gap, name, words) for gap in lost if gap.kind == what)
+        most = _MOST_LINES[what]
+        lines += list(told)[:most]
+        if len(told) > most:
+            lines.append(words(f"failed.more_{what}", count=len(told) - most))
+    return tuple(dict.fromkeys(lines))
+
+
+def _told(gap: Gap, name: str, words: Words) -> str:
+    if gap.kind == "page" and gap.subject in gap.reason:
+        return gap.reason
+    return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
+
+
+_WRITING = frozenset({"draft", "revise", "analyze", "conclude"})
+_QUOTED = frozenset({"verbatim", "trimmed"})
+
+
+def is_quoted(sentence: Sentence) -> bool:
+    """Say whether a sentence is its source's own."""
+    return sentence.verdict is not None and sentence.verdict.reason in _QUOTED
+
+
+def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:
+    """Say how much of a report a model worded, and what of that is not, or only partly, supported."""
+    claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
+    # What the abstract repeats of the body is one sentence.
+    told = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
+    worded = [sentence for sentence in told if not is_quoted(sentence)]
+    if not worded or not models:
+        return ()
+    named = words("report.list_separator").join(models)
+    lines = [words("limits.worded", count=len(worded), total=len(told), models=named)]
+    counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
+    lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
+    return tuple(lines)
+
+
+async def models_that_wrote(ports: Ports) -> list[str]:
+    """Return the names of the models whose answers may stand in the report."""
+    names = set()
+    for row in await ports.store.list_calls(ports.run.row.id):
+        if row.kind == "llm" and row.state == "done":
+            answer = await ports.run.journal.unpack(row.answer)
+            if isinstance(answer, dict) and isinstance(answer["prompt"], dict) and answer["prompt"]["act"] in _WRITING:
+                names.add(ModelReply.from_json(answer["reply"]).model)
+    return sorted(names)
+
+
+async def write(
+    findings: Findings, body: CheckedBody, state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
+) -> tuple[str, tuple[Refusal, ...]]:
+    """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
+    draft = Draft(
+        brief=findings.brief,
+        plan=findings.plan,
+        paragraphs=body.paragraphs,
+        evidence=tuple(piece for work in findings.sections for piece in work.evidence),
+        titles=await _titles(findings, ports=ports),
+        gaps=tuple(unanswered(state.get("outcomes", []), findings)),
+    )
+    conclusion, disputed = await both(
+        ports.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, state, ports)
+    )
+    known = ids_of(draft.evidence)
+    checked = await check(_claims(conclusion), known=known, ports=ports)
+    abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
+    if not abstract:
+        # None was written, or none could stand: the body's own sentences make one.
+        extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
+        again = await check(extracted.abstract, known=known, ports=ports.at("extracted"))
+        abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
+    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)
+    dropped = (*dropped, *unfounded)
+    kept = {
+        "abstract": abstract,
+        "conclusion": checked.of("conclusion"),
+        "outlook": checked.of("outlook"),
+        "unanswered": gaps,
+    }
+    is_unfounded = not draft.evidence and ports.request.search.model_knowledge
+    knowledge = await ports.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
+    written = await reporter.write_final_report(
+        findings,
+        body,
+        conclusion.model_copy(update=kept),
+        state,
+        knowledge=knowledge,
+        disagreements=disputed.paragraphs,
+        ports=ports,
+    )
+    await reporter.write_files(written, ports=ports)
+    report = await ports.store.put_blob(ports.run.claim, written.text.encode())
+    path = str(ports.run.folder.path / "report.md")
+    await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
+    result = await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
+    return result, dropped
+
+
+async def _disputed(findings: Findings, state: dict[str, Any], ports: Ports) -> Checked:
+    """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
+    tables = await disagreements(findings, state, ports=ports)
+    return await check(tables, known={id_ for table in tables for id_ in table.cite_ids}, ports=ports.at("disputed"))
+
+
+def _claims(conclusion: Conclusion) -> list[Paragraph]:
+    """Return abstract, conclusion and outlook to be checked; only an outlook may hold notes, which need no source."""
+    ahead = [paragraph for paragraph in conclusion.outlook if paragraph.kind == "note"]
+    return [
+        *as_claims(conclusion.abstract, "abstract"),
+        *as_claims(conclusion.conclusion, "conclusion"),
+        *as_claims([paragraph for paragraph in conclusion.outlook if paragraph.kind != "note"], "outlook"),
+        *(paragraph.model_copy(update={"section": "outlook"}) for paragraph in ahead),
+    ]
+
+
+def _gaps(told: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+    """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
+    asked = f"{brief.original} {brief.question}"
+    once = dict.fromkeys(told)
+    founded = tuple(text for text in once if claims_nothing(text, asked))
+    refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
+    return founded, tuple(refusals)
+
+
+def _sound(draft: Draft) -> Draft:
+    """Return the draft with its supported sentences alone."""
+    kept = []
+    for paragraph in draft.paragraphs:
+        sound = [each for each in paragraph.sentences if each.verdict and each.verdict.kind == "supported"]
+        kept += [paragraph.model_copy(update={"sentences": tuple(sound)})] if sound else []
+    return draft.model_copy(update={"paragraphs": tuple(kept)})
+
+
+async def _titles(findings: Findings, *, ports: Ports) -> tuple[str, ...]:
+    documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
+    return tuple([(await ports.store.get_document(document)).title for document in documents])

@@ -1,9 +1,0 @@
-"""`ModelReasoner`: research with a chat model, one prompt file an act; what it cannot do, it says by raising."""
-
-from deep_research.reasoning.model_planning import PlanningByModel
-from deep_research.reasoning.model_reading import ReadingByModel
-from deep_research.reasoning.model_writing import WritingByModel
-
-
-class ModelReasoner(PlanningByModel, ReadingByModel, WritingByModel):
-    """All fifteen acts by a model. Raises `UnusableAnswer` where two answers in a row cannot be used."""

@@ -1,0 +1,1 @@
+"""Judgement by a chat model: prompts out, answers in, each read and repaired."""

@@ -1,0 +1,368 @@
+"""The answers a model gives as data: flat, at most eight fields each, and read as tolerantly as can be done safely."""
+
+import json
+import re
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from deep_research.reasoning.model.tidying import without_markup
+from deep_research.text.cleaning import clean_text
+from deep_research.value import JsonObject
+
+_FENCE = re.compile(r"^[^\S\n]*```[\w-]*[^\S\n]*$", re.MULTILINE)
+_OPENING = re.compile(r"[\[{]")
+# Answers are flat. What has more brackets is none, and mending it could take minutes.
+_MAX_MENDED_OPENINGS = 300
+_LISTED = re.compile(r"[\n;；]")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_LABEL_NUMBER = re.compile(r"\d+")
+# More than any answer needs: what is longer is a model that did not stop.
+_MOST_CHARS, _MOST_ITEM_CHARS, _MOST_ITEMS = 8_000, 400, 40
+# A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
+_WRAPPINGS = 3
+SomeAnswer = TypeVar("SomeAnswer", bound="Answer")
+
+
+def _texts(value: object) -> object:
+    """Return a list of texts from what models give for one: a list of objects, one text, or nothing."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = [_BULLET.sub("", line) for line in _LISTED.split(value)]
+    if not isinstance(value, list):
+        return value
+    return [text for text in map(_text, value) if text][:_MOST_ITEMS]
+
+
+def _column(value: object) -> object:
+    """Return the texts that go with the items of another list: an empty one keeps its place."""
+    return list(map(_text, value)) if isinstance(value, list) else _texts(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        value = next((text for text in value.values() if isinstance(text, str) and text.strip()), "")
+    return "" if value is None else " ".join(without_markup(str(value)).split())[:_MOST_ITEM_CHARS]
+
+
+def _plain(value: object) -> object:
+    verbatim = _verbatim(value)
+    return without_markup(verbatim)[:_MOST_CHARS] if isinstance(verbatim, str) else verbatim
+
+
+def _verbatim(value: object) -> object:
+    if isinstance(value, list):
+        value = "\n".join(map(str, value))
+    return clean_text(value) if isinstance(value, str) else "" if value is None else value
+
+
+def _numbers(value: object) -> object:
+    """Return whole numbers from labels: 3, "3", "E3", "passage 3"."""
+    if isinstance(value, str | int):
+        value = _LABEL_NUMBER.findall(str(value))
+    if not isinstance(value, list):
+        return value
+    found = [_LABEL_NUMBER.search(str(item)) for item in value]
+    # What is no number keeps its place: another list may go with this one.
+    return [int(match.group()) if match else 0 for match in found]
+
+
+def _share(value: object) -> object:
+    """Return a share of 1 from "0.8", "80 %" and 8.5 out of 10 alike."""
+    match = _NUMBER.search(str(value))
+    if match is None:
+        raise ValueError("a number from 0 to 1 is wanted")
+    number = float(match.group())
+    return number if number <= 1 else number / (10 if number <= 10 and "%" not in str(value) else 100)
+
+
+def _score(value: object) -> object:
+    match = _NUMBER.search(str(value))
+    if match is None:
+        raise ValueError("a number from 1 to 10 is wanted")
+    return round(min(10.0, max(1.0, float(match.group()))))
+
+
+def _word(value: object) -> object:
+    return re.sub(r"[\s-]+", "_", value.strip().lower()) if isinstance(value, str) else value
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+Column = Annotated[list[str], BeforeValidator(_column)]
+Numbers = Annotated[list[int], BeforeValidator(_numbers)]
+Plain = Annotated[str, BeforeValidator(_plain)]
+Verbatim = Annotated[str, BeforeValidator(_verbatim)]
+Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1)]
+Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
+JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
+
+
+class Answer(BaseModel):
+    """An answer's fields; what a model adds beside them is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    @classmethod
+    @cache
+    def schema_for_model(cls) -> JsonObject:
+        """Return the JSON schema that providers are given: flat, every field required, no other allowed."""
+        described = cls.model_json_schema()["properties"]
+        fields: JsonObject = {
+            name: {key: part for key, part in field.items() if key in ("type", "items", "enum", "description")}
+            for name, field in described.items()
+        }
+        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+    @classmethod
+    @cache
+    def in_words(cls) -> str:
+        """Return what the prompt says about the answer's form, for models that know no schema."""
+        kinds = {"array": "list", "number": "number", "integer": "whole number", "boolean": "true or false"}
+        properties = cast("dict[str, JsonObject]", cls.schema_for_model()["properties"])
+        lines = []
+        for name, field in properties.items():
+            kind = kinds.get(str(field.get("type")), "text")
+            if "enum" in field:
+                kind = "one of " + ", ".join(map(str, cast("list[Any]", field["enum"])))
+            lines.append(f'- "{name}" ({kind}): {field.get("description", "")}')
+        head = "Answer with one JSON object and nothing else, in double quotes, with exactly these fields:"
+        return "\n".join((head, *lines))
+
+
+class AssessAnswer(Answer):
+    """Whether the question can be researched, and the one thing to ask if not."""
+
+    confidence: Share = Field(description="0 to 1: how sure you are what is to be researched")
+    goal: Plain = Field(
+        default="", description="what the asker wants to find out, one sentence; empty if it cannot be told"
+    )
+    focuses: Texts = Field(default_factory=list, description="2 to 5 sides of the topic to look at")
+    unknown_terms: Texts = Field(
+        default_factory=list, description="names in the question that you do not know and that may not exist"
+    )
+    refined_question: Plain = Field(
+        default="", description="the question as it should be researched, complete in itself"
+    )
+    question: Plain = Field(
+        default="", description="the one question to put to the asker, if something decisive is missing"
+    )
+    options: Texts = Field(default_factory=list, description="2 to 4 likely answers to that question, the best first")
+    impossible: Plain = Field(
+        default="", description="why no research can answer this at all; empty if it can be researched"
+    )
+
+
+class PlanAnswer(Answer):
+    """A report's plan; descriptions follow the order of the sections."""
+
+    title: Plain = Field(default="", description="the report's title")
+    goal: Plain = Field(default="", description="what the report answers, one sentence")
+    scope: Plain = Field(default="", description="what is in and out of scope, one sentence")
+    domains: Texts = Field(default_factory=list, description="fields of knowledge that the question touches")
+    sections: Column = Field(min_length=1, description="3 to 5 section titles")
+    descriptions: Column = Field(
+        default_factory=list, description="for each section, in order: the question that it answers"
+    )
+    queries: Texts = Field(default_factory=list, description="search queries, two or three for each section")
+    query_sections: Numbers = Field(
+        default_factory=list, description="for each query, in order: the number of its section, from 1"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_records(cls, data: Any) -> Any:
+        """Take sections that come as records of title, description and queries apart into lists."""
+        sections = data.get("sections") if isinstance(data, dict) else None
+        if not isinstance(sections, list) or not all(isinstance(section, dict) for section in sections):
+            return data
+        titles: list[str] = []
+        descriptions: list[str] = []
+        queries: list[str] = []
+        numbers: list[int] = []
+        for number, section in enumerate(sections, start=1):
+            own = _texts(section.get("search_queries") or section.get("queries"))
+            titles.append(str(section.get("title") or _text(section)))
+            descriptions.append(str(section.get("description") or ""))
+            queries += own if isinstance(own, list) else []
+            numbers += [number] * (len(queries) - len(numbers))
+        parts = {"sections": titles, "descriptions": descriptions}
+        return data | parts | ({"queries": queries, "query_sections": numbers} if queries else {})
+
+
+class QueriesAnswer(Answer):
+    """Search queries with what each is for."""
+
+    queries: Texts = Field(min_length=1, description="search queries, the best first")
+    goals: Column = Field(default_factory=list, description="for each query, in order: what it should find")
+    priorities: Column = Field(default_factory=list, description="for each query, in order: high, medium or low")
+
+
+class ExtractAnswer(Answer):
+    """Which passages help, by number."""
+
+    passages: Numbers = Field(description="numbers of the passages that help, the best first")
+    sections: Numbers = Field(default_factory=list, description="for each of them, in order: its section's number")
+    findings: Column = Field(default_factory=list, description="for each of them, in order: what it says, one sentence")
+    relevance: Numbers = Field(default_factory=list, description="for each of them, in order: 1 to 10")
+
+
+class CompressAnswer(Answer):
+    """Which evidence to keep, by number."""
+
+    keep: Numbers = Field(description="numbers of the passages to keep, the best first")
+    note: Plain = Field(default="", description="what they say together, one sentence")
+
+
+class SynthesisAnswer(Answer):
+    """A section's running synthesis."""
+
+    text: Plain = Field(min_length=1, description="what is known about the section now, at most 150 words")
+    coverage: Share = Field(description="0 to 1: how much of the section's question is answered")
+
+
+class ReflectAnswer(Answer):
+    """The five dimensions of SPEC L2, each from 1 to 10."""
+
+    coverage: Score = Field(description="1 to 10: is every part of the section's question supported?")
+    depth: Score = Field(description="1 to 10: are there details and figures, not only overviews?")
+    diversity: Score = Field(description="1 to 10: do the sources differ?")
+    consistency: Score = Field(description="1 to 10: do the sources agree?")
+    recency: Score = Field(description="1 to 10: is it as recent as the question needs?")
+    gaps: Texts = Field(
+        default_factory=list, description="what is still missing, most important first; empty if nothing"
+    )
+    next_queries: Texts = Field(
+        default_factory=list, description="search queries that would close the gaps; empty if none"
+    )
+    reasoning: Plain = Field(default="", description="why, one sentence")
+
+
+class ChartsAnswer(Answer):
+    """Which series are worth a chart, by number."""
+
+    charts: Numbers = Field(description="numbers of the series worth a chart, the best first")
+    titles: Column = Field(default_factory=list, description="for each of them, in order: the chart's title")
+    kinds: Column = Field(default_factory=list, description="for each of them, in order: bar or line")
+
+
+class CodeAnswer(Answer):
+    """Mended chart code."""
+
+    python_code: Verbatim = Field(min_length=1, description="the whole mended program")
+
+
+class JudgeAnswer(Answer):
+    """A judge's verdict."""
+
+    verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = Field(description="your verdict")
+    span: Verbatim = Field(
+        default="", description="the words of a passage that you rely on, copied exactly; empty if there are none"
+    )
+    reason: Plain = Field(default="", description="why, one sentence")
+
+
+class ReviseAnswer(Answer):
+    """A sentence cut down to what its passages carry."""
+
+    text: Plain = Field(description="the sentence with what is not carried deleted or hedged; empty to drop it")
+
+
+class ConcludeAnswer(Answer):
+    """The ends of a report."""
+
+    answered: bool = Field(default=True, description="whether the report answers the question")
+    unanswered: Texts = Field(default_factory=list, description="parts of the question that stay open")
+    abstract: Plain = Field(min_length=1, description="the abstract, each sentence with its marks")
+    conclusion: Plain = Field(default="", description="two to four key insights, each sentence with its marks")
+    outlook: Plain = Field(default="", description="one or two directions for further research, without new facts")
+
+
+class RecallAnswer(Answer):
+    """What a model knows by itself."""
+
+    text: Plain = Field(default="", description="what you know, or nothing")
+
+
+def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, str]:
+    """Return the answer that a text holds, or None and what is wrong, in words that a model can mend it by."""
+    problem = "there is no JSON object in it"
+    for data in reversed(_objects(text)):
+        for candidate in _unwrapped(data, kind):
+            try:
+                return kind.model_validate(candidate), ""
+            except ValidationError as exc:
+                first = exc.errors(include_url=False, include_input=False)[0]
+                place = ".".join(map(str, first["loc"]))
+                problem = f'the field "{place}" does not fit: {first["msg"].lower()}'
+    return None, problem
+
+
+def _objects(text: str) -> list[object]:
+    """Return what JSON a text holds, strictly read where possible, mended where not."""
+    bare = _FENCE.sub("", text)
+    found: list[object] = []
+    decoder, at = json.JSONDecoder(), 0
+    while opening := _OPENING.search(bare, at):
+        try:
+            data, at = decoder.raw_decode(bare, opening.start())
+        except (ValueError, RecursionError):
+            break
+        found.append(data)
+    if opening is None or len(_OPENING.findall(bare, at)) > _MAX_MENDED_OPENINGS:
+        return found
+    # Single quotes, comments, missing brackets: from here on strict reading ends.
+    from json_repair import repair_json
+
+    try:
+        return [*found, repair_json(bare[opening.start() :], return_objects=True)]
+    except (ValueError, RecursionError):  # Brackets in each other, deeper than it reads.
+        return found
+
+
+def _unwrapped(data: object, kind: type[Answer]) -> list[dict[str, object]]:
+    """Return the objects that may be meant: the data itself, what it wraps, or a bare list as the field it must be."""
+    fields = kind.model_fields
+    found: list[dict[str, object]] = []
+    for _ in range(_WRAPPINGS):
+        if isinstance(data, list):
+            objects = [item for item in data if isinstance(item, dict)]
+            if not objects:
+                lists = [name for name, field in fields.items() if _is_list(field.annotation)]
+                return [*found, {lists[0]: data}] if lists and data else found
+            data = objects[0] if len(objects) == 1 or _fits(objects[0], kind) else _columns(objects, kind)
+        if not isinstance(data, dict):
+            return found
+        if _fits(data, kind):
+            found.append({str(name): value for name, value in data.items()})
+            return found
+        inner = [value for value in data.values() if isinstance(value, dict | list)]
+        if len(inner) != 1:
+            return found
+        data = inner[0]
+    return found
+
+
+def _columns(objects: list[dict[str, object]], kind: type[Answer]) -> dict[str, object]:
+    """Return a list of objects as an object of lists, where a model gave records instead of columns."""
+    columns: dict[str, object] = {}
+    for name, field in kind.model_fields.items():
+        singular = name[:-3] + "y" if name.endswith("ies") else name.removesuffix("s")
+        values = [item.get(name, item.get(singular)) for item in objects]
+        if _is_list(field.annotation) and any(value is not None for value in values):
+            columns[name] = values
+    return columns
+
+
+def _fits(data: dict[str, object], kind: type[Answer]) -> bool:
+    """Say whether an object has fields of the answer, and is not the schema sent back."""
+    is_schema = isinstance(data.get("properties"), dict) and "type" in data
+    return not is_schema and any(name in kind.model_fields for name in data)
+
+
+def _is_list(annotation: object) -> bool:
+    return getattr(annotation, "__origin__", None) is list or any(
+        getattr(part, "__origin__", None) is list for part in get_args(annotation)
+    )

@@ -1,0 +1,149 @@
+"""Reading prose that a model wrote: paragraphs of sentences, each with the marks of the sources it rests on."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from deep_research.reasoning.model.prompting import TAGS
+from deep_research.reasoning.model.tidying import without_markup
+from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.request import Language
+from deep_research.text.script import detect_language, in_script
+from deep_research.text.sentences import split_sentences
+
+# How prompts label evidence, and so how a sentence cites it: [E3], [E3, E7].
+LABEL: Final = "E"
+# Each blank belongs to one part of the pattern only: a list that is never closed would match in too many ways.
+_WORDS = r"(?:(?:sources?|passages?|来源|來源|资料|資料)\s*)?"
+_NUMBER = rf"(?:{LABEL}\s*)?\d{{1,4}}"
+_ONE = rf"{_WORDS}{_NUMBER}(?:\s*[-–—]\s*{_NUMBER})?"
+_MARK = re.compile(
+    rf"[\[【［]\s*((?=[^\]】］]{{0,400}}{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
+)
+# Round brackets hold much else: "(E10)" is a fuel where no E10 was given.
+_ROUND_MARK = re.compile(
+    rf"[(（]\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}\s*\d{{1,4}})*)\s*[)）]", re.IGNORECASE
+)
+_BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
+_RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?", re.IGNORECASE)
+# A range of more than this names nothing in particular.
+_MOST_IN_RANGE = 12
+_STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
+# Headings, list signs and emphasis are the report's own business.
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
+_LIST_SIGN = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
+_TABLE_LINE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
+_ECHO = re.compile(rf"</?(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
+# Less text than this tells no language.
+_TELLING_CHARS = 40
+# More sentences than this share without a mark are worth a second try.
+_UNMARKED_SHARE = 0.34
+
+
+class Prose(NamedTuple):
+    """What a model wrote, what is wrong with it, if anything, and how many sentences rest on evidence that exists."""
+
+    paragraphs: tuple[Paragraph, ...]
+    problem: str
+    cited: int
+
+    def resting_on(self, headers: Mapping[str, str]) -> "Prose":
+        """Return the same with each row's header beside the row: only both together say what a figure means."""
+        told = []
+        for paragraph in self.paragraphs:
+            sentences = tuple(_with_headers(sentence, headers) for sentence in paragraph.sentences)
+            told.append(paragraph.model_copy(update={"sentences": sentences}))
+        return self._replace(paragraphs=tuple(told))
+
+
+def read_prose(
+    text: str, labels: Mapping[str, str], *, section: str, language: Language, is_cut: bool = False
+) -> Prose:
+    """Return the paragraphs of a text; a mark that stands for no evidence is kept as it is, for the record.
+
+    `labels` maps labels to evidence ids. `is_cut` says that the text ended at a limit: its last sentence is dropped
+    where it has no end.
+    """
+    paragraphs = []
+    plain = _square(in_script(_tidied(text), language), labels)
+    mark = _MARK if _MARK.search(plain) else _BARE_MARK
+    for block in re.split(r"\n\s*\n", plain):
+        sentences = _sentences(" ".join(block.split()), mark, labels)
+        if sentences:
+            paragraphs.append(Paragraph(section=section, sentences=tuple(sentences)))
+    if is_cut and paragraphs:
+        last = paragraphs.pop()
+        kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
+        paragraphs += [last.model_copy(update={"sentences": kept})] if kept else []
+    known = set(labels.values())
+    cited = sum(not known.isdisjoint(sentence.evidence) for paragraph in paragraphs for sentence in paragraph.sentences)
+    return Prose(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
+
+
+def _with_headers(sentence: Sentence, headers: Mapping[str, str]) -> Sentence:
+    ids = (each for id_ in sentence.evidence for each in (id_, headers.get(id_, "")) if each)
+    return sentence.model_copy(update={"evidence": tuple(dict.fromkeys(ids))})
+
+
+def is_in_language(text: str, language: Language) -> bool:
+    """Say whether a text is written in a language, as far as its length tells; scripts of Chinese count as one."""
+    return len(text) < _TELLING_CHARS or detect_language(text)[:2] == language[:2]
+
+
+def _square(text: str, labels: Mapping[str, str]) -> str:
+    """Return a text whose marks in round brackets are square, where all of them name something that was given."""
+
+    def squared(match: re.Match[str]) -> str:
+        is_known = all(f"{LABEL}{number}" in labels for number in _numbers(match.group(1)))
+        return f"[{match.group(1)}]" if is_known else match.group()
+
+    return _ROUND_MARK.sub(squared, text)
+
+
+def _numbers(mark: str) -> list[int]:
+    """Return the numbers that a mark names, ranges spelled out."""
+    found: list[int] = []
+    for first, last in _RANGE.findall(mark):
+        until = int(last) if last else int(first)
+        found += range(int(first), until + 1) if 0 <= until - int(first) < _MOST_IN_RANGE else [int(first)]
+    return found
+
+
+def _tidied(text: str) -> str:
+    plain = _TABLE_LINE.sub("", _HEADING.sub("", without_markup(text, _MARK)))
+    return _EMPHASIS.sub(r"\2", _LIST_SIGN.sub("", plain))
+
+
+def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> list[Sentence]:
+    """Return a paragraph's sentences; a mark belongs to the sentence it stands in or right after."""
+    marks = [(match.start(), _numbers(match.group(1))) for match in mark.finditer(text)]
+    # Marks become blanks, so that offsets stay and "[E1]." ends its sentence.
+    bare = mark.sub(lambda match: " " * len(match.group()), text)
+    spans = split_sentences(bare)
+    found = []
+    for number, (start, end) in enumerate(spans):
+        until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
+        own = [number for at, numbers in marks if start <= at < until for number in numbers]
+        told = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
+        if re.search(r"\w", told):
+            ids = dict.fromkeys(labels.get(f"{LABEL}{number}", f"{LABEL}{number}") for number in own)
+            found.append(Sentence(text=told, evidence=tuple(ids)))
+    return found
+
+
+def _problem(text: str, paragraphs: list[Paragraph], labels: int, cited: int, language: Language) -> str:
+    """Return what is wrong with an answer in prose, in words that a model can mend it by; "" if nothing is."""
+    sentences = [sentence for paragraph in paragraphs for sentence in paragraph.sentences]
+    if not sentences:
+        return "it holds no sentence"
+    if _ECHO.search(text):
+        return "it repeats the prompt's marks; write your own sentences"
+    if not is_in_language(" ".join(sentence.text for sentence in sentences), language):
+        return "it is in the wrong language"
+    unmarked = [sentence for sentence in sentences if not sentence.evidence]
+    if len(unmarked) > _UNMARKED_SHARE * len(sentences):
+        return f"{len(unmarked)} of {len(sentences)} sentences carry no mark such as [{LABEL}1]; each needs its own"
+    if not cited:
+        return f"its marks name no source that was given; use {LABEL}1 to {LABEL}{labels}"
+    return ""

@@ -1,0 +1,1 @@
+"""Judgement by rules, without a model."""

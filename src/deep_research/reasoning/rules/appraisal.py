@@ -1,0 +1,156 @@
+"""How good a section's evidence is on the five counts of SPEC L2, by rules, and in words what it lacks."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from deep_research.messages.words import Words, words
+from deep_research.reasoning.rules.disagreement import find_disagreements
+from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts
+from deep_research.sources.dating import days_of
+from deep_research.text.dates import find_dates
+from deep_research.text.folding import to_simplified
+from deep_research.text.quantities import find_quantities
+from deep_research.text.sentences import split_sentences
+
+# So much evidence goes into detail: passages with a figure, and sentences, which are alike long in every language.
+_ENOUGH_FIGURES, _ENOUGH_SENTENCES = 8, 20
+# So many independent sources let nobody wish for another; a second document of one site is worth less than a new site.
+_ENOUGH_ORIGINS, _SAME_SITE = 6, 0.25
+# What cannot be judged is neither good nor bad.
+_NEUTRAL = 5
+# A dimension of so much or less is a weakness worth naming.
+_WEAK = 4
+# So many words that nothing was found on stand in one query.
+_AIMED_WORDS = 4
+# Years since publication, and what a source of that age is worth; where the newest is asked for, years count double.
+_WORTH_OF_AGE = ((1, 10), (2, 8), (3, 7), (5, 5), (10, 3))
+_DAYS_PER_YEAR = 365
+_ASKS_FOR_NEWS = re.compile(
+    r"\b(?:latest|newest|current(?:ly)?|recent(?:ly)?|today|now(?:adays)?|this (?:year|month)|up to date|news)\b"
+    r"|最新|最近|近期|目前|当前|现在|如今|今年|本月|近年|新闻|现状",
+    re.IGNORECASE,
+)
+
+
+class Appraisal(NamedTuple):
+    """The five dimensions, the weakest first what is weak in them, and words that a query for it would hold."""
+
+    dimensions: Dimensions
+    thin: tuple[str, ...] = ()
+    aims: tuple[str, ...] = ()
+
+
+def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
+    """Judge a section's evidence; `missing` are the question's words that no passage holds."""
+    if not work.evidence:
+        return Appraisal(Dimensions.all(1), (words(work.brief.language)("nothing.section"),))
+    figures = sum(bool(find_quantities(piece.quote)) for piece in work.evidence)
+    disputed = {
+        id_
+        for table in find_disagreements(work.evidence, section=work.section.title)
+        for sentence in table.sentences
+        for id_ in sentence.evidence
+    }
+    sources = work.sources or _bare_sources(work)
+    # A single source cannot contradict another.
+    agreement = _NEUTRAL if len(sources) == 1 else _score(1 - len(disputed) / len(work.evidence))
+    dimensions = Dimensions(
+        coverage=_score(work.coverage),
+        depth=_depth(work, figures),
+        diversity=_score(_origins(sources) / _ENOUGH_ORIGINS),
+        consistency=agreement,
+        recency=_recency(sources, work),
+    )
+    told = _remarks(work, sources, missing, has_figures=bool(figures))
+    scores = {name: getattr(dimensions, name) for name in told}
+    weak = sorted((name for name, score in scores.items() if score <= _WEAK), key=lambda name: scores[name])
+    aims = {
+        "coverage": " ".join(missing[:_AIMED_WORDS]),
+        "depth": words(work.brief.language)("thin.figure_words"),
+        "recency": work.brief.today[:4],
+    }
+    return Appraisal(dimensions, tuple(told[name] for name in weak), tuple(aims[name] for name in weak if name in aims))
+
+
+def newest_year(sources: Sequence[SourceFacts]) -> int | None:
+    """Return the year of the newest source that is dated."""
+    return max((days[1].year for source in sources if (days := days_of(source.published))), default=None)
+
+
+def _remarks(
+    work: SectionWork, sources: Sequence[SourceFacts], missing: Sequence[str], *, has_figures: bool
+) -> dict[str, str]:
+    """Return what would be said of each dimension, if it is weak; what nothing can be said of is left out."""
+    say, year = words(work.brief.language), newest_year(sources)
+    told = {
+        "depth": say("thin.short", count=len(work.evidence)) if has_figures else say("thin.no_figures"),
+        "diversity": _few(sources, say),
+        "consistency": say("thin.disputed"),
+    }
+    if missing:
+        told["coverage"] = say("thin.missing", words=say("report.list_separator").join(missing))
+    if year is not None:
+        told["recency"] = say("thin.old", year=year)
+    return told
+
+
+def _few(sources: Sequence[SourceFacts], say: Words) -> str:
+    if len(sources) == 1:
+        return say("thin.one_source")
+    hosts = {source.host for source in sources}
+    if len(hosts) == 1 and "" not in hosts:
+        return say("thin.one_site", host=hosts.pop())
+    return say("thin.few_sources", count=len(sources))
+
+
+def _bare_sources(work: SectionWork) -> tuple[SourceFacts, ...]:
+    return tuple(SourceFacts(document=id_) for id_ in dict.fromkeys(piece.document for piece in work.evidence))
+
+
+def _score(share: float) -> int:
+    return max(1, min(10, round(10 * share)))
+
+
+def _depth(work: SectionWork, figures: int) -> int:
+    sentences = sum(len(split_sentences(piece.quote)) for piece in work.evidence)
+    return _score((min(1.0, figures / _ENOUGH_FIGURES) + min(1.0, sentences / _ENOUGH_SENTENCES)) / 2)
+
+
+def _origins(sources: Sequence[SourceFacts]) -> float:
+    """Return how many independent sources there are; a document of one's own is one, and says what others do not.
+
+    Passages that only repeat others are left out before, so that a copy counts only with what it adds.
+    """
+    hosts = {source.host for source in sources if source.host}
+    own = sum(not source.host for source in sources)
+    return len(hosts) + own + _SAME_SITE * (len(sources) - own - len(hosts))
+
+
+def _recency(sources: Sequence[SourceFacts], work: SectionWork) -> int:
+    """Return how recent the newer half of the dated sources is; undated ones are neither new nor old."""
+    today = days_of(work.brief.today)
+    worths = sorted(
+        (
+            _worth(days[1], today[1], work.brief.question)
+            for source in sources
+            if today and (days := days_of(source.published))
+        ),
+        reverse=True,
+    )
+    newer = worths[: (len(worths) + 1) // 2]
+    undated = len(sources) - len(worths)
+    dated = sum(newer) / len(newer) * len(worths) if newer else 0.0
+    return max(1, round((dated + _NEUTRAL * undated) / len(sources)))
+
+
+def _worth(published: date, today: date, question: str) -> int:
+    """Return what a source's date is worth for a question: one that names a time is served by what came after it."""
+    years = [int(mention.iso[:4]) for mention in find_dates(question)]
+    if years and max(years) < today.year:
+        return 10 if published.year >= max(years) else 3
+    age = max(0, (today - published).days) / _DAYS_PER_YEAR
+    if _ASKS_FOR_NEWS.search(to_simplified(question)):
+        age *= 2
+    return next((worth for most, worth in _WORTH_OF_AGE if age <= most), 1)

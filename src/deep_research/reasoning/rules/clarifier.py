@@ -1,0 +1,280 @@
+"""The intake gate without a model: is a question good enough to research, and what to ask if not (SPEC section 1)."""
+
+import unicodedata
+from collections.abc import Collection
+from typing import NamedTuple
+
+from deep_research.errors import InputError
+from deep_research.messages.language import report_language
+from deep_research.messages.words import Words, words
+from deep_research.reasoning.rules.topic_focus import filled_up, focus_names
+from deep_research.reasoning.rules.topic_folding import Folded, fold_answers, is_no_preference
+from deep_research.reasoning.rules.topic_questions import Doubt, ask, reason_for
+from deep_research.reasoning.rules.topic_reference import candidates, find_pointer
+from deep_research.reasoning.rules.topic_rules import NO_RULES, find_vague_word, spelled_out
+from deep_research.reasoning.rules.topic_signals import (
+    READ_CHARS,
+    TopicReading,
+    is_complex,
+    is_no_question,
+    read_topic,
+    strict_signals,
+    without_politeness,
+)
+from deep_research.reasoning.rules.topic_words import AMBIGUOUS_ABBREVIATIONS
+from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, TaskBrief
+from deep_research.request import ClarifyMode, IntakeRules
+
+MAX_QUESTION_CHARS = 20_000
+# SPEC I3: where there are two focuses, a third is inferred.
+START_CONFIDENCE = 0.7
+START_FOCUSES = 3
+LEAST_FOCUSES = 2
+# Without a goal or a name, more words than this make a subject specific: 癌症治疗 (1.3) is broad, 钙钛矿太阳能电池
+# (2.7) is not.
+_BROAD_WORDS = 2.0
+# What an asker names in an answer is meant: only a single word stays broad.
+_BROAD_ANSWER_WORDS = 1.0
+# In a longer question, what is known of the rest carries a term that is not.
+_UNKNOWN_TERM_WORDS = 20
+_TOPIC_CHARS_SHOWN = 60
+
+# How sure each state of a question makes us; below .5 something is missing, up to .7 it depends on the asker.
+_CONFIDENCE = {
+    "nothing": 0.0,
+    "topic": 0.2,
+    "reference": 0.3,
+    "term": 0.4,
+    "meaning": 0.4,
+    "aspect": 0.4,
+    "vague": 0.4,
+    "limits": 0.6,
+    "verify": 0.6,
+}
+_INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
+
+
+class Clarifier:
+    """Document 001's gate. `strict` keeps its rules to the letter, `auto` takes them as evidence, `off` never asks."""
+
+    def __init__(self, mode: ClarifyMode = "auto") -> None:
+        self._mode = mode
+
+    def needs_clarification(self, topic: str) -> bool:
+        """Say whether the asker should be asked before research starts."""
+        return self._assess(topic).next_action in ("NEED_CLARIFICATION", "CANNOT_DO")
+
+    def generate_questions(self, topic: str) -> list[ClarificationQuestion]:
+        """Return the questions to put, one after the other; none where research can start."""
+        if self._mode == "strict":
+            return [ask(doubt, words(report_language(topic))) for doubt in _strict_doubts(clean_question(topic))]
+        assessment = self._assess(topic)
+        if assessment.next_action == "CANNOT_DO":
+            return [ask(Doubt("topic"), words(report_language(topic)))]
+        return [assessment.clarification] if assessment.clarification else []
+
+    def _assess(self, topic: str) -> Assessment:
+        return assess(Inquiry(question=topic, clarify=self._mode, language=report_language(topic)))
+
+
+class _Judged(NamedTuple):
+    """A question after answers and context were folded in, and what is still in doubt about it."""
+
+    text: str
+    reading: TopicReading
+    doubt: Doubt | None
+    assumptions: tuple[str, ...]
+    has_goal: bool
+
+
+def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
+    """Judge from signals alone whether a question can be researched as it stands.
+
+    Where the next action is to ask, `task` and `assumptions` say what research starts from if nobody answers.
+    `states_focus` is False for a reasoner that takes its sections from the documents instead of inferred focuses.
+    """
+    say = words(inquiry.language)
+    judged = _judge(inquiry, say)
+    doubt, has_goal = judged.doubt, judged.has_goal
+    inferred = filled_up(judged.reading.stated, len(inquiry.focus))
+    stated = focus_names(inferred, say) if states_focus else ()
+    focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), say))
+    topic = _shown(judged.reading.subject or judged.text)
+    goal = judged.text if has_goal else say("clarify.goal_overview", topic=topic)
+    confidence = _confidence(judged)
+    action = decide(
+        confidence=confidence,
+        goal=goal,
+        focuses=len(focuses),
+        unknown_terms=_unknown_terms(doubt),
+        looked_up=inquiry.unknown_terms,
+        is_complex=is_complex(judged.text),
+        is_possible=doubt is None or doubt.kind != "nothing",
+    )
+    action = _allowed(action, inquiry)
+    asks = action == "NEED_CLARIFICATION"
+    return Assessment(
+        next_action=action,
+        confidence=confidence,
+        topic_clear=doubt is None or doubt.kind in ("aspect", "limits"),
+        scope_inferable=doubt is None or doubt.kind in ("verify", "term"),
+        goal_clear=has_goal,
+        unknown_terms=_unknown_terms(doubt),
+        task=TaskBrief() if action == "CANNOT_DO" else TaskBrief(goal=goal, research_focus=focuses),
+        clarification=ask(doubt, say, inquiry.rules) if asks and doubt else None,
+        reasoning=reason_for(doubt, say, has_goal=has_goal, is_left_open=doubt is not None and not asks),
+        refined_query=judged.text,
+        assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, say)),
+    )
+
+
+def decide(
+    *,
+    confidence: float,
+    goal: str,
+    focuses: int,
+    unknown_terms: Collection[str] = (),
+    looked_up: Collection[str] = (),
+    is_complex: bool = False,
+    is_possible: bool = True,
+) -> NextAction:
+    """Return the next action by SPEC I3's thresholds; `looked_up` are the unknown terms that no search found."""
+    if not is_possible:
+        return "CANNOT_DO"
+    if any(term not in looked_up for term in unknown_terms):
+        return "VERIFY_TOPIC"
+    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < LEAST_FOCUSES:
+        return "NEED_CLARIFICATION"
+    return "CONFIRM_PLAN" if is_complex else "START_RESEARCH"
+
+
+def clean_question(text: str) -> str:
+    """Return a text as one line of visible characters, composed (NFC)."""
+    spaced = "".join(" " if letter.isspace() else letter for letter in text)
+    visible = (letter for letter in spaced if unicodedata.category(letter) not in ("Cc", "Cf", "Cs"))
+    return unicodedata.normalize("NFC", " ".join("".join(visible).split()))
+
+
+def usable_question(text: str) -> str:
+    """Return the cleaned question, or refuse an empty or oversize one."""
+    question = clean_question(text)
+    if not question:
+        raise InputError("The question is empty: write in words what you want to know.")
+    if len(question) > MAX_QUESTION_CHARS:
+        raise InputError(
+            f"The question has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are allowed: "
+            "put long material into a file, name its folder with --docs, and ask about it."
+        )
+    return question
+
+
+def _judge(inquiry: Inquiry, say: Words) -> _Judged:
+    question, rules = clean_question(inquiry.question), inquiry.rules
+    folded = fold_answers(question, inquiry.exchanges, say, rules)
+    told = spelled_out(without_politeness(folded.text), rules, say)
+    text, assumptions = told.text, folded.assumptions + told.assumptions
+    if is_no_question(question) and not folded.is_answered:
+        return _Judged(text, read_topic(text), Doubt("nothing"), assumptions, has_goal=False)
+    if inquiry.clarify == "strict":
+        doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
+        reading = read_topic(text)
+        return _Judged(text, reading, doubts[0] if doubts else None, assumptions, reading.has_goal)
+    choices: tuple[str, ...] = ()
+    pointer = None if folded.is_reference_settled else find_pointer(text, rules)
+    if pointer:
+        choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
+        if len(choices) == 1:
+            text = pointer.replaced_in(text, choices[0])
+            assumptions += (say("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
+            pointer = None
+    whole = read_topic(" ".join((text, *inquiry.focus)))
+    doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else None
+    doubt = doubt or _doubt(whole, inquiry, folded, is_known=told.is_known)
+    return _Judged(text, read_topic(text), doubt, assumptions, whole.has_goal or bool(inquiry.focus))
+
+
+def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known: bool) -> Doubt | None:
+    """Return what is missing, the most important first; `is_known` says that the rules know a term of the question."""
+    if not reading.has_subject and not is_known:
+        return Doubt("topic")
+    known = {term.casefold() for term in (*inquiry.known_terms, *folded.settled_terms, *inquiry.rules.terms)}
+    strange = [term for term in reading.rare_terms if term.casefold() not in known]
+    if strange and reading.words <= _UNKNOWN_TERM_WORDS:
+        unseen = [term for term in strange if term not in inquiry.unknown_terms]
+        return Doubt("verify", unseen[0], choices=tuple(unseen)) if unseen else Doubt("term", strange[0])
+    if reading.is_own_task and not folded.is_answered:
+        return Doubt("limits")
+    is_open = reading.abbreviation and not (is_known or folded.is_answered)
+    if is_open and not (reading.stated and reading.words > 1):
+        return _abbreviation_doubt(reading.abbreviation)
+    is_specific = reading.is_named or reading.is_narrowed or folded.is_named or is_known
+    is_long = reading.words > (_BROAD_ANSWER_WORDS if folded.is_answered else _BROAD_WORDS)
+    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= LEAST_FOCUSES:
+        return None
+    return Doubt("aspect", _shown(reading.subject))
+
+
+def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
+    if not topic:
+        return [Doubt("topic")]
+    signals = strict_signals(topic, known=frozenset(term.lower() for term in rules.terms))
+    doubts = [Doubt("aspect", _shown(topic))] if signals.is_short else []
+    own = find_vague_word(rules, topic)
+    if vague := signals.vague_word or (topic[slice(*own)] if own else ""):
+        doubts.append(Doubt("vague", vague))
+    if signals.abbreviation:
+        doubts.append(_abbreviation_doubt(signals.abbreviation))
+    return doubts
+
+
+def _abbreviation_doubt(abbreviation: str) -> Doubt:
+    is_ambiguous = abbreviation in AMBIGUOUS_ABBREVIATIONS
+    return Doubt("meaning" if is_ambiguous else "aspect", abbreviation.upper())
+
+
+def _confidence(judged: _Judged) -> float:
+    if judged.doubt:
+        return _CONFIDENCE[judged.doubt.kind]
+    if not judged.has_goal:
+        return _INFERRED
+    return _ASKED_OF_NAME if judged.reading.is_named else _ASKED
+
+
+def _unknown_terms(doubt: Doubt | None) -> tuple[str, ...]:
+    if doubt is None or doubt.kind not in ("verify", "term"):
+        return ()
+    return doubt.choices or (doubt.word,)
+
+
+def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
+    """Bring an action in line with the mode, and with a refusal to answer."""
+    if inquiry.clarify == "off" and action != "CANNOT_DO":
+        return "CONFIRM_PLAN" if action == "CONFIRM_PLAN" else "START_RESEARCH"
+    if action == "NEED_CLARIFICATION" and inquiry.clarify == "auto" and inquiry.exchanges:
+        return "START_RESEARCH" if is_no_preference(inquiry.exchanges[-1].answer) else action
+    return action
+
+
+def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], say: Words) -> tuple[str, ...]:
+    """Say what was inferred, so that the asker may correct it."""
+    doubt = judged.doubt
+    if doubt and doubt.kind == "nothing":
+        return ()
+    lines = []
+    if doubt and doubt.kind in ("topic", "reference"):
+        lines.append(say("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
+    elif doubt and doubt.kind == "term":
+        lines.append(say("clarify.assume_term", term=doubt.word))
+    elif doubt and doubt.kind == "limits":
+        lines.append(say("clarify.assume_limits"))
+    elif doubt and doubt.kind == "meaning":
+        lines.append(say("clarify.assume_as_written", term=doubt.word))
+    elif not judged.has_goal:
+        lines.append(say("clarify.assume_goal", topic=topic))
+    if inferred:
+        lines.append(say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)))
+    return tuple(lines)
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _TOPIC_CHARS_SHOWN else text[:_TOPIC_CHARS_SHOWN].rstrip() + "…"

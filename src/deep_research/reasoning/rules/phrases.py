@@ -1,0 +1,117 @@
+"""The phrases of a question: what it asks about, cut free of the words it asks with, as the asker spelled them."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.dates import find_dates
+from deep_research.text.folding import to_simplified
+from deep_research.text.stop_words import ENGLISH
+
+_CJK_RUN = re.compile(f"[{CJK}]+")
+_BREAK = re.compile(r"[^\w\s'’&-]|\s[-–—]+\s")
+_POSSESSIVE = re.compile(r"['’]s?$")
+# A word with one capital, at its beginning: a name, unless it opens the sentence. "FSMA" and "AI-driven" are none.
+_NAME = re.compile(r"[A-Z][a-z'’]+(?:[A-Z][a-z]+)*(?:-[A-Z][a-z]+)*(?:['’]s?)?$")
+_MAX_CHINESE_CHARACTERS = 10
+
+
+class Phrase(NamedTuple):
+    """A stretch of a question and its terms; `is_name` if it only names somebody, some place or some company."""
+
+    text: str
+    terms: frozenset[str]
+    is_name: bool = False
+
+
+@cache
+def _tables() -> dict[str, list[str]]:
+    source = files(__package__).joinpath("asking.toml")
+    return {key: text.split() for key, text in tomllib.loads(source.read_text(encoding="utf-8")).items()}
+
+
+@cache
+def asking_words() -> frozenset[str]:
+    """Return the English words that questions are asked with."""
+    return frozenset(_tables()["en"]) | ENGLISH
+
+
+@cache
+def _chinese_asking() -> re.Pattern[str]:
+    longest = sorted(_tables()["zh"], key=len, reverse=True)
+    return re.compile(f"(?:{'|'.join(_tables()['zh_kept'])})|(?P<asking>{'|'.join(longest)})")
+
+
+def chinese_pieces(text: str) -> list[tuple[int, int]]:
+    """Return where what is asked about stands between the Chinese words it is asked with."""
+    simple = to_simplified(text)
+    breaks = [match.span() for match in _chinese_asking().finditer(simple) if match["asking"]]
+    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
+    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+
+
+@cache
+def asking_terms() -> frozenset[str]:
+    """Return the terms of the English words that questions are asked with."""
+    return frozenset(analyze(" ".join(sorted(asking_words()))))
+
+
+def phrases(question: str) -> list[Phrase]:
+    """Return the different phrases of a question in order, without dates and bare numbers."""
+    for date in reversed(find_dates(question)):
+        question = f"{question[: date.start]};{question[date.end :]}"
+    found: dict[frozenset[str], Phrase] = {}
+    for text, is_name in (*_english(question), *_chinese(question)):
+        terms = frozenset(content_terms(text)) or frozenset(analyze(text))
+        if terms and any(term[-1].isalpha() for term in terms):
+            found.setdefault(terms, Phrase(text, terms, is_name))
+    return sorted(found.values(), key=lambda phrase: question.find(phrase.text))
+
+
+def _english(question: str) -> Iterator[tuple[str, bool]]:
+    for part in _BREAK.split(_CJK_RUN.sub(";", question)):
+        run: list[str] = []
+        for word in (*part.split(), ""):
+            if word and not _is_asking(word):
+                run.append(word)
+                continue
+            yield from _without_names(run)
+            run = []
+
+
+def _is_asking(word: str) -> bool:
+    plain = _POSSESSIVE.sub("", word).lower()
+    parts = plain.split("-")
+    return plain in asking_words() or (len(parts) > 1 and all(part in asking_words() for part in parts))
+
+
+def _without_names(run: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield a run of words as names and as what stands between them: "MediConn's patient data" is two phrases."""
+    for is_name, group in _grouped(run):
+        text = " ".join(group)
+        yield (_POSSESSIVE.sub("", text), is_name)
+
+
+def _grouped(run: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
+    group: list[str] = []
+    was_name = False
+    for word in run:
+        is_name = _NAME.match(word) is not None
+        if group and is_name != was_name:
+            yield was_name, group
+            group = []
+        group.append(word)
+        was_name = is_name
+    if group:
+        yield was_name, group
+
+
+def _chinese(question: str) -> Iterator[tuple[str, bool]]:
+    for run in _CJK_RUN.finditer(question):
+        for start, end in chinese_pieces(run.group()):
+            if 2 <= end - start <= _MAX_CHINESE_CHARACTERS:
+                yield run.group()[start:end], False

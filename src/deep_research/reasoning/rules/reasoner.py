@@ -1,0 +1,371 @@
+"""`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from deep_research.aside import aside
+from deep_research.corpus.port import Corpus
+from deep_research.evidence.passage import Evidence
+from deep_research.messages.words import words
+from deep_research.reasoning.rules.appraisal import appraise
+from deep_research.reasoning.rules.aspects import Lens, aspects, lens_of, search_words
+from deep_research.reasoning.rules.clarifier import assess
+from deep_research.reasoning.rules.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
+from deep_research.reasoning.rules.facets import sections_of
+from deep_research.reasoning.rules.phrases import phrases
+from deep_research.reasoning.rules.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+from deep_research.reasoning.rules.selection import Candidate, Interest, choose, choose_units, section_of, trimmed
+from deep_research.reasoning.rules.series import charts_of
+from deep_research.reasoning.rules.strength import changes_of, strength_table
+from deep_research.reasoning.rules.topic_material import (
+    names_document,
+    topic_part,
+    wanted_of_document,
+    without_commands,
+)
+from deep_research.reasoning.rules.units import as_sentence, units_apart, units_of
+from deep_research.reasoning.values import (
+    Analysis,
+    Assessment,
+    Brief,
+    BrokenChart,
+    ChartSpec,
+    Conclusion,
+    Digest,
+    Draft,
+    Finding,
+    Findings,
+    Inquiry,
+    Judgement,
+    Plan,
+    QueryWish,
+    Reading,
+    Reflection,
+    SectionPlan,
+    SectionWork,
+    Support,
+    Synthesis,
+)
+from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.sources.document import Document
+from deep_research.sources.hit import SearchQuery
+
+# How many passages a plan looks at.
+_PLAN_PASSAGES = 60
+_PASSAGE_SHARE = 0.3
+# A document that is less about the question than this is about something else.
+RELEVANT = 0.27
+# Relevance is a share of 1, a unit's score up to 4: together they rank evidence.
+_RELEVANCE_WEIGHT = 2.0
+# Each further unit of a document stands behind the best of the next.
+_SAME_DOCUMENT = 0.5
+# EXTRACTIVE 2.5: what a section's coverage is made of, and where it suffices.
+_SUFFICIENT = 0.7
+_ENOUGH_DOCUMENTS = 12
+# A question of whose topic this share stands in no document is not answered.
+_LOST_SHARE = 0.5
+_REMEMBERED = 256
+# Of a text longer than this, in characters, the best passages stand for all.
+_LONG, _LONG_PASSAGES = 500_000, 200
+_REACH_PASSAGES = 10
+# Passages and rows of a document that a model chooses from.
+_OFFERED = (36, 12)
+_LEAST_REACH = 0.3
+# Of so many terms a page that answers may hold every one; with more, a question has several subjects.
+_SHORT_QUESTION = 6
+# Of each side, so many words of a language stand in a query.
+_SIDE_WORDS = 12
+
+
+class ExtractiveReasoner:
+    """All fifteen acts by rules; costs nothing and cannot fail. A corpus tells it which words are rare."""
+
+    def __init__(self, corpus: Corpus | None = None) -> None:
+        self._corpus = corpus
+        # What was chosen from a document does not depend on the section that asks.
+        self._reached: dict[str, float] = {}
+        self._gists: dict[tuple[str, str], _Gist] = {}
+        self._called: dict[str, frozenset[str]] = {}
+
+    async def assess(self, inquiry: Inquiry) -> Assessment:
+        """Judge the question by its signals."""
+        return assess(inquiry, states_focus=False)
+
+    async def plan(self, brief: Brief) -> Plan:
+        """Make a section of each phrase and side of the question that the documents have something on."""
+        titles = list(brief.focus) if brief.has_own_focus else await self._titles(brief)
+        sections = tuple(SectionPlan(title=title) for title in titles)
+        return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
+
+    async def _titles(self, brief: Brief) -> list[str]:
+        weights = (await weigh(brief.question, self._corpus)).without_sides().known()
+        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
+        found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
+        named = await self._named(brief.question)
+        near = [hit for hit in found if hit.title in named] or [
+            hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE
+        ]
+        titles = {hit.title for hit in near}
+        return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
+
+    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+        """Ask the question with the section's words, the question itself, then the section with each of its phrases.
+
+        An overview of the documents has no words to be found in them, so the words of its sides are looked for.
+        """
+        question, title = wish.brief.question, wish.section.title
+        gap = _gap(wish.brief)
+        more = search_words(lens_of(title), wish.brief.language, 12)
+        overview = (
+            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(wish.brief) else []
+        )
+        texts = [
+            *overview,
+            f"{question}{gap}{title}",
+            question,
+            *(f"{question}{gap}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
+            *(f"{title}{gap}{phrase.text}" for phrase in phrases(question) if phrase.text.lower() != title.lower()),
+        ]
+        fresh = dict.fromkeys(text for text in texts if text not in wish.asked)
+        return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: wish.count]
+
+    async def _is_overview(self, brief: Brief) -> bool:
+        """Say whether a question names no subject, so that all there is may be told."""
+        weights = await weigh(brief.question, self._corpus)
+        return not (weights.of or weights.unknown)
+
+    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+        """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
+        gist = await self._read(reading.document, reading.brief.question)
+        outline = reading.outline or (reading.section.title,)
+        title = reading.document.title
+        return tuple(
+            _finding(candidate, gist.relevance, rank).model_copy(
+                update={"section": section_of(candidate.unit, outline, title=title, document=gist.terms)}
+            )
+            for rank, candidate in enumerate(gist.chosen)
+        )
+
+    async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
+        """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
+        stretches, interest = await self._stretches(document, question), await self._interest(question)
+
+        def choose_some() -> list[Candidate]:
+            whole = units_apart(document.text, stretches)
+            rows = sum(unit.header is not None for unit in whole)
+            if len(whole) - rows <= _OFFERED[0] and rows <= _OFFERED[1]:
+                return [Candidate(unit, 0.0) for unit in whole]
+            return choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
+
+        def offer() -> tuple[Finding, ...]:
+            found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
+            return tuple(sorted(found, key=lambda finding: finding.start))
+
+        return await aside(offer)
+
+    async def _read(self, document: Document, question: str) -> "_Gist":
+        key = (document.id, question)
+        if key not in self._gists:
+            while len(self._gists) >= _REMEMBERED:
+                del self._gists[next(iter(self._gists))]
+            self._gists[key] = await self._gist(document, question)
+        return self._gists[key]
+
+    async def _named(self, question: str) -> frozenset[str]:
+        """Return the titles of the documents that a question names, to be told what stands in them."""
+        if question not in self._called:
+            found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
+            titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
+            self._called[question] = frozenset(titles)
+        return self._called[question]
+
+    async def _gist(self, document: Document, question: str) -> "_Gist":
+        if named := await self._named(question):
+            return await self._contents(document, question) if document.title in named else _NOTHING
+        stretches = await self._stretches(document, question)
+        text = "\n\n".join(document.text[start:end] for start, end in stretches)
+        terms = await aside(terms_of, text)
+        weights = (await weigh(question, self._corpus)).without_sides()
+        # A page of the web may speak of what none of the asker's own documents knows.
+        is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
+        topic = weights if is_foreign else weights.known()
+        reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
+        interest = await self._interest(question, is_foreign=is_foreign)
+
+        def judge() -> _Gist:
+            relevance = document_relevance(document.title, text, topic) / reach
+            if relevance < RELEVANT:
+                return _NOTHING
+            return _Gist(relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms))
+
+        return await aside(judge)
+
+    async def _contents(self, document: Document, question: str) -> "_Gist":
+        """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
+        stretches = await self._stretches(document, question)
+        wanted = wanted_of_document(question)
+        interest = await self._interest(wanted or question)
+        chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
+        return _Gist(1.0, tuple(chosen), frozenset(terms_of(document.text)))
+
+    async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
+        """Return what of a document is looked at: all of it, or of a very long one its best passages."""
+        if len(document.text) <= _LONG:
+            return [(0, len(document.text))]
+        found = await self._corpus.search(question, limit=_LONG_PASSAGES) if self._corpus else []
+        own = sorted({(hit.start, hit.end) for hit in found if document.text[hit.start : hit.end] == hit.text})
+        apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
+        return apart or [(0, _LONG)]
+
+    async def _interest(self, question: str, *, is_foreign: bool = False) -> Interest:
+        names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
+        weights = await weigh(question, self._corpus)
+        return Interest(weights if is_foreign else weights.known(), names)
+
+    async def _reach(self, question: str, topic: Weights) -> float:
+        """Return how much of the question the documents' best passage covers: a long question is covered by none."""
+        if self._corpus is None:
+            return _usual_reach(topic)
+        if question not in self._reached:
+            best = await self._corpus.search(question, limit=_REACH_PASSAGES)
+            self._reached[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
+        return max(self._reached[question], _LEAST_REACH)
+
+    async def compress(self, work: SectionWork) -> Digest:
+        """Keep the best pieces, each thing said once."""
+        kept = choose(_best_first(work.evidence), room=work.brief.room)
+        return Digest(evidence=tuple(piece.id for piece in kept))
+
+    async def synthesize(self, work: SectionWork) -> Synthesis:
+        """Put the findings side by side and weigh how well they cover the section."""
+        weights = (await weigh(work.brief.question, self._corpus)).without_sides()
+        covered = weights.share(terms_of(*(piece.quote for piece in work.evidence)))
+        documents = len({piece.document for piece in work.evidence})
+        coverage = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
+        return Synthesis(text="\n".join(piece.finding for piece in work.evidence), coverage=round(coverage, 2))
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Stop once the section is covered from many sides, or when another round brought nothing."""
+        documents = len({piece.document for piece in work.evidence})
+        is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
+        appraisal = await aside(appraise, work, missing=await self._unmet(work))
+        said = words(work.brief.language)
+        is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
+        gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
+        reasoning = said("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
+        return Reflection(
+            is_sufficient=is_enough,
+            overall_score=appraisal.dimensions.overall,
+            dimensions=appraisal.dimensions,
+            gaps=gaps,
+            thin=() if is_enough or gaps else appraisal.thin,
+            next_queries=() if is_enough else await self._aimed(work, appraisal.aims),
+            reasoning=reasoning,
+        )
+
+    async def _unmet(self, work: SectionWork) -> list[str]:
+        """Return the words of the question that no passage of the section holds, as the asker spelled them."""
+        topic = without_commands(topic_part(work.brief.question))
+        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
+        held = terms_of(*(piece.quote for piece in work.evidence))
+        return surface_words(topic, weights.missing(held), known=held)
+
+    async def _aimed(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
+        """Return queries for what is weak, then the usual ones; none where no query could name what is weak.
+
+        An asker's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
+        """
+        texts = (f"{work.brief.question}{_gap(work.brief)}{aim}" for aim in aims)
+        fresh = [text for text in texts if text not in work.asked]
+        if not fresh or self._corpus is not None:
+            return ()
+        count = max(work.queries_left, 1)
+        wish = QueryWish(brief=work.brief, section=work.section, asked=(*work.asked, *fresh), count=count)
+        return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(wish))
+
+    async def analyze(self, findings: Findings) -> Analysis:
+        """Show how well the main statements are backed, and what would change the picture; sides need a model."""
+        table = strength_table(findings)
+        return Analysis(paragraphs=(table,) if table else (), changes=changes_of(findings))
+
+    async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
+        """Plan a chart of each series of figures that the evidence holds."""
+        return await aside(charts_of, findings)
+
+    async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
+        """Leave the chart as it is."""
+        return broken.spec
+
+    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
+        return () if work.offered else paragraphs_of(work.section.title, _best_first(work.evidence))
+
+    async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
+        """Leave a paraphrase unchecked."""
+        return Judgement(verdict="not_checked")
+
+    async def revise(self, support: Support) -> Sentence | None:
+        """Take the passage's own sentence instead, if there is one."""
+        return quoted(support.passages[0])[0] if support.passages else None
+
+    async def recall(self, brief: Brief) -> str:  # noqa: ARG002 - the port's signature
+        """Rules know nothing by themselves."""
+        return ""
+
+    async def conclude(self, draft: Draft) -> Conclusion:
+        """Lead with the best of each section, and say whether the documents answer the question at all."""
+        question = draft.brief.question
+        named = await self._named(question)
+        topic = without_commands(wanted_of_document(question) if named else topic_part(question))
+        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
+        interest = await self._interest(question)
+        covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
+        missing = weights.missing(covered)
+        lost = sum(weights.of[term] for term in missing)
+        # Of documents it is known what they do not hold; of the web, only what was found can be told.
+        kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
+        unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
+        said = words(draft.brief.language)
+        abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
+        return Conclusion(
+            abstract=abstract,
+            conclusion=conclusion_of(draft, abstract),
+            is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
+            unanswered=(said(f"nothing.{kind}", words=said("report.list_separator").join(unmet)),) if unmet else (),
+        )
+
+
+def _gap(brief: Brief) -> str:
+    return " " if brief.language == "en" else "，"
+
+
+def _usual_reach(topic: Weights) -> float:
+    """Return how much of a question a good page covers: all of a short one, of a long one what a short one holds."""
+    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _LEAST_REACH)
+
+
+def _all_words(lens: Lens) -> str:
+    """Return the words of a side in both languages, for a query."""
+    return " ".join((*search_words(lens, "en", _SIDE_WORDS), *search_words(lens, "zh-Hans", _SIDE_WORDS)))
+
+
+def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
+
+
+class _Gist(NamedTuple):
+    """What a document has to say on a question: how far it is about it, its best units, and its terms."""
+
+    relevance: float
+    chosen: tuple[Candidate, ...]
+    terms: frozenset[str]
+
+
+_NOTHING = _Gist(0.0, (), frozenset())
+
+
+def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:
+    unit = candidate.unit
+    text = unit.text if unit.header else joined([trimmed(sentence.text) for sentence in unit.sentences])
+    score = round(candidate.score + _RELEVANCE_WEIGHT * relevance - _SAME_DOCUMENT * rank, 6)
+    return Finding(start=unit.start, end=unit.end, finding=text, score=score, header=unit.header)

@@ -1,0 +1,135 @@
+"""How much of a question a text covers: terms weighted by how rare they are in the documents at hand."""
+
+import math
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from deep_research.corpus.port import Corpus
+from deep_research.reasoning.rules.aspects import Lens, side_terms
+from deep_research.reasoning.rules.phrases import asking_terms, chinese_pieces
+from deep_research.reasoning.rules.topic_material import topic_part
+from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.folding import to_simplified
+
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The terms of a question and what each is worth; one that no document holds is `unknown` and worth most."""
+
+    of: dict[str, float]
+    unknown: frozenset[str] = frozenset()
+
+    @cached_property
+    def total(self) -> float:
+        """Return the worth of the whole question."""
+        return sum(self.of.values())
+
+    @cached_property
+    def _singles(self) -> frozenset[str]:
+        return frozenset(filter(_is_single, self.of))
+
+    def share(self, terms: Iterable[str]) -> float:
+        """Return which share of the question these terms cover, by worth; a question about nothing is covered."""
+        if not self.of:
+            return 0.0 if self.unknown else 1.0
+        held = terms if isinstance(terms, frozenset | set) else set(terms)
+        covered = self.of.keys() & held
+        covered |= {term for term in self._singles - covered if _holds(held, term)}
+        # In the question's order, so that the sum is the same to the last digit.
+        return sum(worth for term, worth in self.of.items() if term in covered) / self.total
+
+    def without_sides(self, own: Lens | None = None) -> "Weights":
+        """Return the weights of what the question is about: without words that name a side of it, but for its own."""
+        kept = own.terms if own is not None else frozenset()
+        left = {term: worth for term, worth in self.of.items() if term in kept or term not in side_terms()}
+        return Weights(left, self.unknown)
+
+    def without_asking(self) -> "Weights":
+        """Return the weights without words that questions are asked with; one made of nothing else is about them."""
+        left = {term: worth for term, worth in self.of.items() if term not in asking_terms() and not term.isdigit()}
+        return Weights(left or self.of, self.unknown)
+
+    def known(self) -> "Weights":
+        """Return the weights of the terms that some document holds."""
+        left = {term: worth for term, worth in self.of.items() if term not in self.unknown}
+        return Weights(left, self.unknown)
+
+    def missing(self, terms: Iterable[str]) -> list[str]:
+        """Return the question's terms that are not among these."""
+        held = set(terms)
+        return [term for term in self.of if not _holds(held, term)]
+
+
+def _holds(held: AbstractSet[str], term: str) -> bool:
+    """Say whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
+    return term in held or (_is_single(term) and any(term in other for other in held))
+
+
+def _is_single(term: str) -> bool:
+    return len(term) == 1 and CJK_CHARACTER.match(term) is not None
+
+
+# Words about the documents themselves: "what do my files say", "the key points".
+_ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summarise summarize key point main"))
+
+
+async def weigh(question: str, corpus: Corpus | None) -> Weights:
+    """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
+    question = topic_part(question)
+    stretches = [question[start:end] for start, end in chinese_pieces(question)]
+    pieces = [list(dict.fromkeys(content_terms(stretch))) for stretch in stretches]
+    terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
+    if corpus is None:
+        return Weights(dict.fromkeys(terms, 1.0))
+    total, found = await corpus.frequencies(terms)
+    crossing = {term for piece in pieces for before, term in pairwise(piece) if _crosses(before, term, found)}
+    counts = {term: found.get(term, 0) for term in terms if term not in crossing}
+    # The index holds pairs of Chinese characters: a single one is looked for in texts, where it is all there is.
+    counts = {term: count for term, count in counts.items() if not _is_single(term)} or dict.fromkeys(counts, total)
+    worth = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
+    return Weights(worth, frozenset(term for term, count in counts.items() if not count))
+
+
+def _crosses(before: str, term: str, found: dict[str, int]) -> bool:
+    """Say whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
+    is_bigram = len(term) == len(before) == 2 and CJK_CHARACTER.match(term) is not None
+    return is_bigram and not found.get(term) and bool(found.get(before)) and before[1] == term[0]
+
+
+def terms_of(*texts: str) -> set[str]:
+    """Return the terms of several texts."""
+    return {term for text in texts for term in analyze(text)}
+
+
+def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
+    """Return the words of a question behind these terms, as the asker spelled them, each once.
+
+    Chinese ones are stretches of at least two characters, of which none belongs to a `known` term.
+    """
+    wanted = set(terms)
+    spelled = [
+        word for word in re.findall(r"[\w'-]+", question) if word.isascii() and wanted.intersection(analyze(word))
+    ]
+    simple = to_simplified(question)
+    lost = _places(simple, wanted) - _places(simple, known)
+    marked = "".join(letter if at in lost and letter.isalnum() else " " for at, letter in enumerate(question))
+    return list(dict.fromkeys([*spelled, *(word for word in marked.split() if len(word) > 1)]))
+
+
+def _places(text: str, terms: Iterable[str]) -> set[int]:
+    """Return where the characters of Chinese terms stand in a text."""
+    chinese = [re.escape(term) for term in terms if CJK_CHARACTER.match(term)]
+    found = (match for term in chinese for match in re.finditer(f"(?={term})", text))
+    return {at for match in found for at in (match.start(), match.start() + 1)}
+
+
+def document_relevance(title: str, text: str, weights: Weights) -> float:
+    """Return how far a document is about the question, 0 to 1: by its title, by all it says, by its best paragraph."""
+    paragraphs = (weights.share(analyze(paragraph)) for paragraph in text.split("\n\n"))
+    return (weights.share(analyze(title)) + weights.share(analyze(text)) + max(paragraphs, default=0.0)) / 3

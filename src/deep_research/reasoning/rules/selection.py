@@ -1,0 +1,244 @@
+"""Choosing what to quote: units that say most on the question, each in the one section it fits best, nothing twice."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+from deep_research.evidence.passage import Evidence
+from deep_research.reasoning.rules.aspects import Lens, lens_of
+from deep_research.reasoning.rules.relevance import Weights
+from deep_research.reasoning.rules.units import Sentence, Unit
+from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.folding import to_simplified
+from deep_research.text.sentences import split_sentences
+from deep_research.verify.particulars import particulars
+from deep_research.verify.trimming import possible_cuts
+
+# Of one document, so many units may be quoted, and so many rows of its tables.
+_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT = 4, 4
+# What a unit's best, second and third sentence count for.
+_PLACES = (1.0, 0.5, 0.25)
+_FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
+_SIDE_HITS = 2
+_REPEATED_SHARE = 0.55
+# No section takes more of the room than this.
+LARGEST_SECTION = 0.5
+# A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
+_NEAR_TERMS, _NEAR_SHARE = 2, 0.1
+
+# A unit that begins so leans on what stands before it and is not quoted with it.
+_LEANING = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Another|Neither|Either|Then|Here|"
+    r"So|But|And|Or|Yet|Nor|Also|(?:First|Second|Third)(?=,)|Firstly|Secondly|Finally"
+    r"|The (?:former|latter|same|other|rest))\b"
+    r"|\d{1,2}[.)、]\s"
+    r"|(?:它|他(?!汀)|她|其|该|該|这|這|那|此|上述|前者|后者|後者|同样|同樣|另外|再者|但|而|并(?!购|网)|並(?!購|網)|也|还(?!款|原|本)|還(?!款|原|本)|第[一二三四五六]，|首先|其次|最后|最後)"
+)
+# A definite noun that only an earlier sentence explains.
+_ABOVE = re.compile(
+    r"\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
+    r"(?! (?:in|of)\b)"
+    r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
+    r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
+    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下",
+    re.IGNORECASE,
+)
+# What would be, not what is.
+_SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
+# Somebody says that this has nothing to do with it.
+_DISCLAIMS = re.compile(
+    r"(?:\bnot|n['’]t|\bwithout)\s(?:(?:\w+\s)?(?:relat|address|focus)|(?:directly|specifically)\s\w)\w*"
+    r"|\bfocus\w*\b[^.]{0,60}\brather than\b|\bunrelated to\b|\bno direct\b"
+    r"|与.{0,20}(?:无关|没有关系|无直接)|不直接(?:相关|影响|涉及)|不涉及",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\b[A-Z][a-z]+\b")
+_DIRECTION = re.compile(
+    r"\b(?:rose|rise|risen|increase|grew|grow|fell|fall|fallen|decrease|drop|decline|more|less)\w*|增|升|涨|减|降|跌"
+)
+# Whoever wrote a document speaks of their own house.
+_OWN_HOUSE = re.compile(r"\b(?:we|our|us)\b|我们|我們|本公司|我司|本市|我市", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A unit of a document with what speaks for it."""
+
+    unit: Unit
+    score: float
+
+
+@dataclass(frozen=True)
+class Interest:
+    """What is looked for: the question's terms by weight, and the terms of each name in it."""
+
+    weights: Weights
+    names: tuple[frozenset[str], ...] = ()
+
+    @cached_property
+    def topic(self) -> Weights:
+        """Return the weights of what the question is about."""
+        return self.weights.without_sides()
+
+    def is_near(self, unit: Unit) -> bool:
+        """Say whether a unit is about the topic at all; a document may have other subjects besides."""
+        if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
+            return False
+        terms = unit.terms.union(analyze(unit.heading))
+        held = len(self.topic.of) - len(self.topic.missing(terms))
+        return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
+
+    def worth(self, sentence: Sentence) -> float:
+        """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
+        is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
+        figures = min(sentence.figures, 3)
+        supposed = _SUPPOSED.search(sentence.text) is not None
+        covered = self.weights.share(sentence.terms)
+        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * sentence.is_dated - 0.3 * supposed
+
+
+def _disclaims(text: str) -> bool:
+    return _DISCLAIMS.search(to_simplified(text)) is not None
+
+
+def choose_units(
+    units: Sequence[Unit],
+    interest: Interest,
+    *,
+    room: tuple[int, int] = (_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT),
+    is_near: bool = True,
+) -> list[Candidate]:
+    """Return the best units of a document, none of which shares a sentence with another, best first.
+
+    `room` is for units and for rows; `is_near` leaves out what is not about the topic.
+    """
+    near = (unit for unit in units if not is_near or interest.is_near(unit))
+    # Units overlap: what a sentence is worth is asked once.
+    worth = cache(interest.worth)
+    ranked = sorted((Candidate(unit, _score(unit, worth)) for unit in near), key=_rank)
+    taken: set[int] = set()
+    left = dict(zip((False, True), room, strict=True))
+    chosen = []
+    for candidate in ranked:
+        unit, is_row = candidate.unit, candidate.unit.header is not None
+        starts = {sentence.start for sentence in unit.sentences}
+        if left[is_row] and not starts & taken:
+            left[is_row] -= 1
+            taken |= starts
+            chosen.append(candidate)
+    return chosen
+
+
+def _score(unit: Unit, worth: Callable[[Sentence], float]) -> float:
+    worths = sorted((worth(sentence) for sentence in unit.sentences), reverse=True)
+    leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
+    score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
+    return round(score, 6)
+
+
+def _rank(candidate: Candidate) -> tuple[float, int]:
+    return -candidate.score, candidate.unit.start
+
+
+def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
+    """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
+    around = frozenset(analyze(f"{unit.heading} {title}"))
+    return max(outline, key=lambda section: (fit(unit, lens_of(section), around, document), -outline.index(section)))
+
+
+def fit(unit: Unit, lens: Lens, around: frozenset[str], document: frozenset[str]) -> float:
+    """Return how well a unit fits a section, about 0 to 1."""
+    if lens.key:
+        hits = lens.hits(unit.text)
+        return hits / (hits + _SIDE_HITS)
+    own = lens.terms & unit.terms
+    near = (lens.terms & around) - own
+    far = (lens.terms & document) - own - near
+    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(lens.terms), 1)
+
+
+def stands_alone(sentence: str) -> bool:
+    """Say whether a sentence makes sense without its neighbours."""
+    return not (_LEANING.match(sentence) or _ABOVE.search(sentence))
+
+
+def trimmed(sentence: str) -> str:
+    """Return the sentence as the report quotes it: without a leading connective, bare citations and line breaks."""
+    kept, starts_anew = sentence, False
+    for cut in reversed(possible_cuts(sentence)):
+        before, after = kept[: cut.start], kept[cut.end :]
+        kept = (before.rstrip() if after[:1] in tuple(".,;:!?") else before) + after
+        starts_anew = starts_anew or cut.is_connective
+    kept = " ".join(kept.split())
+    return kept[:1].upper() + kept[1:] if starts_anew else kept
+
+
+def repeats(one: str, other: str) -> bool:
+    """Say whether two passages tell the same: most of the shorter one's content, and no figure of its own.
+
+    Passages that agree in words and differ in figures are no repetition: they disagree.
+    """
+    first, second = _contents(one), _contents(other)
+    if not first or not second or len(first & second) <= _REPEATED_SHARE * min(len(first), len(second)):
+        return False
+    return any(_adds_nothing(short, to) for short, to in ((one, other), (other, one)))
+
+
+@lru_cache(maxsize=2_048)
+def _contents(text: str) -> frozenset[str]:
+    return frozenset(content_terms(text))
+
+
+def _adds_nothing(text: str, known: str) -> bool:
+    """Say whether a passage holds no figure, date, name or direction that the known one lacks, and denies as much."""
+    own, others = particulars(text), particulars(known)
+    if set(own.figures) - set(others.figures) or set(own.dates) - set(others.dates):
+        return False
+    return own.negations == others.negations and not _signs(text) - _signs(known)
+
+
+def _signs(text: str) -> set[str]:
+    return {
+        *(match.group() for match in _NAME.finditer(text) if match.start()),
+        *_DIRECTION.findall(to_simplified(text).lower()),
+    }
+
+
+def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
+    """Take evidence from the top while there is room for its sentences, passing over what repeats."""
+    chosen: list[Evidence] = []
+    for piece in ranked:
+        size = sentence_count(piece)
+        if size <= room and not any(repeats(piece.quote, other.quote) for other in chosen if not piece.header):
+            chosen.append(piece)
+            room -= size
+    return chosen
+
+
+def sentence_count(piece: Evidence) -> int:
+    """Return how many sentences or rows of its source a piece of evidence holds."""
+    return len(split_sentences(piece.quote))
+
+
+def share_room(
+    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = LARGEST_SECTION
+) -> list[list[Evidence]]:
+    """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
+    order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
+    best = [sorted(pieces, key=lambda piece: (-piece.score, piece.id)) for pieces in sections]
+    first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(best) if rank < len(pieces)]
+    rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
+    kept: list[list[Evidence]] = [[] for _ in sections]
+    told: Counter[str] = Counter()
+    most = int(largest * room)
+    filled: Counter[int] = Counter()
+    for position, piece in (*first, *rest):
+        size = sentence_count(piece)
+        if size <= room and filled[position] + size <= most and not told[piece.id]:
+            kept[position].append(piece)
+            filled[position] += size
+            told[piece.id] += 1
+            room -= size
+    return [sorted(own, key=list(pieces).index) for own, pieces in zip(kept, sections, strict=True)]

@@ -1,0 +1,115 @@
+"""Which special sources suit a query, by rules (SPEC H4), and what a model is told about them. Asks none of them.
+
+The chain of the general web and the asker's own documents are no matter of choice.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import chain, zip_longest
+from typing import Final
+
+from deep_research.reasoning.rules.aspects import Lens
+from deep_research.request import SearchKind
+from deep_research.search.registry import EngineSpec
+from deep_research.sources.hit import SearchQuery
+from deep_research.text.analyzer import analyze
+from deep_research.text.dates import find_dates
+from deep_research.value import Value
+
+_MCP: Final = "mcp:"
+_MOST_WIDENED: Final = 4
+# News can be searched from this year on.
+_FIRST_NEWS_YEAR: Final = "2017"
+
+
+class _Rule(Value):
+    """How a kind of query finds its sources; `tools.toml` tells what the parts mean."""
+
+    most: int
+    first: tuple[str, ...] = ()
+    subjects: Mapping[str, tuple[str, ...]] = {}
+    last: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
+
+
+class _Words(Value):
+    en: tuple[str, ...]
+    zh: tuple[str, ...]
+
+
+class _Tools(Value):
+    broad: tuple[str, ...]
+    kinds: Mapping[SearchKind, _Rule]
+    subjects: Mapping[str, _Words]
+
+
+def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> tuple[str, ...]:
+    """Return the names of the specialists that suit a query, best first; what a user has set up himself comes first."""
+    if query.kind == "local":
+        return ()
+    rule = _tools().kinds[query.kind]
+    subjects = [name for name in _subjects_of(query.query) if name in rule.subjects]
+    called = _in_turn([rule.subjects[name] for name in subjects])
+    wanted = [*rule.first, *called, *rule.last, *(() if subjects else rule.otherwise)]
+    usable = _usable(query, offered)
+    own = [spec.name for spec in usable.values() if _is_own(spec) and _fits(spec, query.kind)]
+    known = [name for name in dict.fromkeys(wanted) if name in usable]
+    return (*own, *known[: rule.most])
+
+
+def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str]) -> tuple[str, ...]:
+    """Return further specialists that need no key and could hold something, for when those asked found nothing."""
+    if query.kind == "local":
+        return ()
+    rules = _tools().kinds.values()
+    called = [rule.subjects.get(name, ()) for name in _subjects_of(query.query) for rule in rules]
+    usable = _usable(query, offered)
+    further = dict.fromkeys((*chain.from_iterable(called), *_tools().broad))
+    free = [name for name in further if name in usable and not usable[name].needs_key and name not in asked]
+    return tuple(free[:_MOST_WIDENED])
+
+
+def describe(offered: Iterable[EngineSpec]) -> str:
+    """Return a line for each source: its name, what it holds, and its priority."""
+    return "\n".join(f"{spec.name}: {spec.about or spec.title} ({spec.priority})" for spec in offered)
+
+
+def _usable(query: SearchQuery, offered: Iterable[EngineSpec]) -> dict[str, EngineSpec]:
+    return {spec.name: spec for spec in offered if spec.is_specialist and (query.sites or not spec.needs_sites)}
+
+
+def _is_own(spec: EngineSpec) -> bool:
+    """Say whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
+    return spec.name.startswith(_MCP) or spec.needs_sites
+
+
+def _fits(spec: EngineSpec, kind: SearchKind) -> bool:
+    return kind in spec.kinds or (spec.name.startswith(_MCP) and "general" in spec.kinds)
+
+
+def _subjects_of(text: str) -> list[str]:
+    """Return the subjects that the words of a query show, the one with the most words first."""
+    shown = {name: lens.hits(text) for name, lens in _lenses().items()}
+    shown["events"] += any(date.iso >= _FIRST_NEWS_YEAR for date in find_dates(text))
+    return sorted((name for name, count in shown.items() if count), key=lambda name: -shown[name])
+
+
+def _in_turn(lists: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the first of each list, then the second of each."""
+    return (name for names in zip_longest(*lists) for name in names if name)
+
+
+@cache
+def _tools() -> _Tools:
+    text = files(__package__).joinpath("tools.toml").read_text(encoding="utf-8")
+    return _Tools.from_json(tomllib.loads(text))
+
+
+@cache
+def _lenses() -> dict[str, Lens]:
+    return {
+        name: Lens(key=name, stems=frozenset(tuple(analyze(word)[:2]) for word in words.en), chinese=words.zh)
+        for name, words in _tools().subjects.items()
+    }

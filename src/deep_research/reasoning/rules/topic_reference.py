@@ -1,0 +1,161 @@
+"""Words that point at something said before: finding them in a question, and what they mean in a given context."""
+
+import re
+from typing import NamedTuple
+
+from deep_research.reasoning.rules.topic_focus import without_cues
+from deep_research.reasoning.rules.topic_rules import NO_RULES, find_vague_word
+from deep_research.reasoning.rules.topic_signals import content_words, named_things, subject_of
+from deep_research.reasoning.rules.topic_words import (
+    EXPLETIVE,
+    GENERIC_NOUN,
+    OWN_DOCUMENTS,
+    POINTER_EN,
+    POINTER_NO_NOUN,
+    POINTER_TIME,
+    POINTER_TIME_ZH,
+    POINTER_WORD_ZH,
+    POINTER_ZH,
+    WORD,
+)
+from deep_research.request import IntakeRules
+from deep_research.text.analyzer import CJK
+from deep_research.text.folding import to_simplified
+from deep_research.text.stop_words import ENGLISH
+
+# In a longer text the words around a pointer say what it means.
+_LONGEST_POINTING_WORDS = 12
+_MOST_NOUN_WORDS = 3
+# "这个鲤鱼门天后庙" says which one.
+_TELLING_NOUN_HAN = 6
+_DESCRIBED = re.compile(r"\s+(?:of|who|whose|which|that|in|from|with|between|for)\b", re.IGNORECASE)
+# A context this short is what is being talked about.
+_LONGEST_SUBJECT_WORDS = 8
+_MOST_CANDIDATES = 4
+_TALK = re.compile(r"^(?:我们|刚才|之前|上文|前面|上次|正在|在|我|讨论|说|聊|提到|研究|谈|过|了|的|是|[\s，,：:])+")
+_TALK_EN = re.compile(
+    r"^\W*(?:(?:we|i|you) )?(?:(?:just|were|have|had|are|was|been|earlier) )*"
+    r"(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|mention(?:ed)?|spoke about|asked about)\s+",
+    re.IGNORECASE,
+)
+_NAME_TAIL = re.compile(rf"\s?(?:(?![的是在和与对有及或等了被把将也中])[{CJK}]){{1,6}}")
+
+
+class Pointer(NamedTuple):
+    """A stretch of a question that only says something to who knows what was said before."""
+
+    start: int
+    end: int
+    phrase: str
+    noun: str
+
+    def replaced_in(self, text: str, meaning: str) -> str:
+        """Return the question with what is meant in the pointer's place."""
+        before, after = text[: self.start], text[self.end :]
+        return f"{before}{meaning}{after}".strip()
+
+
+def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
+    """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do."""
+    if own := find_vague_word(rules, text):
+        return Pointer(*own, phrase=text[slice(*own)], noun="")
+    simple = to_simplified(text)
+    if content_words(simple) > _LONGEST_POINTING_WORDS:
+        return None
+    return _pointer_zh(text, simple) or _pointer_en(text)
+
+
+def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
+    """Return what the context may have meant, latest last; one means that it is clear."""
+    runs = _named_runs(context)
+    if pointer.noun:
+        ends = ((run, to_simplified(run).find(to_simplified(pointer.noun))) for run in runs)
+        alike = tuple(run[: at + len(pointer.noun)] for run, at in ends if at > 0)
+        english = tuple(
+            match.group(1)
+            for match in re.finditer(_before_noun(pointer.noun), context)
+            if named_things(f"a {match.group(1)}")
+        )
+        runs = alike or english or runs
+    if not runs and context.strip():
+        subject = subject_of(_TALK_EN.sub("", context[_talk_end(context) :]))
+        if 0 < content_words(to_simplified(subject)) <= _LONGEST_SUBJECT_WORDS:
+            runs = (subject,)
+    return tuple(dict.fromkeys(runs))[-_MOST_CANDIDATES:]
+
+
+def _before_noun(noun: str) -> str:
+    head = re.escape(noun.split()[-1])
+    return rf"((?:[A-Z][\w-]*\s){{1,4}}{head})\b"
+
+
+def _talk_end(context: str) -> int:
+    talk = _TALK.match(to_simplified(context))
+    return talk.end() if talk else 0
+
+
+def _named_runs(context: str) -> tuple[str, ...]:
+    """Return the names in a context, neighbouring ones as one, with the Chinese noun that follows."""
+    runs: list[tuple[int, int]] = []
+    for name in named_things(context):
+        for match in re.finditer(re.escape(name), context):
+            runs.append(match.span())
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(set(runs)):
+        if joined and start <= joined[-1][1] + 1 and "\n" not in context[joined[-1][1] : start]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    found = []
+    for start, end in joined:
+        tail = _NAME_TAIL.match(to_simplified(context), end) if context[end - 1].isascii() else None
+        found.append(context[start : tail.end() if tail else end].strip('《》「」『』“”"‘’ '))
+    return tuple(dict.fromkeys(found))
+
+
+def _pointer_zh(text: str, simple: str) -> Pointer | None:
+    for match in POINTER_ZH.finditer(simple):
+        phrase = text[match.start() : match.end()].rstrip()
+        if POINTER_TIME_ZH.match(match.group()) or OWN_DOCUMENTS.search(match.group()) or named_things(phrase):
+            continue
+        if _has_antecedent(simple[: match.start()]):
+            continue
+        word = POINTER_WORD_ZH.match(match.group())
+        noun = phrase[word.end() :].strip() if word else ""
+        if len(noun) >= _TELLING_NOUN_HAN:
+            continue
+        return Pointer(match.start(), match.start() + len(phrase), phrase, "" if GENERIC_NOUN.match(noun) else noun)
+    return None
+
+
+def _pointer_en(text: str) -> Pointer | None:
+    expletives = [match.span() for match in EXPLETIVE.finditer(text)]
+    for match in POINTER_EN.finditer(text):
+        if any(start <= match.start() < end for start, end in expletives) or _has_antecedent(text[: match.start()]):
+            continue
+        following = [] if match.group().lower() in POINTER_NO_NOUN else _nouns_after(text, match.end())
+        if following and following[0].group().lower().removesuffix("'s") in POINTER_TIME:
+            continue
+        end = following[-1].end() if following else match.end()
+        phrase = text[match.start() : end]
+        is_described = bool(following) and bool(_DESCRIBED.match(text, end))
+        if is_described or named_things(f"a {phrase}") or OWN_DOCUMENTS.search(phrase):
+            continue
+        noun = phrase[len(match.group()) :].strip()
+        return Pointer(match.start(), end, phrase, "" if GENERIC_NOUN.match(noun) else noun)
+    return None
+
+
+def _nouns_after(text: str, start: int) -> list[re.Match[str]]:
+    nouns: list[re.Match[str]] = []
+    for match in WORD.finditer(text, start):
+        gap = text[nouns[-1].end() if nouns else start : match.start()]
+        if gap.strip() or match.group().lower() in ENGLISH or len(nouns) == _MOST_NOUN_WORDS:
+            break
+        nouns.append(match)
+    return nouns
+
+
+def _has_antecedent(before: str) -> bool:
+    """Say whether something was named before the pointer; the side that is asked about does not count."""
+    return content_words(without_cues(subject_of(before))) > 0

@@ -1,0 +1,297 @@
+"""What can be seen in a question without a model: its subject, names, gaps and goal. Decides nothing (SPEC I1, I2)."""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+from deep_research.reasoning.rules.topic_focus import stated_focuses, without_cues
+from deep_research.reasoning.rules.topic_material import is_whole_material
+from deep_research.reasoning.rules.topic_words import (
+    ABBREVIATIONS,
+    ASKING_ZH,
+    BROAD_FIELDS,
+    COMPLEX,
+    DIRECTIVES,
+    EMPTY_QUESTION,
+    FUNCTION_ZH,
+    HAN_PER_WORD,
+    HAN_RUN,
+    INTERROGATIVES,
+    LEADING_FRAME_ZH,
+    MAKING_TASK,
+    NO_SUBJECT_WORDS,
+    OWN_DOCUMENTS,
+    OWN_TASK,
+    PLACE_ZH,
+    POLITE,
+    QUESTION_END,
+    QUOTED,
+    RARE_TERM,
+    RARE_TERM_OF_CLASS,
+    REQUEST_WORDS,
+    RESEARCH_PRODUCT,
+    TRAILING_FRAME_ZH,
+    VAGUE_WORDS,
+    WORD,
+)
+from deep_research.text.folding import to_simplified
+
+MIN_TOPIC_CHARS = 20  # document 001
+# More than this tells nothing new, and some of the patterns take time in the square of the length.
+READ_CHARS = 2_000
+# "Cancer?" is no question yet, "coffee harmful?" is.
+_QUESTION_WORDS = 1.3
+# A task told in this many words has told its limits too.
+_TOLD_AT_LENGTH_WORDS = 25
+_LONGEST_ACRONYM = 6
+# "Why" and "criticism" ask for judgement too, but make no question complex (SPEC I6).
+_JUDGING = frozenset(("analyse", "assess", "compare"))
+_OF = re.compile(r"\b(?:of|in|for) (?:the |a |an )?[a-z]", re.IGNORECASE)
+_WITHIN = re.compile(r"\w (?:in|for|among|during|under) (?:the |a |an )?\w", re.IGNORECASE)
+_EDGE = " \t\n?？.。!！,，:：;；、-—"
+
+
+Capitals = Literal["name", "some", "nothing"]
+
+
+class TopicReading(NamedTuple):
+    """The signals of one question."""
+
+    text: str
+    subject: str
+    words: float
+    has_subject: bool
+    is_named: bool
+    is_narrowed: bool
+    is_question: bool
+    stated: tuple[str, ...]
+    is_own_task: bool
+    abbreviation: str
+    rare_terms: tuple[str, ...]
+
+    @property
+    def has_goal(self) -> bool:
+        """Say whether the words tell what is wanted to be known."""
+        return self.is_question or bool(self.stated)
+
+
+def read_topic(text: str) -> TopicReading:
+    """Return the signals of a cleaned question; of a long one, its beginning and end are read."""
+    if len(text) > READ_CHARS:
+        text = f"{text[: READ_CHARS // 2]} {text[-READ_CHARS // 2 :]}"
+    core = subject_of(text)
+    simple = to_simplified(core)
+    bare = without_cues(simple)
+    words = content_words(simple)
+    abbreviation = _lone_abbreviation(bare)
+    is_whole = is_whole_material(text)
+    is_named = is_whole or bool(named_things(core)) or bool(OWN_DOCUMENTS.search(to_simplified(text)))
+    return TopicReading(
+        text=text,
+        subject=core,
+        words=words,
+        has_subject=content_words(bare) > 0 or is_named or (words > 1 and bool(_OF.search(simple))),
+        is_named=is_named,
+        is_narrowed=words > 1 and bool(_WITHIN.search(simple)),
+        is_question=is_whole or _is_question(text, core, words),
+        stated=stated_focuses(core),
+        is_own_task=not is_whole and _is_own_task(text, words),
+        abbreviation=abbreviation,
+        rare_terms=rare_terms(text),
+    )
+
+
+def subject_of(text: str) -> str:
+    """Return a text without the request around its subject: "帮我研究一下癌症" is about 癌症."""
+    text = EMPTY_QUESTION.sub("", text).strip(_EDGE)
+    simple = to_simplified(text)
+    if lead := LEADING_FRAME_ZH.match(simple):
+        text, simple = text[lead.end() :], simple[lead.end() :]
+    if tail := TRAILING_FRAME_ZH.search(simple):
+        text = text[: tail.start()]
+    while first := WORD.match(text.lstrip(_EDGE)):
+        if first.group().lower().replace("’", "'") not in REQUEST_WORDS:
+            break
+        text = text.lstrip(_EDGE)[first.end() :]
+    return text.strip(_EDGE)
+
+
+def without_politeness(text: str) -> str:
+    """Return a question without the words that only ask politely, if something is left."""
+    polite = POLITE.match(to_simplified(text))
+    rest = text[polite.end() :].strip() if polite else text
+    return rest if content_words(to_simplified(rest)) else text
+
+
+def content_words(text: str) -> float:
+    """Measure a simplified text in words that carry meaning; a CJK character counts for a third of one."""
+    han = "".join(HAN_RUN.findall(FUNCTION_ZH.sub(" ", text)))
+    count = len(han) / HAN_PER_WORD
+    for match in WORD.finditer(text):
+        word = match.group().lower().replace("’", "'").removesuffix("'s")
+        if word not in NO_SUBJECT_WORDS:
+            count += max(1, sum(len(part) > 2 and part.isalpha() for part in word.split("-")))
+    return count
+
+
+def named_things(text: str) -> tuple[str, ...]:
+    """Return what looks like a specific name: quoted, capitalised, letters with digits, or Latin amid Chinese."""
+    simple = to_simplified(text)
+    names = [match.group() for match in QUOTED.finditer(text)]
+    names += [text[match.start() : match.end()] for match in PLACE_ZH.finditer(simple)]
+    words = list(WORD.finditer(text))
+    has_han = bool(HAN_RUN.search(text))
+    capitals = _capitals([match.group() for match in words])
+    for at, match in enumerate(words):
+        word = match.group()
+        if word.lower() in ABBREVIATIONS or word.lower() in VAGUE_WORDS:
+            continue
+        opens = at == 0 or bool(re.search(r"[.!?:：。！？]\s*$", text[: match.start()]))
+        if _looks_named(word, opens=opens, has_han=has_han, capitals=capitals):
+            names.append(word)
+    return tuple(dict.fromkeys(names))
+
+
+def _looks_named(word: str, *, opens: bool, has_han: bool, capitals: Capitals) -> bool:
+    letters = [letter for letter in word if letter.isalpha()]
+    if not letters or not word[0].isalpha():
+        return False
+    if any(letter.isdigit() for letter in word):
+        return True
+    if has_han:
+        return len(letters) > 1
+    inner = [letter for letter in word[1:] if letter.isalpha()]
+    if inner and all(letter.isupper() for letter in letters):
+        is_shouted = capitals != "some" and len(letters) > _LONGEST_ACRONYM
+        return word.lower() not in BROAD_FIELDS and not is_shouted
+    if any(letter.isupper() for letter in inner) and "-" not in word:
+        return True
+    is_capital = word[0].isupper() and word.lower() not in NO_SUBJECT_WORDS
+    return is_capital and (capitals == "name" or (capitals == "some" and not opens))
+
+
+def _capitals(words: list[str]) -> Capitals:
+    """Say what capital letters mean here: in "Marie Curie" a name, in "Cancer Treatment" and "CANCER" nothing."""
+    telling = [word for word in words if word.lower() not in NO_SUBJECT_WORDS]
+    if not all(word[0].isupper() for word in telling):
+        return "some"
+    is_broad = len(telling) == 1 or any(word.lower() in BROAD_FIELDS for word in telling)
+    return "nothing" if is_broad and len(telling) == len(words) else "name" if not is_broad else "some"
+
+
+def rare_terms(text: str) -> tuple[str, ...]:
+    """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
+    found = [match.group() for match in RARE_TERM.finditer(text)]
+    found += [match.group(1) for match in RARE_TERM_OF_CLASS.finditer(to_simplified(text))]
+    return tuple(dict.fromkeys(found))
+
+
+def is_complex(text: str) -> bool:
+    """Say whether a question uses a word that marks a complex one (SPEC I6)."""
+    return bool(COMPLEX.search(to_simplified(text))) or not _JUDGING.isdisjoint(cues_of(text))
+
+
+def is_no_question(text: str) -> bool:
+    """Say whether a text holds nothing to research: no letters at all."""
+    return not any(unicodedata.category(letter).startswith("L") for letter in text)
+
+
+class StrictSignals(NamedTuple):
+    """Document 001's three signals, to the letter."""
+
+    is_short: bool
+    vague_word: str
+    abbreviation: str
+
+
+def strict_signals(topic: str, *, known: frozenset[str] = frozenset()) -> StrictSignals:
+    """Return document 001's signals; the words are the first of each list that the topic holds and nobody knows."""
+    found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
+    return StrictSignals(
+        is_short=len(topic) < MIN_TOPIC_CHARS,
+        vague_word=next((word for word in found if word in VAGUE_WORDS), ""),
+        abbreviation=next((word for word in found if word in ABBREVIATIONS and word not in known), ""),
+    )
+
+
+def _is_question(text: str, core: str, words: float) -> bool:
+    if EMPTY_QUESTION.match(text):
+        return False
+    if ASKING_ZH.search(to_simplified(core)):
+        return True
+    opening = WORD.match(core)
+    first = opening.group().lower().replace("’", "'") if opening else ""
+    if first in INTERROGATIVES:
+        return True
+    if any(word.group().lower() in DIRECTIVES for word in list(WORD.finditer(text))[:4]):
+        return words > 1
+    return bool(QUESTION_END.search(to_simplified(text))) and words > _QUESTION_WORDS
+
+
+def _is_own_task(text: str, words: float) -> bool:
+    simple = to_simplified(text)
+    if words >= _TOLD_AT_LENGTH_WORDS or RESEARCH_PRODUCT.search(simple):
+        return False
+    if MAKING_TASK.search(simple):
+        return True
+    opening = WORD.match(simple.lstrip())
+    is_plain_question = opening is not None and opening.group().lower() in INTERROGATIVES
+    return not is_plain_question and bool(OWN_TASK.search(simple))
+
+
+def _lone_abbreviation(bare: str) -> str:
+    """Return the listed abbreviation that is all there is of a subject, or ""."""
+    words = [match.group().lower() for match in WORD.finditer(bare)]
+    telling = [word for word in words if word not in NO_SUBJECT_WORDS]
+    is_alone = len(telling) == 1 and not HAN_RUN.search(FUNCTION_ZH.sub("", bare))
+    return telling[0] if is_alone and telling[0] in ABBREVIATIONS else ""
+
+
+# A capital inside a sentence is a title's: "Who wrote Why Nations Fail?" asks no why.
+_TITLED_WHY = re.compile(r"(?<=[\w,] )Why\b")
+
+
+class _Cue(NamedTuple):
+    """What fires, and what looks like it."""
+
+    fires: re.Pattern[str]
+    false_friends: re.Pattern[str]
+
+
+def cues_of(question: str) -> frozenset[str]:
+    """Return the kinds of judgement that the words of a question ask for: `compare`, `why`, `market_view` and so on."""
+    plain = _TITLED_WHY.sub(" ", to_simplified(QUOTED.sub(" ", question)))
+    return frozenset(kind for kind, cue in _cues().items() if _is_meant(cue, plain))
+
+
+def _is_meant(cue: _Cue, text: str) -> bool:
+    covered = {at for friend in cue.false_friends.finditer(text) for at in range(*friend.span())}
+    return any(covered.isdisjoint(range(*match.span())) for match in cue.fires.finditer(text))
+
+
+@cache
+def _cues() -> dict[str, _Cue]:
+    text = files(__package__).joinpath("critique.toml").read_text(encoding="utf-8")
+    tables: dict[str, dict[str, list[str]]] = tomllib.loads(text)
+    return {
+        kind: _Cue(fires=_any_of(table["en"], table["zh"]), false_friends=_any_of(table["not_en"], table["not_zh"]))
+        for kind, table in tables.items()
+    }
+
+
+def _any_of(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}", re.IGNORECASE)
+
+
+# A question of so much content has several sides: 50 Chinese characters, about 17 English words that carry meaning.
+_LONG_WORDS = 50 / HAN_PER_WORD
+
+
+def asks_for_judgement(question: str) -> bool:
+    """Say whether a question asks for more than what is known: by its words, or by its length."""
+    read = question[:READ_CHARS]
+    return bool(cues_of(read)) or content_words(to_simplified(read)) >= _LONG_WORDS

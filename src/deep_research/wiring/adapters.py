@@ -1,0 +1,81 @@
+"""The only place that builds adapters: settings in, the parts of a run out.
+
+What only a run needs is imported when one is built, so that `runs list` stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deep_research.errors import ConfigurationError
+from deep_research.settings import Settings
+from deep_research.store.port import Store
+from deep_research.store.sqlite import SqliteStore
+from deep_research.wiring.models import models_from, reasoner_from
+
+if TYPE_CHECKING:
+    from deep_research.pipeline.parts import Parts
+
+
+def open_store(settings: Settings) -> Store:
+    """Return the store of all runs."""
+    return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+
+
+def build(settings: Settings) -> "Parts":
+    """Return the parts of a run; without a model rules judge."""
+    from deep_research.corpus.fetcher import CorpusFetcher
+    from deep_research.corpus.folder import FolderCorpus
+    from deep_research.corpus.scan import check_folder
+    from deep_research.corpus.search import CorpusSearch
+    from deep_research.fetch.port import Fetched
+    from deep_research.fetch.routes import RoutedFetcher
+    from deep_research.pipeline.parts import Parts
+    from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+    from deep_research.wiring.search import open_web
+
+    corpus = None
+    if settings.docs is not None:
+        check_folder(settings.docs)
+        corpus = FolderCorpus(settings.docs, index=settings.index_path)
+    stand_in = ExtractiveReasoner(corpus)
+    models = models_from(settings)
+    web = open_web(settings)
+    files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
+    return Parts(
+        open_store=lambda: open_store(settings),
+        checkpoints=settings.checkpoints_path,
+        logs=settings.logs,
+        stand_in=stand_in,
+        reasoner=reasoner_from(settings, stand_in, web.specs.values()) if models.chain else None,
+        models=models.chain,
+        model_tries=settings.model_tries,
+        corpus=corpus,
+        engines=(*(() if corpus is None else (CorpusSearch(corpus),)), *web.engines),
+        specs=web.specs,
+        fetcher=RoutedFetcher(web=web.fetcher, files=files),
+        shelf=web.shelf,
+        # Whoever changes the prompts wants to see what they do.
+        plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
+        on_close=tuple(close for close in (models.close, web.close) if close is not None),
+        lease_s=settings.lease_s,
+        confirm_above_usd=settings.confirm_above_usd,
+        tracing=settings.tracing,
+    )
+
+
+def parts_for(settings: Settings, wiring: str | None = None) -> "Parts":
+    """Build the parts with the named function (`module:function`); a run's own row names the one it began with."""
+    from deep_research.pipeline.parts import Parts
+
+    name = wiring or settings.wiring
+    module, _, function = name.partition(":")
+    try:
+        builder = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as exc:
+        raise ConfigurationError(
+            f"The wiring {name!r} cannot be found ({exc}); give module:function, by default deep_research.wiring:build."
+        ) from exc
+    parts = builder(settings)
+    if not isinstance(parts, Parts):
+        raise ConfigurationError(f"The wiring {name!r} returned {type(parts).__name__}, not Parts.")
+    return parts

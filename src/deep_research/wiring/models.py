@@ -1,0 +1,184 @@
+"""Which models a run uses, from the settings: what is named, what has a key, what is missing."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from deep_research.errors import ConfigurationError
+from deep_research.settings import Settings, variable_of
+
+if TYPE_CHECKING:
+    from deep_research.llm.chat import VendorChat
+    from deep_research.llm.port import ChatModel
+    from deep_research.llm.registry import ModelName, Provider
+    from deep_research.reasoning.port import Reasoner
+    from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+    from deep_research.search.registry import EngineSpec
+
+
+def chosen_models(settings: Settings) -> tuple[str, ...]:
+    """Return the thinking model, the task model and those to fall back on, as `provider:model`; empty without a model.
+
+    Of several providers whose keys are set, the first in the registry is taken; a local server must be named. What
+    the chosen pair lacks is raised; a model to fall back on that lacks something is left out.
+    """
+    pair = _chosen_pair(settings)
+    for name in pair:
+        _require(name, settings)
+    fallbacks = (name for name, problem in _fallbacks(settings) if problem is None) if pair else ()
+    return tuple(map(str, (*pair, *fallbacks)))
+
+
+def models_left_out(settings: Settings) -> dict[str, ConfigurationError]:
+    """Return the models to fall back on that cannot be used, and why."""
+    if not _chosen_pair(settings):
+        return {}
+    return {str(name): problem for name, problem in _fallbacks(settings) if problem is not None}
+
+
+def key_unused_offline(settings: Settings) -> str:
+    """Return the variable of a key that would be used, were it not for `offline`; "" where there is none."""
+    if not settings.offline or settings.provider != "auto" or settings.thinking_model is not None:
+        return ""
+    provider = _first_with_key(settings)
+    return provider.key_variable if provider else ""
+
+
+def address_of(name: "ModelName", settings: Settings) -> str:
+    """Return where a model is reached; "" where that is not set."""
+    return getattr(settings, f"{name.provider.setting}_address") or ""
+
+
+def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    """Return those of the models whose price nobody has told."""
+    from deep_research.llm.prices import load_prices, price_of
+    from deep_research.llm.registry import model_named
+
+    prices = load_prices(settings.prices)
+    models = map(model_named, dict.fromkeys(names))
+    return tuple(str(name) for name in models if price_of(name, address_of(name, settings), prices) is None)
+
+
+def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
+    """Return the thinking model and the task model, whether or not they can be used; empty without a model."""
+    from deep_research.llm.registry import ModelName, model_named
+
+    if settings.provider == "none":
+        return ()
+    own = None if settings.provider == "auto" else model_named(settings.provider)
+    if settings.thinking_model is not None:
+        thinking, task = _named(settings.thinking_model, own), None
+    elif own is not None and own.model:
+        thinking, task = own, None
+    else:
+        provider = own.provider if own else None if settings.offline else _first_with_key(settings)
+        if provider is None:
+            return ()
+        thinking, task = ModelName(provider, provider.default_thinking), ModelName(provider, provider.default_task)
+    if settings.task_model is not None:
+        task = _named(settings.task_model, thinking)
+    return thinking, task or thinking
+
+
+def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError | None]]":
+    """Return the models to fall back on, in order, each with what it lacks."""
+
+    def problem(name: "ModelName") -> ConfigurationError | None:
+        try:
+            _require(name, settings)
+        except ConfigurationError as exc:
+            return exc
+        return None
+
+    return [(name, problem(name)) for name in (_named(text, None) for text in settings.fallback_models)]
+
+
+def _named(text: str, near: "ModelName | None") -> "ModelName":
+    """Return the model of a name; without a provider it is one of the provider at hand."""
+    from deep_research.llm.registry import ModelName, is_provider, model_named
+
+    if near is not None and not is_provider(text.partition(":")[0]):
+        return ModelName(near.provider, text.strip())
+    return model_named(text)
+
+
+def _first_with_key(settings: Settings) -> "Provider | None":
+    from deep_research.llm.registry import PROVIDERS
+
+    known = PROVIDERS.values()
+    return next((provider for provider in known if provider.default_thinking and _key(provider, settings)), None)
+
+
+def _key(provider: "Provider", settings: Settings) -> str:
+    secret = getattr(settings, f"{provider.setting}_api_key", None)
+    return secret.get_secret_value() if secret else ""
+
+
+def _require(name: "ModelName", settings: Settings) -> None:
+    """Raise `ConfigurationError` where a model lacks something, or may not be asked."""
+    from deep_research.llm.address import is_local
+    from deep_research.llm.readiness import require_ready
+
+    provider, address = name.provider, address_of(name, settings)
+    if not address:
+        variable = variable_of(f"{provider.setting}_address")
+        raise ConfigurationError().said("fault.no_address", provider=provider.name, variable=variable)
+    if settings.offline and not is_local(address):
+        raise ConfigurationError().said("fault.not_offline", model=name)
+    require_ready(name, address=address, key=_key(provider, settings))
+
+
+class Models(NamedTuple):
+    """The chain of models, and what lets go of their connections."""
+
+    chain: "tuple[ChatModel, ...]" = ()
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+def models_from(settings: Settings) -> Models:
+    """Return the chain of models: the chosen pair for the two roles, then each fallback for both."""
+    names = chosen_models(settings)
+    if not names:
+        return Models()
+    from deep_research.llm.chat import Limits
+    from deep_research.llm.connect import connect
+    from deep_research.llm.prices import load_prices
+    from deep_research.llm.registry import model_named
+    from deep_research.llm.roles import RoleModels
+
+    prices = load_prices(settings.prices)
+    limits = Limits(settings.model_timeout_s, settings.model_idle_timeout_s, settings.model_calls_in_flight)
+
+    def model(text: str) -> "VendorChat":
+        name = model_named(text)
+        address, key = address_of(name, settings), _key(name.provider, settings)
+        return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
+
+    thinking, task, *fallbacks = map(model, names)
+
+    async def close() -> None:
+        for chat in (thinking, task, *fallbacks):
+            await chat.close()
+
+    return Models((RoleModels(thinking, task), *fallbacks), close)
+
+
+def reasoner_from(
+    settings: Settings, stand_in: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
+) -> "Callable[[ChatModel], Reasoner]":
+    """Return what makes a reasoner of a model; it may choose among the special ones of the engines."""
+    from deep_research.reasoning.model.options import Habits
+    from deep_research.reasoning.model.prompting import Prompts
+    from deep_research.reasoning.model.reasoner import ModelReasoner
+    from deep_research.reasoning.rules.tool_rules import describe
+
+    prompts = Prompts(settings.prompts)
+    prompts.check()
+    habits = Habits(
+        stable_prefix=settings.stable_prefix,
+        todo_recitation=settings.todo_recitation,
+        error_preservation=settings.error_preservation,
+        tool_mask=settings.tool_mask,
+        window=settings.model_window,
+    )
+    sources = describe([spec for spec in engines if spec.is_specialist])
+    return lambda model: ModelReasoner(model, prompts=prompts, habits=habits, stand_in=stand_in, sources=sources)
