@@ -12,7 +12,7 @@ import pytest
 
 from deep_research.llm.port import ModelRequest
 from deep_research.messages.words import words
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.store.port import RunRow
 from deep_research.text.instructions import find_instructions
@@ -84,8 +84,8 @@ async def _both(folder: Path, hostile: Site) -> tuple[Outcome, Outcome]:
 async def _run(folder: Path, site: Site, attacks: Sequence[str]) -> tuple[User, ObedientAnalyst, RunRow]:
     user, analyst = User(folder), _analyst(site.language, attacks)
 
-    def change(parts: Parts) -> Parts:
-        return replace(with_models(parts, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+    def change(adapters: Adapters) -> Adapters:
+        return replace(with_models(adapters, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
 
     request = ResearchRequest(question=QUESTIONS[site.language], depth=DEPTH, length="short")
     return user, analyst, await Lab(user, change=change).processor().process(request)

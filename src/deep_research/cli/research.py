@@ -36,7 +36,7 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
-from deep_research.wiring import open_store, parts_for
+from deep_research.wiring import adapters_for, open_store
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 SCHEMA_VERSION = 1
@@ -162,12 +162,12 @@ def _given(question: str | None) -> str:
 
 
 def _processor(settings: Settings, wiring: str, said: Words) -> DeepResearchProcessor:
-    parts = parts_for(settings, wiring)
-    if not parts.engines:
+    adapters = adapters_for(settings, wiring)
+    if not adapters.engines:
         raise UsageError().said("fault.nothing_to_search")
     for model, problem in models_left_out(settings).items():
         tell(said("shell.model_left_out", model=model, reason=problem.in_words(said)))
-    return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
+    return DeepResearchProcessor(adapters, wiring=wiring, code_version=code_version())
 
 
 def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
@@ -219,7 +219,7 @@ def _stay(
         try:
             return await drive()
         finally:
-            await processor.parts.close()
+            await processor.adapters.close()
 
     return asyncio.run(drive_and_close())
 
@@ -248,7 +248,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
     if output.file is not None:
         _write_file(output.file, result.final_report)
     if not output.is_quiet and output.events != "-":
-        unpriced = {name for model in processor.parts.models for name in model.unpriced}
+        unpriced = {name for model in processor.adapters.models for name in model.unpriced}
         tell(_summary(row, said, output.file, unpriced))
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 

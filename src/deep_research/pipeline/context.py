@@ -10,20 +10,20 @@ from typing import TypeVar
 from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, UnusableAnswer
 from deep_research.events import LiveText
 from deep_research.llm.port import Delta
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.journalled import (
-    Desk,
+    CallSite,
     JournalledEngine,
     JournalledFetcher,
     JournalledModel,
     JournalledSandbox,
 )
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.prompt_meter import PromptMeter
-from deep_research.pipeline.rounds import RoundLog
+from deep_research.pipeline.round_log import RoundLog
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import ResearchRequest, SearchEngineConfig, Spend
@@ -67,7 +67,7 @@ class RunContext:
 
     row: RunRow
     claim: Claim
-    parts: Parts
+    adapters: Adapters
     store: Store
     journal: Journal
     streaming: StreamingManager
@@ -92,9 +92,9 @@ class RunContext:
         """How many queries are searched for at once: overlapping batches, or one batch at a time."""
         return asyncio.Semaphore(_most_searches(self.row.request.search))
 
-    def ports(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "Ports":
+    def stage(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "StageContext":
         """Return the ports of a piece of work at a place in the run."""
-        return Ports(run=self, scope=scope, phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
+        return StageContext(run=self, scope=scope, phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
 
 
 def _most_searches(config: SearchEngineConfig) -> int:
@@ -104,7 +104,7 @@ def _most_searches(config: SearchEngineConfig) -> int:
 
 
 @dataclass(frozen=True)
-class Ports:
+class StageContext:
     """Everything a stage may touch, bound to its scope: calls are journalled and events keyed by it.
 
     In a fan-out branch (`is_branch`) no failed call may escape, so every failing act has its stand-in there.
@@ -139,23 +139,23 @@ class Ports:
         """Return the teller of this scope's events."""
         return Emitter(self.run.streaming, self.scope)
 
-    def at(self, *path: object) -> "Ports":
+    def at(self, *path: object) -> "StageContext":
         """Return the ports of a part of this work, with a trail of its own."""
         scope = "/".join((self.scope, *map(str, path)))
         return replace(self, scope=scope, trail=self.trail.fork())
 
-    def branch(self, *path: object) -> "Ports":
+    def branch(self, *path: object) -> "StageContext":
         """Return the ports of one of several parts at work side by side."""
         return replace(self.at(*path), is_branch=True)
 
     @property
-    def _desk(self) -> Desk:
-        return Desk(self.run.journal, self.run.store, self.run.claim, self.scope, self.phase, self.trail)
+    def _site(self) -> CallSite:
+        return CallSite(self.run.journal, self.run.store, self.run.claim, self.scope, self.phase, self.trail)
 
     def engine(self, name: str) -> JournalledEngine:
         """Return one search engine, to be asked from here."""
-        engine = next(engine for engine in self.run.parts.engines if engine.name == name)
-        return JournalledEngine(engine, self._desk)
+        engine = next(engine for engine in self.run.adapters.engines if engine.name == name)
+        return JournalledEngine(engine, self._site)
 
     async def count_query(self, query: str) -> None:
         """Put a search task on record as one query, however many engines it asks (SPEC R9), or refuse it."""
@@ -168,8 +168,8 @@ class Ports:
 
     async def kept(self, kind: str, key: str) -> Json:
         """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
-        shelf = self.run.parts.shelf
-        if shelf is None or not self.run.parts.models:
+        shelf = self.run.adapters.shelf
+        if shelf is None or not self.run.adapters.models:
             return None
 
         async def look() -> Answer:
@@ -184,8 +184,8 @@ class Ports:
 
     async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
         """Keep something for other runs, for a while."""
-        if self.run.parts.shelf is not None and seconds:
-            await self.run.parts.shelf.put(kind, key, canonical_json(data).encode(), seconds)
+        if self.run.adapters.shelf is not None and seconds:
+            await self.run.adapters.shelf.put(kind, key, canonical_json(data).encode(), seconds)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now."""
@@ -199,12 +199,12 @@ class Ports:
     @property
     def fetcher(self) -> JournalledFetcher | None:
         """Return the fetcher, if there is one."""
-        return None if self.run.parts.fetcher is None else JournalledFetcher(self.run.parts.fetcher, self._desk)
+        return None if self.run.adapters.fetcher is None else JournalledFetcher(self.run.adapters.fetcher, self._site)
 
     @property
     def sandbox(self) -> JournalledSandbox | None:
         """Return the sandbox, if there is one."""
-        return None if self.run.parts.sandbox is None else JournalledSandbox(self.run.parts.sandbox, self._desk)
+        return None if self.run.adapters.sandbox is None else JournalledSandbox(self.run.adapters.sandbox, self._site)
 
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
@@ -212,35 +212,35 @@ class Ports:
         An unusable answer and a spent budget always have a stand-in; other failures only in a branch. A model that
         refuses every call stops the run: its asker can mend that, and nothing is lost.
         """
-        parts = self.run.parts
-        if not parts.models or parts.reasoner is None:
-            return await ask(parts.stand_in)
+        adapters = self.run.adapters
+        if not adapters.models or adapters.reasoner is None:
+            return await ask(adapters.stand_in)
         model = self._model(act)
         try:
-            result = await ask(parts.reasoner(model))
+            result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
             stands_in = self.is_branch or isinstance(failure, BudgetExceeded | UnusableAnswer)
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
             await self._stood_in(act, failure)
-            return await ask(parts.stand_in)
+            return await ask(adapters.stand_in)
         self.run.strikes.clear(act)
         await self._told(act, model)
         return result
 
     def _model(self, act: str) -> JournalledModel:
-        parts, streaming = self.run.parts, self.run.streaming
+        adapters, streaming = self.run.adapters, self.run.streaming
 
         def hear(delta: Delta) -> None:
             streaming.hear(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
 
         return JournalledModel(
-            parts.models,
-            self._desk,
-            clock=parts.clock,
+            adapters.models,
+            self._site,
+            clock=adapters.clock,
             meter=self.run.meter,
-            tries=parts.model_tries,
-            jitter=parts.jitter,
+            tries=adapters.model_tries,
+            jitter=adapters.jitter,
             on_delta=hear,
             is_struck=self.run.strikes.is_out(act),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deep_research.errors import ClarificationFailed, StageFailed
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.outcome import findings_from, section_work, stop_of
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer, analyze
@@ -38,10 +38,10 @@ class RunState:
     stage: Stage | None = None
     scope: str = ""
     input: dict[str, Any] = field(default_factory=dict)
-    bound: Ports | None = None
+    bound: StageContext | None = None
 
     @property
-    def ports(self) -> Ports:
+    def context(self) -> StageContext:
         """Return what the stage may touch."""
         if self.bound is None:
             raise RuntimeError("a run's record has ports only inside a stage")
@@ -90,7 +90,7 @@ class StateMachine:
             raise StageFailed(f"The stage {state.stage} returned an update that is not plain JSON: {exc}.") from exc
 
     async def _stage_intake(self, state: RunState) -> Update | bool:
-        request, given = state.ports.request, state.input
+        request, given = state.context.request, state.input
         inquiry = inquiry_from(
             request,
             language=given["language"],
@@ -98,11 +98,11 @@ class StateMachine:
             known_terms=tuple(given.get("known_terms", ())),
             unknown_terms=tuple(given.get("unknown_terms", ())),
         )
-        assessment = await assess(inquiry, ports=state.ports)
-        await save_clarification(inquiry, assessment, ports=state.ports)
+        assessment = await assess(inquiry, context=state.context)
+        await save_clarification(inquiry, assessment, context=state.context)
         if assessment.next_action == "CANNOT_DO":
             raise ClarificationFailed(assessment.reasoning)
-        today = f"{state.ports.run.row.created_at:%Y-%m-%d}"
+        today = f"{state.context.run.row.created_at:%Y-%m-%d}"
         brief = brief_from(inquiry, assessment, length=request.length, today=today)
         return {
             "assessment": assessment.to_json(),
@@ -113,19 +113,19 @@ class StateMachine:
         }
 
     async def _stage_plan(self, state: RunState) -> Update | bool:
-        drawn = await plan(Brief.from_json(state.input["brief"]), planner=self.planner, ports=state.ports)
+        drawn = await plan(Brief.from_json(state.input["brief"]), planner=self.planner, context=state.context)
         return {"plan": drawn.to_json()}
 
     async def _stage_harvest(self, state: RunState) -> Update | bool:
-        hits = await harvest(SearchQuery.from_json(state.input["query"]), executor=self.executor, ports=state.ports)
-        return {"hits": await state.ports.keep(hits)}
+        hits = await harvest(SearchQuery.from_json(state.input["query"]), executor=self.executor, context=state.context)
+        return {"hits": await state.context.keep(hits)}
 
     async def _stage_fetch(self, state: RunState) -> Update | bool:
-        document = await fetch(Hit.from_json(state.input["hit"]), ports=state.ports)
+        document = await fetch(Hit.from_json(state.input["hit"]), context=state.context)
         return {"document": document.id}
 
     async def _stage_extract(self, state: RunState) -> Update | bool:
-        document: Document = await state.ports.store.get_document(state.input["document"])
+        document: Document = await state.context.store.get_document(state.input["document"])
         reading = Reading(
             brief=Brief.from_json(state.input["brief"]),
             section=SectionPlan.from_json(state.input["section"]),
@@ -135,27 +135,27 @@ class StateMachine:
         )
         own: list[str] = []
         shared: list[str] = []
-        for evidence in await extract(reading, ports=state.ports):
+        for evidence in await extract(reading, context=state.context):
             (own if evidence.section == reading.section.title else shared).append(evidence.id)
         return {"gathered_info": own, "shared": shared}
 
     async def _stage_compress(self, state: RunState) -> Update | bool:
-        work = await section_work(state.input, ports=state.ports)
-        digest = await compress(work, analyzer=self.analyzer, ports=state.ports)
+        work = await section_work(state.input, context=state.context)
+        digest = await compress(work, analyzer=self.analyzer, context=state.context)
         return {"evidence": list(digest.evidence)}
 
     async def _stage_reflect(self, state: RunState) -> Update | bool:
-        work, given = await section_work(state.input, ports=state.ports), state.input
+        work, given = await section_work(state.input, context=state.context), state.input
 
         def stop(judged: Reflection) -> str:
             after = {**given, "is_sufficient": judged.is_sufficient, "grants": given["grants"][1:]}
-            return stop_of(after, most_rounds=state.ports.request.depth.max_iterations)
+            return stop_of(after, most_rounds=state.context.request.depth.max_iterations)
 
         synthesis, reflection = await reflect(
-            work, analyzer=self.analyzer, planner=self.planner, stop=stop, ports=state.ports
+            work, analyzer=self.analyzer, planner=self.planner, stop=stop, context=state.context
         )
         return {
-            "synthesis": await state.ports.keep(synthesis),
+            "synthesis": await state.context.keep(synthesis),
             "coverage": synthesis.coverage,
             "is_sufficient": reflection.is_sufficient,
             "open_questions": list(reflection.gaps),
@@ -163,49 +163,49 @@ class StateMachine:
         }
 
     async def _stage_analyze(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        analysis = await analyze(findings, state.input, analyzer=self.analyzer, ports=state.ports)
-        return {} if analysis is None else {"analysis": await state.ports.keep(analysis)}
+        findings = await findings_from(state.input, context=state.context)
+        analysis = await analyze(findings, state.input, analyzer=self.analyzer, context=state.context)
+        return {} if analysis is None else {"analysis": await state.context.keep(analysis)}
 
     async def _stage_chart(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        return {"figures": await chart(findings, computation=self.computation, ports=state.ports)}
+        findings = await findings_from(state.input, context=state.context)
+        return {"figures": await chart(findings, computation=self.computation, context=state.context)}
 
     async def _stage_draft(self, state: RunState) -> Update | bool:
-        given, ports = state.input, state.ports
-        work = await section_work(given, ports=ports)
+        given, context = state.input, state.context
+        work = await section_work(given, context=context)
         if given.get("is_first"):
             # Of the section's own pages alone: which others are read by now, nobody can say a second time.
-            copies = await find_copies(ports=ports, among={piece.document for piece in work.evidence})
-            own = await without_copies(work.evidence, copies, ports=ports)
+            copies = await find_copies(context=context, among={piece.document for piece in work.evidence})
+            own = await without_copies(work.evidence, copies, context=context)
             work = even_room(work.model_copy(update={"evidence": tuple(own)}), len(given["outline"]))
-            written = await begin_draft(work, ports=ports)
-            return {"draft": await ports.keep(written), "evidence": [piece.id for piece in work.evidence]}
-        begun = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
-        return {"draft": await ports.keep(await draft(work, begun, ports=ports))}
+            written = await begin_draft(work, context=context)
+            return {"draft": await context.keep(written), "evidence": [piece.id for piece in work.evidence]}
+        begun = await context.load_all(Paragraph, given["draft"]) if given.get("draft") else []
+        return {"draft": await context.keep(await draft(work, begun, context=context))}
 
     async def _stage_verify(self, state: RunState) -> Update | bool:
-        given, ports = state.input, state.ports
+        given, context = state.input, state.context
         if "analysis" in given:
-            analysis = await ports.load(Analysis, given["analysis"])
-            findings = await findings_from(given, ports=ports)
-            return {"checked": await ports.keep(await verify_analysis(analysis, findings, ports=ports))}
-        work = await section_work(given, ports=ports)
+            analysis = await context.load(Analysis, given["analysis"])
+            findings = await findings_from(given, context=context)
+            return {"checked": await context.keep(await verify_analysis(analysis, findings, context=context))}
+        work = await section_work(given, context=context)
         # Where nothing could be written, the evidence is quoted.
-        drafted = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
-        return {"checked": await ports.keep(await verify(work, drafted, ports=ports))}
+        drafted = await context.load_all(Paragraph, given["draft"]) if given.get("draft") else []
+        return {"checked": await context.keep(await verify(work, drafted, context=context))}
 
     async def _stage_write(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        body = await body_from(state.input, ports=state.ports)
-        written, dropped = await write(findings, body, state.input, reporter=self.reporter, ports=state.ports)
+        findings = await findings_from(state.input, context=state.context)
+        body = await body_from(state.input, context=state.context)
+        written, dropped = await write(findings, body, state.input, reporter=self.reporter, context=state.context)
         whole = body.model_copy(update={"dropped": (*body.dropped, *dropped)})
-        return {"final_report": written, "checked": await state.ports.keep(whole)}
+        return {"final_report": written, "checked": await state.context.keep(whole)}
 
     async def _stage_audit(self, state: RunState) -> Update | bool:
-        checked = await state.ports.load(CheckedBody, state.input["checked"])
-        return {"is_verified": await audit(checked, language=state.input["language"], ports=state.ports)}
+        checked = await state.context.load(CheckedBody, state.input["checked"])
+        return {"is_verified": await audit(checked, language=state.input["language"], context=state.context)}
 
     async def _stage_cache(self, state: RunState) -> Update | bool:
-        await cache(ports=state.ports)
+        await cache(context=state.context)
         return True

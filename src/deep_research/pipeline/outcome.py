@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
 from deep_research.reasoning.rules.selection import repeats
@@ -51,16 +51,16 @@ def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
     return "iterations" if state["round"] >= most_rounds else "budget"
 
 
-async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
+async def section_work(state: dict[str, Any], *, context: StageContext) -> SectionWork:
     """Return what is known about the section that a section's state describes."""
     before = state.get("synthesis", "")
-    synthesis = await ports.load(Synthesis, before) if before else Synthesis(text="", coverage=0.0)
+    synthesis = await context.load(Synthesis, before) if before else Synthesis(text="", coverage=0.0)
     return SectionWork(
         brief=Brief.from_json(state["brief"]),
         section=SectionPlan.from_json(state["section"]),
         evidence=tuple(
-            await ports.store.get_evidence(
-                ports.run.row.id, state.get("evidence", []), section=state["section"]["title"]
+            await context.store.get_evidence(
+                context.run.row.id, state.get("evidence", []), section=state["section"]["title"]
             )
         ),
         synthesis=synthesis.text,
@@ -74,7 +74,7 @@ async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
     )
 
 
-async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
+async def findings_from(state: dict[str, Any], *, context: StageContext) -> Findings:
     """Return everything that was found, in plan order."""
     brief, plan = Brief.from_json(state["brief"]), Plan.from_json(state["plan"])
     outcomes = {outcome.number: outcome for outcome in map(SectionOutcome.from_json, state.get("outcomes", []))}
@@ -89,20 +89,20 @@ async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
             "round": outcome.rounds,
             "asked": list(outcome.asked),
         }
-        work = await section_work(known, ports=ports)
-        own = await without_copies(work.evidence, state.get("copies", {}), ports=ports)
+        work = await section_work(known, context=context)
+        own = await without_copies(work.evidence, state.get("copies", {}), context=context)
         sections.append(work.model_copy(update={"evidence": tuple(own)}))
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 
 
-async def share_out(state: dict[str, Any], *, ports: Ports) -> dict[str, list[str]]:
+async def share_out(state: dict[str, Any], *, context: StageContext) -> dict[str, list[str]]:
     """Return for each section what pages read for others have for it, the best first, as far as there is room."""
     plain = {**state, "shared": {}, "copies": {}}
     shared: dict[str, list[str]] = {}
-    for work in (await findings_from(plain, ports=ports)).sections:
+    for work in (await findings_from(plain, context=context)).sections:
         known, title = {piece.id for piece in work.evidence}, work.section.title
         others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
-        found = await ports.store.get_evidence(ports.run.row.id, others, section=title)
+        found = await context.store.get_evidence(context.run.row.id, others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
         chosen = await aside(_new_to, work.evidence, fitting, room=work.brief.room)
         shared[title] = [piece.id for piece in chosen]

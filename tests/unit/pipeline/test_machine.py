@@ -132,9 +132,9 @@ def test_checkpoints_stay_small(tmp_path: Path) -> None:
     user = User(tmp_path)
     long = "This sentence about the costs and results of the projects stands here many times. " * 200
 
-    def wordy(parts):
-        texts = {address: text + long for address, text in parts.fetcher.pages.items()}
-        return replace(parts, fetcher=replace(parts.fetcher, pages=texts))
+    def wordy(adapters):
+        texts = {address: text + long for address, text in adapters.fetcher.pages.items()}
+        return replace(adapters, fetcher=replace(adapters.fetcher, pages=texts))
 
     runtime = Lab(user, change=wordy).processor().runtime
 

@@ -17,7 +17,7 @@ from deep_research.errors import (
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.journal import Journal, Trail, spent_so_far
-from deep_research.pipeline.journalled import Desk, JournalledModel
+from deep_research.pipeline.journalled import CallSite, JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Budget, Spend
 from deep_research.store.port import Claim
@@ -74,8 +74,8 @@ def _chain(
     clock = clock or FakeClock()
     ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
     journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
-    desk = Desk(journal, store, claim, scope, "ending", Trail())
-    return JournalledModel(tuple(models), desk, clock=clock, meter=PromptMeter(), tries=3, is_struck=is_struck)
+    site = CallSite(journal, store, claim, scope, "ending", Trail())
+    return JournalledModel(tuple(models), site, clock=clock, meter=PromptMeter(), tries=3, is_struck=is_struck)
 
 
 async def test_a_busy_model_is_waited_for_with_growing_waits(store, claim):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
 from deep_research.reasoning.rules.disagreement import find_disagreements
 from deep_research.reasoning.rules.strength import Weighed, weigh_findings, weigh_tables
@@ -25,36 +25,36 @@ class _Source(NamedTuple):
     day: str
 
 
-async def backed_findings(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> Findings:
+async def backed_findings(findings: Findings, state: Mapping[str, Any], *, context: StageContext) -> Findings:
     """Return the findings with their main statements, each with what backs it."""
-    evidence = await _evidence(findings, state, ports=ports)
+    evidence = await _evidence(findings, state, context=context)
     weighed = await aside(weigh_findings, findings, evidence)
-    return findings.model_copy(update={"strength": tuple(await _backed(weighed, ports=ports))})
+    return findings.model_copy(update={"strength": tuple(await _backed(weighed, context=context))})
 
 
-async def disagreements(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> list[Paragraph]:
+async def disagreements(findings: Findings, state: Mapping[str, Any], *, context: StageContext) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     told = [piece for work in findings.sections for piece in work.evidence]
-    evidence = await _evidence(findings, state, ports=ports)
+    evidence = await _evidence(findings, state, context=context)
     title = words(findings.brief.language)("report.disagreements")
     tables = await aside(find_disagreements, told, section=title, gathered=evidence)
-    rows = await _backed(await aside(weigh_tables, tables, evidence), ports=ports) if tables else []
+    rows = await _backed(await aside(weigh_tables, tables, evidence), context=context) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}
     backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
     return [table.model_copy(update={"sentences": tuple(own)}) for table, own in zip(tables, backed, strict=True)]
 
 
-async def _evidence(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> list[Evidence]:
+async def _evidence(findings: Findings, state: Mapping[str, Any], *, context: StageContext) -> list[Evidence]:
     """Return all that was gathered: what sections leave out because it repeats something is what confirms it."""
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
     others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
-    found = await ports.store.get_evidence(ports.run.row.id, others)
-    return [*own.values(), *await without_copies(found, state.get("copies", {}), ports=ports)]
+    found = await context.store.get_evidence(context.run.row.id, others)
+    return [*own.values(), *await without_copies(found, state.get("copies", {}), context=context)]
 
 
-async def _backed(weighed: Sequence[Weighed], *, ports: Ports) -> list[Sentence]:
+async def _backed(weighed: Sequence[Weighed], *, context: StageContext) -> list[Sentence]:
     documents = dict.fromkeys(document for one in weighed for document in one.documents)
-    sources = await _sources(list(documents), ports=ports)
+    sources = await _sources(list(documents), context=context)
     return [one.row.model_copy(update={"backing": _backing(one, sources)}) for one in weighed]
 
 
@@ -82,12 +82,12 @@ def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
     )
 
 
-async def _sources(documents: Sequence[str], *, ports: Ports) -> dict[str, _Source]:
-    addresses = await ports.store.list_addresses(ports.run.row.id)
+async def _sources(documents: Sequence[str], *, context: StageContext) -> dict[str, _Source]:
+    addresses = await context.store.list_addresses(context.run.row.id)
     first = {document: address for address, document in reversed(addresses.items())}
     texts: dict[str, OriginText] = {}
     for document in documents:
-        read, address = await ports.store.get_document(document), first.get(document, "")
+        read, address = await context.store.get_document(document), first.get(document, "")
         # A file's own date is often that of its last export: there, what the text says comes first.
         days = (read.published[:10], dateline_of(read.text))
         day = next(filter(None, days if host_of(address) else reversed(days)), "")
@@ -108,31 +108,33 @@ def _origin(document: str, texts: Mapping[str, OriginText]) -> str:
 class ResearchAnalyzer:
     """Brings findings together."""
 
-    async def compress(self, work: SectionWork, *, ports: Ports) -> Digest:
+    async def compress(self, work: SectionWork, *, context: StageContext) -> Digest:
         """Keep the evidence worth keeping; ids that the section does not have are dropped."""
-        digest = await ports.reason("compress", lambda reasoner: reasoner.compress(work))
+        digest = await context.reason("compress", lambda reasoner: reasoner.compress(work))
         known = {evidence.id for evidence in work.evidence}
         return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
 
-    async def intermediate_synthesis(self, work: SectionWork, *, ports: Ports) -> Synthesis:
+    async def intermediate_synthesis(self, work: SectionWork, *, context: StageContext) -> Synthesis:
         """Merge what a round found into the section's synthesis."""
-        return await ports.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
+        return await context.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
 
-    async def critical_analysis_stage(self, findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> Analysis:
+    async def critical_analysis_stage(
+        self, findings: Findings, state: Mapping[str, Any], *, context: StageContext
+    ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
-        weighed = await backed_findings(findings, state, ports=ports)
-        return await ports.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
+        weighed = await backed_findings(findings, state, context=context)
+        return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 
 
 async def analyze(
-    findings: Findings, state: Mapping[str, Any], *, analyzer: ResearchAnalyzer, ports: Ports
+    findings: Findings, state: Mapping[str, Any], *, analyzer: ResearchAnalyzer, context: StageContext
 ) -> Analysis | None:
     """Return the analysis, or None with the reason on record."""
     if not asks_for_judgement(findings.brief.original):
-        ports.skip("the question does not ask for an analysis")
+        context.skip("the question does not ask for an analysis")
         return None
-    analysis = await analyzer.critical_analysis_stage(findings, state, ports=ports)
+    analysis = await analyzer.critical_analysis_stage(findings, state, context=context)
     if not analysis.paragraphs and not analysis.changes:
-        ports.skip("nothing was found that could be weighed")
+        context.skip("nothing was found that could be weighed")
         return None
     return analysis

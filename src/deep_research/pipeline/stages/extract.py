@@ -1,16 +1,16 @@
 """Extract: from a document to evidence for one section, each piece a verbatim passage."""
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.reasoning.values import Finding, Reading
 
 
-async def extract(reading: Reading, *, ports: Ports) -> list[Evidence]:
+async def extract(reading: Reading, *, context: StageContext) -> list[Evidence]:
     """Keep what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
-    findings = await ports.reason("extract", lambda reasoner: reasoner.extract(reading))
+    findings = await context.reason("extract", lambda reasoner: reasoner.extract(reading))
     found = [_evidence(finding, reading) for finding in findings if _is_inside(finding, reading.document.text)]
     headers = [_header(piece, finding, reading) for piece, finding in found if finding.header]
-    await ports.store.put_evidence(ports.run.claim, [*headers, *(piece for piece, _ in found)])
+    await context.store.put_evidence(context.run.claim, [*headers, *(piece for piece, _ in found)])
     return [piece for piece, _ in found]
 
 

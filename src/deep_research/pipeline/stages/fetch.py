@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from deep_research.aside import aside
 from deep_research.errors import SourceError
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, snapshot_id, text_id
@@ -13,11 +13,11 @@ from deep_research.sources.hit import Hit
 _REMEMBERED_BYTES = 200_000
 
 
-async def fetch(hit: Hit, *, ports: Ports) -> Document:
+async def fetch(hit: Hit, *, context: StageContext) -> Document:
     """Get a page, read it and keep both; raise `CallFailed` if there is nothing to keep."""
-    if ports.fetcher is None:
+    if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
-    page = await ports.fetcher.fetch(hit.address)
+    page = await context.fetcher.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
     reading = await aside(reader, page.raw, page.address, page.media_type)
     document = Document(
@@ -33,9 +33,9 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
         places=reading.places,
         warnings=reading.warnings,
     )
-    _check_date(document, page.address, ports.request)
-    address = await ports.run.address_for(document.id, page.address, hit.address)
-    await ports.store.put_document(ports.run.claim, document, address=address)
+    _check_date(document, page.address, context.request)
+    address = await context.run.address_for(document.id, page.address, hit.address)
+    await context.store.put_document(context.run.claim, document, address=address)
     return document
 
 

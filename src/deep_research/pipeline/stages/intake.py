@@ -2,7 +2,7 @@
 
 from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.reasoning.rules.clarifier import LEAST_FOCUSES, START_FOCUSES
 from deep_research.reasoning.rules.clarifier import assess as assess_by_rules
@@ -49,17 +49,17 @@ def inquiry_from(
     )
 
 
-async def assess(inquiry: Inquiry, *, ports: Ports) -> Assessment:
+async def assess(inquiry: Inquiry, *, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the asker allows, whoever judged."""
     # Without a model sections come from the documents, so that no focus is inferred.
-    by_rules = assess_by_rules(inquiry, states_focus=bool(ports.run.parts.models))
+    by_rules = assess_by_rules(inquiry, states_focus=bool(context.run.adapters.models))
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the asker's own vague words are vague, whatever a model thinks of them.
     is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
-    assessment = await ports.reason("assess", lambda reasoner: reasoner.assess(inquiry))
+    assessment = await context.reason("assess", lambda reasoner: reasoner.assess(inquiry))
     if assessment.next_action == "CANNOT_DO":
         return assessment
     return settled(assessment, by_rules, inquiry)
@@ -151,7 +151,7 @@ def brief_from(
     )
 
 
-async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports: Ports) -> None:
+async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, context: StageContext) -> None:
     """Write `clarify.json` (SPEC I8)."""
     record = {
         "question": inquiry.question,
@@ -164,7 +164,7 @@ async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports:
         "unknown_terms": list(inquiry.unknown_terms),
         "assessment": assessment.to_json(),
     }
-    await ports.run.folder.write("clarify.json", canonical_json(record) + "\n")
+    await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
 
 
 def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bool) -> Exchange:

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from deep_research.errors import BudgetExceeded
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
 from deep_research.reasoning.values import Digest, Reflection, SectionWork, SourceFacts, Synthesis
 from deep_research.value import canonical_json, json_of
 
 
-async def compress(work: SectionWork, *, analyzer: ResearchAnalyzer, ports: Ports) -> Digest:
+async def compress(work: SectionWork, *, analyzer: ResearchAnalyzer, context: StageContext) -> Digest:
     """Bound what a section carries on; nothing to compress costs nothing."""
     if not work.evidence:
         return Digest(evidence=())
-    return await analyzer.compress(work, ports=ports)
+    return await analyzer.compress(work, context=context)
 
 
 async def reflect(
@@ -24,14 +24,14 @@ async def reflect(
     analyzer: ResearchAnalyzer,
     planner: ResearchPlanner,
     stop: Callable[[Reflection], str] = lambda _: "",
-    ports: Ports,
+    context: StageContext,
 ) -> tuple[Synthesis, Reflection]:
     """Merge the round into the synthesis and judge it; `stop` says why a section so judged is left as it is."""
-    synthesis = await analyzer.intermediate_synthesis(work, ports=ports)
-    sources = await _sources(work, ports=ports)
+    synthesis = await analyzer.intermediate_synthesis(work, context=context)
+    sources = await _sources(work, context=context)
     judged = work.model_copy(update={"synthesis": synthesis.text, "coverage": synthesis.coverage, "sources": sources})
-    reflection = await planner.review_research_completeness(judged, ports=ports)
-    await ports.emit(
+    reflection = await planner.review_research_completeness(judged, context=context)
+    await context.emit(
         "section-coverage",
         {
             "section": work.section.title,
@@ -46,12 +46,12 @@ async def reflect(
             "stop": stop(reflection),
         },
     )
-    run = ports.run
+    run = context.run
     await run.rounds.write(run.row.id, store=run.store, folder=run.folder)
     return synthesis, reflection
 
 
-async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...]:
+async def _sources(work: SectionWork, *, context: StageContext) -> tuple[SourceFacts, ...]:
     """Return where a section's evidence comes from, and of when, as it was known when the round was first judged.
 
     Other sections may find the same page elsewhere or with another date meanwhile: that must not change what was asked.
@@ -59,9 +59,9 @@ async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...
     wanted = list(dict.fromkeys(piece.document for piece in work.evidence))
 
     async def look() -> str:
-        addresses = await ports.store.list_addresses(ports.run.row.id)
+        addresses = await context.store.list_addresses(context.run.row.id)
         first = {document: address for address, document in reversed(addresses.items())}
-        found = [await ports.store.get_document(document) for document in wanted]
+        found = [await context.store.get_document(document) for document in wanted]
         facts = [
             SourceFacts(document=read.id, host=_host(first.get(read.id, "")), published=read.published)
             for read in found
@@ -69,7 +69,7 @@ async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...
         return canonical_json([each.to_json() for each in facts])
 
     try:
-        known = json_of(await ports.decide("sources", wanted, look)) if wanted else []
+        known = json_of(await context.decide("sources", wanted, look)) if wanted else []
     except BudgetExceeded:
         return ()
     return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()

@@ -8,7 +8,7 @@ from typing import Any
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import unanswered
@@ -56,27 +56,27 @@ class ReportGenerator:
         *,
         knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
-        ports: Ports,
+        context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         said = words(findings.brief.language)
-        report = self._report(findings, body, conclusion, state, said, ports=ports)
+        report = self._report(findings, body, conclusion, state, said, context=context)
         report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
-        evidence = await ports.store.get_evidence(ports.run.row.id, cited)
+        evidence = await context.store.get_evidence(context.run.row.id, cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        sources, places = await _sources(evidence, said, ports=ports)
+        sources, places = await _sources(evidence, said, context=context)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
-        models = await models_that_wrote(ports)
+        models = await models_that_wrote(context)
         writing = wording_of(report.paragraphs, models, said)
         foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*report.limits, *foreign, *await _noticed(citations, said, ports=ports))
-        cited_snapshots = [(await ports.store.get_document(source.document)).snapshot for source in citations.cited]
-        health = await health_of(cited_snapshots, ports=ports)
-        account, notes = account_of(health, ports.request, ports.run.parts.specs, said)
+        limits = (*report.limits, *foreign, *await _noticed(citations, said, context=context))
+        cited_snapshots = [(await context.store.get_document(source.document)).snapshot for source in citations.cited]
+        health = await health_of(cited_snapshots, context=context)
+        account, notes = account_of(health, context.request, context.run.adapters.specs, said)
         report = report.model_copy(
             update={
-                "notice": notice_of(health, ports.run.parts.specs, said),
+                "notice": notice_of(health, context.run.adapters.specs, said),
                 "limits": limits,
                 "writing": writing,
                 "account": tuple(map(tuple, account)) if health.engines else (),
@@ -94,7 +94,7 @@ class ReportGenerator:
         state: dict[str, Any],
         said: Words,
         *,
-        ports: Ports,
+        context: StageContext,
     ) -> Report:
         chapters = [
             Chapter(title=section.title, paragraphs=own)
@@ -112,7 +112,7 @@ class ReportGenerator:
         else:
             closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
             chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
-        row = ports.run.row
+        row = context.run.row
         return Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
@@ -120,16 +120,16 @@ class ReportGenerator:
             chapters=tuple(chapters),
             gaps=conclusion.unanswered,
             limits=limits_of(
-                [*state.get("gaps", []), *(gap.to_json() for gap in ports.gaps)],
-                budget=ports.request.budget,
+                [*state.get("gaps", []), *(gap.to_json() for gap in context.gaps)],
+                budget=context.request.budget,
                 words=said,
             ),
             run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
 
-    async def write_files(self, written: WrittenReport, *, ports: Ports) -> None:
+    async def write_files(self, written: WrittenReport, *, context: StageContext) -> None:
         """Write the report and its proofs to the run folder (SPEC W2, R4)."""
-        folder = ports.run.folder
+        folder = context.run.folder
         numbers = {
             str(number): source.to_json()
             for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
@@ -157,16 +157,16 @@ def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
     return tuple(table for table in disagreements if len(table.sentences) > 1)
 
 
-async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple[list[Source], dict[str, str]]:
+async def _sources(cited: list[Evidence], said: Words, *, context: StageContext) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
-    addresses = await ports.store.list_addresses(ports.run.row.id)
+    addresses = await context.store.list_addresses(context.run.row.id)
     first: dict[str, str] = {}
     for address, document in addresses.items():
         first.setdefault(document, address)
     sources: list[Source] = []
     places: dict[str, str] = {}
     for id_, address in first.items():
-        read = await ports.store.get_document(id_)
+        read = await context.store.get_document(id_)
         own: dict[str, str] = {}
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
@@ -203,7 +203,7 @@ def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: 
     return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
 
 
-async def _noticed(citations: Citations, said: Words, *, ports: Ports) -> list[str]:
+async def _noticed(citations: Citations, said: Words, *, context: StageContext) -> list[str]:
     """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
     remarks = [
         said("limits.noticed", address=source.address, remark=remark)
@@ -212,7 +212,7 @@ async def _noticed(citations: Citations, said: Words, *, ports: Ports) -> list[s
         if remark != ORDERS_FOUND
     ]
     for source in (*citations.cited, *citations.additional):
-        text = (await ports.store.get_document(source.document)).text if ORDERS_FOUND in source.warnings else ""
+        text = (await context.store.get_document(source.document)).text if ORDERS_FOUND in source.warnings else ""
         if count := count_orders(text) or count_orders(source.title):
             remarks.append(said("limits.quarantined", address=source.address, count=count))
     return remarks
@@ -294,19 +294,19 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
     return tuple(lines)
 
 
-async def models_that_wrote(ports: Ports) -> list[str]:
+async def models_that_wrote(context: StageContext) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
     names = set()
-    for row in await ports.store.list_calls(ports.run.row.id):
+    for row in await context.store.list_calls(context.run.row.id):
         if row.kind == "llm" and row.state == "done":
-            answer = await ports.run.journal.unpack(row.answer)
+            answer = await context.run.journal.unpack(row.answer)
             if isinstance(answer, dict) and isinstance(answer["prompt"], dict) and answer["prompt"]["act"] in _WRITING:
                 names.add(ModelReply.from_json(answer["reply"]).model)
     return sorted(names)
 
 
 async def write(
-    findings: Findings, body: CheckedBody, state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
+    findings: Findings, body: CheckedBody, state: dict[str, Any], *, reporter: ReportGenerator, context: StageContext
 ) -> tuple[str, tuple[Refusal, ...]]:
     """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
     draft = Draft(
@@ -314,19 +314,19 @@ async def write(
         plan=findings.plan,
         paragraphs=body.paragraphs,
         evidence=tuple(piece for work in findings.sections for piece in work.evidence),
-        titles=await _titles(findings, ports=ports),
+        titles=await _titles(findings, context=context),
         gaps=tuple(unanswered(state.get("outcomes", []), findings)),
     )
     conclusion, disputed = await both(
-        ports.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, state, ports)
+        context.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, state, context)
     )
     known = ids_of(draft.evidence)
-    checked = await check(_claims(conclusion), known=known, ports=ports)
+    checked = await check(_claims(conclusion), known=known, context=context)
     abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
     if not abstract:
         # None was written, or none could stand: the body's own sentences make one.
-        extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
-        again = await check(extracted.abstract, known=known, ports=ports.at("extracted"))
+        extracted = await context.run.adapters.stand_in.conclude(_sound(draft))
+        again = await check(extracted.abstract, known=known, context=context.at("extracted"))
         abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)
     dropped = (*dropped, *unfounded)
@@ -336,8 +336,8 @@ async def write(
         "outlook": checked.of("outlook"),
         "unanswered": gaps,
     }
-    is_unfounded = not draft.evidence and ports.request.search.model_knowledge
-    knowledge = await ports.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
+    is_unfounded = not draft.evidence and context.request.search.model_knowledge
+    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
     written = await reporter.write_final_report(
         findings,
         body,
@@ -345,20 +345,22 @@ async def write(
         state,
         knowledge=knowledge,
         disagreements=disputed.paragraphs,
-        ports=ports,
+        context=context,
     )
-    await reporter.write_files(written, ports=ports)
-    report = await ports.store.put_blob(ports.run.claim, written.text.encode())
-    path = str(ports.run.folder.path / "report.md")
-    await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
-    result = await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
+    await reporter.write_files(written, context=context)
+    report = await context.store.put_blob(context.run.claim, written.text.encode())
+    path = str(context.run.folder.path / "report.md")
+    await context.emit("final-report", {"title": written.title, "report": report, "path": path})
+    result = await context.store.put_blob(context.run.claim, canonical_json(result_of(written, report=report)).encode())
     return result, dropped
 
 
-async def _disputed(findings: Findings, state: dict[str, Any], ports: Ports) -> Checked:
+async def _disputed(findings: Findings, state: dict[str, Any], context: StageContext) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
-    tables = await disagreements(findings, state, ports=ports)
-    return await check(tables, known={id_ for table in tables for id_ in table.cite_ids}, ports=ports.at("disputed"))
+    tables = await disagreements(findings, state, context=context)
+    return await check(
+        tables, known={id_ for table in tables for id_ in table.cite_ids}, context=context.at("disputed")
+    )
 
 
 def _claims(conclusion: Conclusion) -> list[Paragraph]:
@@ -390,6 +392,6 @@ def _sound(draft: Draft) -> Draft:
     return draft.model_copy(update={"paragraphs": tuple(kept)})
 
 
-async def _titles(findings: Findings, *, ports: Ports) -> tuple[str, ...]:
+async def _titles(findings: Findings, *, context: StageContext) -> tuple[str, ...]:
     documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
-    return tuple([(await ports.store.get_document(document)).title for document in documents])
+    return tuple([(await context.store.get_document(document)).title for document in documents])

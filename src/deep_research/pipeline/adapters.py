@@ -27,7 +27,7 @@ def new_run_id() -> str:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Adapters:
     """Every adapter of a run.
 
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
