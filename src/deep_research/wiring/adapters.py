@@ -15,8 +15,6 @@ from deep_research.wiring.models import models_from, reasoner_from
 if TYPE_CHECKING:
     from deep_research.pipeline.adapters import Adapters
 
-    pass
-
 
 def open_store(settings: Settings) -> Store:
     """Return the store of all runs."""

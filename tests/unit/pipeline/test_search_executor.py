@@ -56,7 +56,7 @@ class Engine:
         return [hit][:limit] if self.finds else []
 
 
-class CallSite:
+class SearchSetup:
     """A run over given engines, of which each search is a task of its own."""
 
     def __init__(self, store: SqliteStore, folder: Path) -> None:
@@ -114,9 +114,9 @@ class CallSite:
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[CallSite]:
+async def setup(tmp_path: Path) -> AsyncIterator[SearchSetup]:
     store = SqliteStore(tmp_path / "store.db")
-    yield CallSite(store, tmp_path)
+    yield SearchSetup(store, tmp_path)
     await store.close()
 
 
@@ -130,154 +130,154 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_batch_asks_everybody_at_once_and_merges(site: CallSite) -> None:
+async def test_batch_asks_everybody_at_once_and_merges(setup: SearchSetup) -> None:
     gate = asyncio.Event()
     engines = [Engine("one", gate=gate), Engine("two", gate=gate), Engine("three", gate=gate)]
-    context = await site.stage(*engines, parallel_strategy="batch")
+    context = await setup.context(*engines, parallel_strategy="batch")
     search = asyncio.create_task(_search(context))
     await _until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["one", "three", "two"]
-    rows = await site.store.list_calls(context.run.row.id)
+    rows = await setup.store.list_calls(context.run.row.id)
     assert len(context.trail.heads) == 3
     assert longest_chain_s(rows) < sum((row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at)
 
 
-async def test_a_search_task_is_one_query_however_many_engines_it_asks(site: CallSite) -> None:
-    context = await site.stage(Engine("one"), Engine("two"), parallel_strategy="batch", budget=Budget(queries=1))
+async def test_a_search_task_is_one_query_however_many_engines_it_asks(setup: SearchSetup) -> None:
+    context = await setup.context(Engine("one"), Engine("two"), parallel_strategy="batch", budget=Budget(queries=1))
     assert len(await _search(context)) == 2
     assert context.run.journal.ledger.spent.queries == 1
     assert await _search(context.at("next")) == []
     assert [gap.budget for gap in context.gaps] == ["queries"]
 
 
-async def test_the_first_answer_wins_a_race_and_the_others_are_cancelled(site: CallSite) -> None:
+async def test_the_first_answer_wins_a_race_and_the_others_are_cancelled(setup: SearchSetup) -> None:
     slow, quick, empty = Engine("slow", gate=asyncio.Event()), Engine("quick"), Engine("empty", finds=False)
-    context = await site.stage(slow, quick, empty, parallel_strategy="race")
+    context = await setup.context(slow, quick, empty, parallel_strategy="race")
     assert await _search(context) == ["quick"]
     assert slow.was_cancelled
-    rows = await site.rows(context, "search")
+    rows = await setup.rows(context, "search")
     assert rows["slow"].error is not None
     assert rows["slow"].error["name"] == "CalledOff"
-    assert (await site.rows(context, "decision"))["race"].answer == "quick"
+    assert (await setup.rows(context, "decision"))["race"].answer == "quick"
     assert context.gaps == []
 
 
-async def test_a_race_is_run_once_in_a_run(site: CallSite) -> None:
+async def test_a_race_is_run_once_in_a_run(setup: SearchSetup) -> None:
     slow = Engine("slow", gate=asyncio.Event())
-    context = await site.stage(slow, Engine("quick"), parallel_strategy="race")
+    context = await setup.context(slow, Engine("quick"), parallel_strategy="race")
     assert await _search(context) == ["quick"]
     assert slow.gate is not None
     slow.gate.set()
     late = Engine("quick", gate=asyncio.Event())
-    again = await site.stage(slow, late, parallel_strategy="race", resumed=context.run.row.id)
+    again = await setup.context(slow, late, parallel_strategy="race", resumed=context.run.row.id)
     assert await _search(again) == ["quick"]
     assert late.asked == []
     assert len(slow.asked) == 1
 
 
-async def test_nobody_wins_a_race_in_which_all_fail(site: CallSite) -> None:
+async def test_nobody_wins_a_race_in_which_all_fail(setup: SearchSetup) -> None:
     engines = [Engine("one", failure=NetworkError("gone")), Engine("two", failure=SourceError("shut"))]
-    context = await site.stage(*engines, parallel_strategy="race")
+    context = await setup.context(*engines, parallel_strategy="race")
     assert await _search(context) == []
     assert [(gap.kind, gap.subject) for gap in context.gaps] == [("search", QUERY.query)]
 
 
-async def test_along_the_chain_one_that_fails_or_finds_nothing_is_followed_by_the_next(site: CallSite) -> None:
+async def test_along_the_chain_one_that_fails_or_finds_nothing_is_followed_by_the_next(setup: SearchSetup) -> None:
     chain = [Engine("down", failure=NetworkError("gone")), Engine("empty", finds=False), Engine("good"), Engine("last")]
-    context = await site.stage(*chain)
+    context = await setup.context(*chain)
     assert await _search(context) == ["good"]
     assert [len(engine.asked) for engine in chain] == [1, 1, 1, 0]
     assert context.gaps == []
 
 
-async def test_specialists_are_asked_beside_the_chain(site: CallSite) -> None:
+async def test_specialists_are_asked_beside_the_chain(setup: SearchSetup) -> None:
     gate = asyncio.Event()
     engines = [Engine("duckduckgo", gate=gate), Engine("wikipedia", gate=gate), Engine("local", gate=gate)]
-    context = await site.stage(*engines, specs=("duckduckgo", "wikipedia"))
+    context = await setup.context(*engines, specs=("duckduckgo", "wikipedia"))
     search = asyncio.create_task(_search(context))
     await _until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["duckduckgo", "local", "wikipedia"]
 
 
-async def test_the_chain_can_race(site: CallSite) -> None:
+async def test_the_chain_can_race(setup: SearchSetup) -> None:
     slow = Engine("tavily", gate=asyncio.Event())
-    context = await site.stage(slow, Engine("duckduckgo"), specs=("tavily", "duckduckgo"), enable_race_mode=True)
+    context = await setup.context(slow, Engine("duckduckgo"), specs=("tavily", "duckduckgo"), enable_race_mode=True)
     assert await _search(context) == ["duckduckgo"]
     assert slow.was_cancelled
 
 
-async def test_a_reasoners_choice_of_specialists_counts_as_far_as_there_are_such(site: CallSite) -> None:
+async def test_a_reasoners_choice_of_specialists_counts_as_far_as_there_are_such(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "arxiv", "pubmed")
     engines = [Engine(name) for name in names]
-    context = await site.stage(*engines, specs=names)
+    context = await setup.context(*engines, specs=names)
     chosen = QUERY.model_copy(update={"engines": ("arxiv", "made-up")})
     assert sorted(await _search(context, chosen)) == ["arxiv", "duckduckgo"]
 
 
-async def test_for_papers_the_general_web_is_the_last_resort(site: CallSite) -> None:
+async def test_for_papers_the_general_web_is_the_last_resort(setup: SearchSetup) -> None:
     engines = [Engine("duckduckgo"), Engine("arxiv"), Engine("openalex")]
     names = tuple(engine.name for engine in engines)
-    context = await site.stage(*engines, specs=names, strategy="academic")
+    context = await setup.context(*engines, specs=names, strategy="academic")
     found = await _search(context)
     assert found
     assert "duckduckgo" not in found
     for engine in engines[1:]:
         engine.finds = False
-    assert await _search(await site.stage(*engines, specs=names, strategy="academic")) == ["duckduckgo"]
+    assert await _search(await setup.context(*engines, specs=names, strategy="academic")) == ["duckduckgo"]
     assert engines[0].asked[0].kind == "academic"
 
 
-async def test_patents_without_an_office_are_looked_for_on_its_sites(site: CallSite) -> None:
+async def test_patents_without_an_office_are_looked_for_on_its_sites(setup: SearchSetup) -> None:
     web = Engine("duckduckgo")
-    context = await site.stage(web, specs=("duckduckgo",), strategy="patents")
+    context = await setup.context(web, specs=("duckduckgo",), strategy="patents")
     await _search(context)
     assert "patents.google.com" in web.asked[0].sites
 
 
-async def test_only_named_sites_are_kept_and_own_documents_always(site: CallSite) -> None:
+async def test_only_named_sites_are_kept_and_own_documents_always(setup: SearchSetup) -> None:
     request = ResearchRequest(question="?", sites=("two.org",))
     engines = [Engine("one"), Engine("two"), Engine("local")]
-    context = await site.stage(*engines, parallel_strategy="batch", request=request)
+    context = await setup.context(*engines, parallel_strategy="batch", request=request)
     found = [hit.address for hit in await SearchExecutor().execute(QUERY, context=context)]
     assert "https://two.org/a" in found
     assert "https://one.org/a" not in found
     assert engines[0].asked[0].sites == ("two.org",)
 
 
-async def test_local_asks_the_own_documents_alone(site: CallSite) -> None:
+async def test_local_asks_the_own_documents_alone(setup: SearchSetup) -> None:
     engines = [Engine("duckduckgo"), Engine("wikipedia"), Engine("local")]
-    context = await site.stage(*engines, specs=("duckduckgo", "wikipedia"), strategy="local")
+    context = await setup.context(*engines, specs=("duckduckgo", "wikipedia"), strategy="local")
     assert await _search(context) == ["local"]
     assert [len(engine.asked) for engine in engines] == [0, 0, 1]
 
 
-async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(site: CallSite) -> None:
+async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar", "hacker-news")
     engines = {name: Engine(name, finds=name in ("crossref", "hacker-news", "semantic-scholar")) for name in names}
-    context = await site.stage(*engines.values(), specs=names)
+    context = await setup.context(*engines.values(), specs=names)
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
     assert await _search(context, query)
     assert engines["openalex"].asked or engines["crossref"].asked
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "batch", "race"])
-async def test_open_sources_do_the_work_of_a_general_web_that_cannot_be_had(site: CallSite, strategy: str) -> None:
+async def test_open_sources_do_the_work_of_a_general_web_that_cannot_be_had(setup: SearchSetup, strategy: str) -> None:
     names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar")
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
     for failure, widened in ((SourceBusy("a challenge"), strategy != "race"), (None, False)):
         engines = {name: Engine(name) for name in names}
         engines["duckduckgo"].failure = failure
-        context = await site.stage(*engines.values(), specs=names, parallel_strategy=strategy)
+        context = await setup.context(*engines.values(), specs=names, parallel_strategy=strategy)
         assert "wikipedia" in await _search(context, query) or strategy == "race"
         assert [bool(engines[name].asked) for name in names[2:]] == [widened] * 3
 
 
-async def test_engine_that_answers_with_nothing_is_not_one_that_cannot_be_had(site: CallSite) -> None:
+async def test_engine_that_answers_with_nothing_is_not_one_that_cannot_be_had(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "openalex")
     engines = {name: Engine(name, finds=name != "duckduckgo") for name in names}
-    context = await site.stage(*engines.values(), specs=names)
+    context = await setup.context(*engines.values(), specs=names)
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
     assert await _search(context, query) == ["wikipedia"]
     assert engines["openalex"].asked == []
@@ -287,11 +287,11 @@ def _has_asked(engine: Engine, count: int) -> bool:
     return len(engine.asked) == count
 
 
-async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(site: CallSite) -> None:
+async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(setup: SearchSetup) -> None:
     for options, most in (({}, 10), ({"enable_batch_parallel": False}, 5), ({"max_concurrent_searches": 2}, 2)):
         gate = asyncio.Event()
         engine = Engine("one", gate=gate)
-        context = await site.stage(engine, **options)
+        context = await setup.context(engine, **options)
         queries = [SearchQuery(query=f"harbour {number}") for number in range(14)]
         tasks = [asyncio.create_task(_search(context.at(query.query), query)) for query in queries]
         await _until(partial(_has_asked, engine, most))
@@ -302,10 +302,10 @@ async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(si
         assert len(engine.asked) == 14
 
 
-async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(site: CallSite) -> None:
+async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(setup: SearchSetup) -> None:
     hanging = Engine("hanging", gate=asyncio.Event(), timeout_s=0.05)
-    context = await site.stage(hanging, Engine("good"), parallel_strategy="batch")
+    context = await setup.context(hanging, Engine("good"), parallel_strategy="batch")
     assert await _search(context) == ["good"]
     assert hanging.was_cancelled
-    row = (await site.rows(context, "search"))["hanging"]
+    row = (await setup.rows(context, "search"))["hanging"]
     assert "no answer within" in cast("dict[str, str]", row.error)["detail"]
