@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deep_research.errors import DeepResearchError, ErrorCategory, ErrorClassifier
     from deep_research.events import RunEvent
-    from deep_research.pipeline.machine import RunState, StateMachine
+    from deep_research.pipeline.machine import StateMachine
     from deep_research.pipeline.processor import DeepResearchProcessor, Result
     from deep_research.pipeline.runtime import AgentRuntime
-    from deep_research.pipeline.state import DeepResearchState, Stage
+    from deep_research.pipeline.state import DeepResearchState, RunState, Stage
     from deep_research.pipeline.workflow import WorkflowState
     from deep_research.request import Budget, Depth, ResearchRequest, SearchEngineConfig
     from deep_research.runner import build_deep_research_graph, research, research_sync, run_deep_research
@@ -30,7 +30,7 @@ _HOME = {
     "ResearchRequest": "request",
     "Result": "pipeline.processor",
     "RunEvent": "events",
-    "RunState": "pipeline.machine",
+    "RunState": "pipeline.state",
     "SearchEngineConfig": "request",
     "Settings": "settings",
     "Stage": "pipeline.state",

@@ -12,8 +12,8 @@ from deep_research.llm.port import ChatModel
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
 from deep_research.pipeline.adapters import Adapters
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Update
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth
 from deep_research.sources.hit import Hit, SearchQuery

@@ -9,7 +9,7 @@ from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.stages.plan import as_dealt
+from deep_research.pipeline.stages.plan import as_allocated
 from deep_research.reasoning.rules.topic_signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
@@ -172,7 +172,7 @@ def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageConte
     is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > adapters.confirm_above_usd
     model = ", ".join(adapters.models[0].unpriced) if adapters.models else ""
     is_shown = is_asked(request, is_weighty=is_weighty)
-    plan = as_dealt(plan, context=context) if is_shown else plan
+    plan = as_allocated(plan, request) if is_shown else plan
     text = "\n".join(plan_lines(plan, brief, request, estimate, model=model))
     return Proposal(plan, estimate, is_shown, text)
 

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 async def fan_out(
-    label: str, items: Sequence[Item], work: Callable[[Item, StageContext], Awaitable[Result]], *, context: StageContext
+    label: str, items: Sequence[Item], work: Callable[[Item, StageContext], Awaitable[Result]], context: StageContext
 ) -> list[Result]:
     """Run `work` on every item at once, each at `scope/label/number`, and join their trails.
 

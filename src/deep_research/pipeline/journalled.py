@@ -13,6 +13,7 @@ from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.prompt_meter import PromptMeter
+from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.request import Spend
 from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
@@ -29,7 +30,7 @@ class CallSite:
     journal: Journal
     store: Store
     claim: Claim
-    scope: str
+    scope: Scope
     phase: Phase
     trail: Trail
 
@@ -118,7 +119,7 @@ class JournalledFetcher:
             return Answer(kept.to_json(), Spend(pages=1))
 
         estimate = Spend(pages=1, seconds=self.timeout_s)
-        call = Call("fetch", f"fetch/{canonical}", canonical, estimate, self._site.phase)
+        call = Call("fetch", fetch_scope(canonical), canonical, estimate, self._site.phase)
         kept = Snapshot.from_json(await self._site.journal.call(call, perform, self._site.trail))
         return Fetched(
             address=kept.address,
@@ -162,7 +163,7 @@ _FIRST_WAIT_S: Final = 1.0
 class JournalledModel:
     """The chain of models behind one port: the first that answers is asked, the others stand by.
 
-    `is_struck` says that the act was given up: what is on record is still returned, but no call is made.
+    `is_given_up` says that the act was given up: what is on record is still returned, but no call is made.
     """
 
     def __init__(
@@ -175,7 +176,7 @@ class JournalledModel:
         tries: int = 1,
         jitter: Callable[[], float] = lambda: 1.0,
         on_delta: OnDelta | None = None,
-        is_struck: bool = False,
+        is_given_up: bool = False,
     ) -> None:
         self._models = models
         self._site = site
@@ -184,7 +185,7 @@ class JournalledModel:
         self._tries = tries
         self._jitter = jitter
         self._on_delta = on_delta
-        self._is_struck = is_struck
+        self._is_given_up = is_given_up
         self.left_out = 0
         self.replies: list[ModelReply] = []
 
@@ -237,7 +238,7 @@ class JournalledModel:
 
     async def _try(self, model: ChatModel, request: ModelRequest, link: int, number: int) -> ModelReply:
         async def perform() -> Answer:
-            if self._is_struck:
+            if self._is_given_up:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
             measured = self._meter.measure(request)
             reply = await model.complete(request, on_delta=self._on_delta)

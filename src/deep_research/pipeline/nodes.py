@@ -18,14 +18,15 @@ from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.fan_out import both, fan_out
 from deep_research.pipeline.gap import Gap, named
-from deep_research.pipeline.machine import RunState, StateMachine
+from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, findings_from, section_work, share_out, stop_of
 from deep_research.pipeline.page_reading import read_pages
+from deep_research.pipeline.scope import Scope, section_scope
 from deep_research.pipeline.stages.draft import within_room
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
 from deep_research.pipeline.stages.verify import ANALYSIS
-from deep_research.pipeline.state import ENDING, Stage, Update, plain
+from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.reasoning.values import Assessment, Brief, Plan, SectionPlan, SectionWork
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
@@ -59,8 +60,7 @@ async def guarded(machine: StateMachine, stage: Stage, state: State, context: St
 
 
 async def _lose_section(state: State, exc: Exception, context: StageContext) -> None:
-    stage = context.scope.partition("/")[0]
-    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{stage}")
+    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{context.scope.stage}")
     await context.lost(Gap(kind="section", scope=context.scope, subject=part, reason=named(exc)))
 
 
@@ -78,11 +78,10 @@ class SectionNodes:
     async def queries(self, state: State, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
         number, round_ = state["number"], state["round"] + 1
-        context = runtime.context.stage(
-            f"section/{number}/round/{round_}", phase="research", after=state["after"], is_branch=True
-        )
+        scope = section_scope(number).at("round", round_)
+        context = runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
         grant = (state["grants"] or [0])[0]
-        work = (await section_work(state, context=context)).model_copy(update={"round": round_})
+        work = (await section_work(state, context.records)).model_copy(update={"round": round_})
         chosen = await self._choose(work, grant, state, context)
         section = work.section
         await _note_query_budget(section, chosen if round_ == 1 else None, context, is_cut_off=not grant)
@@ -119,7 +118,7 @@ class SectionNodes:
 
     async def harvest(self, state: State, runtime: Context) -> Update:
         """Search for one task's query; a failure here is a gap, never an exception."""
-        context = _task_context(state, runtime)
+        context = _round_context(state, runtime, "task", state["task"])
         try:
             update = await run_stage(self._machine, Stage.HARVEST, state, context)
         except DeepResearchError:
@@ -128,13 +127,13 @@ class SectionNodes:
             await context.lost(
                 Gap(kind="search", scope=context.scope, subject=state["query"]["query"], reason=named(exc))
             )
-            update = {"hits": await context.keep([])}
+            update = {"hits": await context.records.keep([])}
         return plain(update | left(context) | {"after": list(context.trail.heads)})
 
     async def read(self, state: State, runtime: Context) -> Update:
         """Fetch and extract page by page: each page goes on as soon as it is there."""
-        context = _task_context(state, runtime).at("read")
-        hits = await context.load_all(Hit, state["hits"]) if state.get("hits") else []
+        context = _round_context(state, runtime, "task", state["task"]).at("read")
+        hits = await context.records.load_all(Hit, state.get("hits", ""))
         seen = set(state.get("seen", ()))
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
         for stage in (Stage.FETCH, Stage.EXTRACT):
@@ -145,7 +144,7 @@ class SectionNodes:
         read = [page for page in found if page is not None]
         evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
         shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
-        pieces = await context.store.get_evidence(context.run.row.id, evidence)
+        pieces = await context.records.evidence(evidence)
         section = SectionPlan.from_json(state["section"])
         await context.emit(
             "search-task",
@@ -157,8 +156,12 @@ class SectionNodes:
                 "learning": " ".join(piece.finding for piece in pieces[:3]),
             },
         )
-        scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-        task = {"scope": scope, "hits": len(hits), "evidence": evidence, "after": list(context.trail.heads)}
+        task = {
+            "scope": _round_scope(state).at("task", state["task"]),
+            "hits": len(hits),
+            "evidence": evidence,
+            "after": list(context.trail.heads),
+        }
         return plain(
             {
                 "tasks": [task],
@@ -172,8 +175,8 @@ class SectionNodes:
     async def compress(self, state: State, runtime: Context) -> Update:
         """Bring a round's evidence together and bound it."""
         context = _round_context(state, runtime, "compress")
-        this_round = f"section/{state['number']}/round/{state['round']}/"
-        tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
+        this_round = (state["number"], state["round"])
+        tasks = [task for task in state.get("tasks", []) if Scope(task["scope"]).section_and_round == this_round]
         earlier = (task["evidence"] for task in state.get("tasks", []) if task not in tasks)
         before = {*state.get("evidence", []), *(id_ for ids in earlier for id_ in ids)}
         found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
@@ -203,19 +206,18 @@ class SectionNodes:
         """
         if not runtime.context.adapters.models:
             return {}
-        context = runtime.context.stage(
-            f"draft/section/{state['number']}/first", phase="ending", after=state["after"], is_branch=True
-        )
-        begun = state | {"is_first": True}
-        update = await guarded(self._machine, Stage.DRAFT, begun, context)
-        text = {"scope": f"section/{state['number']}", "after": list(context.trail.heads), **update}
+        place = section_scope(state["number"])
+        scope = Scope.of(Stage.DRAFT, place, "first")
+        context = runtime.context.stage(scope, phase="ending", after=state["after"], is_branch=True)
+        update = await guarded(self._machine, Stage.DRAFT, state | {"is_first": True}, context)
+        text = {"scope": place, "after": list(context.trail.heads), **update}
         return plain({"texts": [text], **left(context)})
 
 
 async def _look_for_copies(context: StageContext) -> None:
     """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
     if context.run.adapters.models:
-        await find_copies(context=context)
+        await find_copies(context.records)
 
 
 async def _note_query_budget(
@@ -233,14 +235,12 @@ async def _note_query_budget(
         await context.lost(Gap(kind="round", scope=scope, subject=section.title, reason=reason, budget="queries"))
 
 
-def _task_context(state: State, runtime: Context) -> StageContext:
-    scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-    return runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
+def _round_scope(state: State) -> Scope:
+    return section_scope(state["number"]).at("round", state["round"])
 
 
-def _round_context(state: State, runtime: Context, name: str) -> StageContext:
-    scope = f"section/{state['number']}/round/{state['round']}/{name}"
-    return runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
+def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
+    return runtime.context.stage(_round_scope(state).at(*path), phase="research", after=state["after"], is_branch=True)
 
 
 def _search_failed(state: State) -> bool:
@@ -248,10 +248,9 @@ def _search_failed(state: State) -> bool:
 
 
 def _outcome(state: State) -> SectionOutcome:
-    number = state["number"]
     return SectionOutcome(
-        scope=f"section/{number}",
-        number=number,
+        scope=section_scope(state["number"]),
+        number=state["number"],
         title=SectionPlan.from_json(state["section"]).title,
         rounds=state["round"],
         used=len(state.get("asked", [])),
@@ -304,9 +303,7 @@ class Nodes:
         queries = [
             SearchQuery(query=term, goal="verify the term", priority="high") for term in assessment.unknown_terms
         ]
-        found = await fan_out(
-            "term", queries, lambda query, at: self._machine.executor.execute(query, context=at), context=context
-        )
+        found = await fan_out("term", queries, lambda query, at: self._machine.executor.execute(query, at), context)
         names = [query.query for query in queries]
         # A search that failed says nothing about a name; the asker cannot help it.
         failed = {gap.subject for gap in context.gaps}
@@ -361,7 +358,7 @@ class Nodes:
             "report-plan",
             {"title": plan.research_title, "goal": plan.goal, "sections": [part.to_json() for part in plan.sections]},
         )
-        dealt = grants(plan, context=context)
+        dealt = grants(plan, context.request)
         sections = [section.to_json() for section in plan.sections]
         return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **left(context)})
 
@@ -370,7 +367,7 @@ class Nodes:
         say = words(report_language(context.request.question, context.request.language))
         number, problem, estimate = 1, "", proposal.forecast.usd
         while True:
-            scope = f"confirm/{number}"
+            scope = context.scope.at(number)
             answer = context.run.answers.get(scope)
             if answer is None:
                 await context.at(number).emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
@@ -389,7 +386,7 @@ class Nodes:
         outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
         after = sorted({key for outcome in outcomes for key in outcome.after})
         context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
-        shared = {"copies": await find_copies(context=context), "shared": await share_out(state, context=context)}
+        shared = {"copies": await find_copies(context.records), "shared": await share_out(state, context.records)}
         extra = self._second_deal(outcomes, state, context) if state["dealt"] == 1 else []
         shares = zip(state["sections"], extra, strict=False)
         dealt: JsonObject = {section["title"]: sum(share) for section, share in shares if share}
@@ -402,10 +399,10 @@ class Nodes:
             "grants": extra,
         }
         if not any(extra):
-            findings = await findings_from(state | shared, context=context)
+            findings = await findings_from(state | shared, context.records)
             begun = {text["scope"]: text.get("evidence", []) for text in state.get("texts", [])}
-            scopes = [f"section/{number}" for number in range(1, len(findings.sections) + 1)]
-            update["room"] = within_room(findings, [begun.get(scope, []) for scope in scopes])
+            numbers = range(1, len(findings.sections) + 1)
+            update["room"] = within_room(findings, [begun.get(section_scope(number), []) for number in numbers])
         return plain(update)
 
     @staticmethod
@@ -428,8 +425,8 @@ class Nodes:
 
     async def text(self, state: State, runtime: Context) -> Update:
         """Write one section and check it at once, whatever the others are at."""
-        place = f"section/{state['number']}"
-        steps = ((Stage.DRAFT, f"draft/{place}"), (Stage.VERIFY, f"verify/{place}"))
+        place = section_scope(state["number"])
+        steps = ((Stage.DRAFT, Scope.of(Stage.DRAFT, place)), (Stage.VERIFY, Scope.of(Stage.VERIFY, place)))
         return await self._in_turn(place, steps, state, runtime)
 
     async def analyze(self, state: State, runtime: Context) -> Update:

@@ -7,8 +7,8 @@ from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, 
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap, named
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Stage
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Stage
 from deep_research.reasoning.values import SectionPlan
 from deep_research.sources.hit import Hit
 
@@ -62,7 +62,7 @@ async def _read_page(hit: Hit, state: dict[str, Any], machine: StateMachine, con
         return None
     found, shared = list(update.get("gathered_info", ())), list(update.get("shared", ()))
     if "document" in given:
-        document = await context.store.get_document(given["document"])
+        document = await context.records.document(given["document"])
         await context.emit(
             "source",
             {

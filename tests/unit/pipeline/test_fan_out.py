@@ -10,11 +10,12 @@ from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import Trail
+from deep_research.pipeline.scope import Scope
 
 
-def _ports() -> StageContext:
+def _context() -> StageContext:
     return StageContext(
-        run=cast("RunContext", None), scope="read", phase="research", trail=Trail(("start",)), is_branch=False
+        run=cast("RunContext", None), scope=Scope("read"), phase="research", trail=Trail(("start",)), is_branch=False
     )
 
 
@@ -24,7 +25,7 @@ async def test_results_come_in_the_order_of_the_items_whoever_is_first():
             await asyncio.sleep(0)
         return f"{item} at {context.scope}"
 
-    assert await fan_out("page", [1, 5, 9], work, context=_ports()) == [
+    assert await fan_out("page", [1, 5, 9], work, context=_context()) == [
         "1 at read/page/1",
         "5 at read/page/2",
         "9 at read/page/3",
@@ -32,7 +33,7 @@ async def test_results_come_in_the_order_of_the_items_whoever_is_first():
 
 
 async def test_trails_fork_and_join():
-    context = _ports()
+    context = _context()
 
     async def work(item: str, branch: StageContext) -> None:
         assert branch.is_branch
@@ -45,7 +46,7 @@ async def test_trails_fork_and_join():
 
 
 async def test_what_branches_lose_is_handed_up():
-    context = _ports()
+    context = _context()
 
     async def work(item: str, branch: StageContext) -> None:
         branch.gaps.append(Gap(kind="page", scope=branch.scope, subject=item, reason="gone"))
@@ -55,7 +56,7 @@ async def test_what_branches_lose_is_handed_up():
 
 
 async def test_nothing_to_do_changes_nothing():
-    context = _ports()
+    context = _context()
 
     async def work(item: Any, branch: StageContext) -> None:
         raise AssertionError
@@ -77,7 +78,7 @@ async def test_an_error_ends_the_other_branches_before_it_goes_on():
             ended.append(item)
 
     with pytest.raises(StageFailed):
-        await fan_out("page", ["good", "bad", "fine"], work, context=_ports())
+        await fan_out("page", ["good", "bad", "fine"], work, context=_context())
     assert sorted(ended) == ["fine", "good"]
 
 
@@ -90,7 +91,7 @@ async def test_a_caller_that_is_cancelled_leaves_nothing_running():
         finally:
             ended.append(item)
 
-    task = asyncio.ensure_future(fan_out("page", [1, 2], work, context=_ports()))
+    task = asyncio.ensure_future(fan_out("page", [1, 2], work, context=_context()))
     for _ in range(3):
         await asyncio.sleep(0)
     task.cancel()

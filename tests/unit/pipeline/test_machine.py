@@ -10,8 +10,8 @@ import pytest
 
 from deep_research.errors import RunInterrupted, StageFailed
 from deep_research.events import RunEvent
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Stage, Update
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Stage, Update
 from deep_research.request import ResearchRequest
 from tests.e2e.harness import QUESTION, Lab, User
 from tests.support.reasoner import ScriptedReasoner

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from deep_research.events import EventKind, RunEvent
-from deep_research.pipeline.machine import RunState
+from deep_research.pipeline.state import RunState
 from deep_research.pipeline.workflow import workflow_state
 from tests.support.store_samples import START, make_run
 

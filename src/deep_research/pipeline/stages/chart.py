@@ -2,6 +2,8 @@
 
 from deep_research.errors import CallFailed
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import ChartSpec, Findings
 
 MAX_CHARTS = 5
@@ -10,12 +12,12 @@ MAX_CHARTS = 5
 class ComputationEngine:
     """Turns findings into figures."""
 
-    async def plan_report_charts(self, findings: Findings, *, context: StageContext) -> tuple[ChartSpec, ...]:
+    async def plan_report_charts(self, findings: Findings, context: StageContext) -> tuple[ChartSpec, ...]:
         """Plan at most five charts (SPEC C2)."""
         specs = await context.reason("plan_charts", lambda reasoner: reasoner.plan_charts(findings))
         return specs[:MAX_CHARTS]
 
-    async def execute_chart_plan(self, specs: tuple[ChartSpec, ...], *, context: StageContext) -> list[str]:
+    async def execute_chart_plan(self, specs: tuple[ChartSpec, ...], context: StageContext) -> list[str]:
         """Draw the charts; return the content ids of the figures."""
         sandbox = context.sandbox
         figures: list[str] = []
@@ -27,14 +29,15 @@ class ComputationEngine:
             except CallFailed as failure:
                 await context.emit("chart-result", {"title": spec.title, "status": "failed", "error": str(failure)})
                 continue
-            figures.append(await context.keep(execution))
+            figures.append(await context.records.keep(execution))
             await context.emit("chart-result", {"title": spec.title, "status": "done"})
         return figures
 
 
-async def chart(findings: Findings, *, computation: ComputationEngine, context: StageContext) -> list[str]:
-    """Return the content ids of the figures."""
-    specs = await computation.plan_report_charts(findings, context=context)
+async def chart(state: RunState, computation: ComputationEngine) -> Update:
+    """Plan the figures and have them drawn, or say why there are none."""
+    context = state.context
+    specs = await computation.plan_report_charts(await findings_from(state.input, context.records), context)
     reason = ""
     if not specs:
         reason = "the findings hold no series of figures to draw"
@@ -44,5 +47,5 @@ async def chart(findings: Findings, *, computation: ComputationEngine, context: 
     await context.emit("chart-planning", {"charts": planned, "reason": reason} if reason else {"charts": planned})
     if reason:
         context.skip(reason)
-        return []
-    return await computation.execute_chart_plan(specs, context=context)
+        return {"figures": []}
+    return {"figures": await computation.execute_chart_plan(specs, context)}

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from deep_research.aside import aside
 from deep_research.errors import SourceError
-from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, snapshot_id, text_id
@@ -13,8 +13,9 @@ from deep_research.sources.hit import Hit
 _REMEMBERED_BYTES = 200_000
 
 
-async def fetch(hit: Hit, *, context: StageContext) -> Document:
-    """Get a page, read it and keep both; raise `CallFailed` if there is nothing to keep."""
+async def fetch(state: RunState) -> Update:
+    """Get a page, read it and store both; raise `CallFailed` if there is nothing to store."""
+    hit, context = Hit.from_json(state.input["hit"]), state.context
     if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)
@@ -35,8 +36,8 @@ async def fetch(hit: Hit, *, context: StageContext) -> Document:
     )
     _check_date(document, page.address, context.request)
     address = await context.run.address_for(document.id, page.address, hit.address)
-    await context.store.put_document(context.run.claim, document, address=address)
-    return document
+    await context.run.store.put_document(context.run.claim, document, address=address)
+    return {"document": document.id}
 
 
 def _read(raw: bytes, name: str, media_type: str) -> Reading:

@@ -9,6 +9,7 @@ from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.tool_rules import choose_sources, widen
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
@@ -19,7 +20,7 @@ from deep_research.text.script import detect_language
 class SearchExecutor:
     """Runs search tasks; an engine that fails is skipped, and the report's account of the search names it."""
 
-    async def execute(self, query: SearchQuery, *, context: StageContext) -> list[Hit]:
+    async def execute(self, query: SearchQuery, context: StageContext) -> list[Hit]:
         """Return the hits of the engines that suit the query, merged and ranked, each address once."""
         async with context.run.search_slots:
             try:
@@ -204,6 +205,7 @@ def _holds(spec: EngineSpec | None, kind: str) -> bool:
     return spec is None or kind in spec.kinds
 
 
-async def harvest(query: SearchQuery, *, executor: SearchExecutor, context: StageContext) -> list[Hit]:
+async def harvest(state: RunState, executor: SearchExecutor) -> Update:
     """Search for one query; what an engine loses is on record, never raised."""
-    return await executor.execute(query, context=context)
+    hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
+    return {"hits": await state.context.records.keep(hits)}

@@ -4,6 +4,7 @@ from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.clarifier import LEAST_FOCUSES, START_FOCUSES
 from deep_research.reasoning.rules.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.topic_focus import ASKED_DEFAULTS, focus_names
@@ -21,7 +22,7 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
 from deep_research.sources.hit import Hit
-from deep_research.value import canonical_json
+from deep_research.value import JsonObject, canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
 
@@ -49,7 +50,33 @@ def inquiry_from(
     )
 
 
-async def assess(inquiry: Inquiry, *, context: StageContext) -> Assessment:
+async def intake(state: RunState) -> Update:
+    """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
+    context, given = state.context, state.input
+    request = context.request
+    inquiry = inquiry_from(
+        request,
+        language=given["language"],
+        exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
+        known_terms=tuple(given.get("known_terms", ())),
+        unknown_terms=tuple(given.get("unknown_terms", ())),
+    )
+    assessment = await assess(inquiry, context)
+    await context.run.folder.write("clarify.json", canonical_json(_record(inquiry, assessment)) + "\n")
+    if assessment.next_action == "CANNOT_DO":
+        raise ClarificationFailed(assessment.reasoning)
+    today = f"{context.run.row.created_at:%Y-%m-%d}"
+    brief = brief_from(inquiry, assessment, length=request.length, today=today)
+    return {
+        "assessment": assessment.to_json(),
+        "brief": brief.to_json(),
+        "clarified_query": brief.question,
+        "is_clarified": assessment.is_clear,
+        "pending_question": assessment.clarification_question,
+    }
+
+
+async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the asker allows, whoever judged."""
     # Without a model sections come from the documents, so that no focus is inferred.
     by_rules = assess_by_rules(inquiry, states_focus=bool(context.run.adapters.models))
@@ -151,9 +178,8 @@ def brief_from(
     )
 
 
-async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, context: StageContext) -> None:
-    """Write `clarify.json` (SPEC I8)."""
-    record = {
+def _record(inquiry: Inquiry, assessment: Assessment) -> JsonObject:
+    return {
         "question": inquiry.question,
         "context": inquiry.context,
         "refined_question": brief_from(inquiry, assessment).question,
@@ -164,7 +190,6 @@ async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, contex
         "unknown_terms": list(inquiry.unknown_terms),
         "assessment": assessment.to_json(),
     }
-    await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
 
 
 def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bool) -> Exchange:

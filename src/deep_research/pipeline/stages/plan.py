@@ -1,11 +1,13 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
 from deep_research.errors import InputError
-from deep_research.pipeline.budget import deal
+from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.plan_text import MAX_SECTIONS
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import Brief, Plan, QueryWish, Reflection, SectionPlan, SectionWork
+from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import digest
 
@@ -13,7 +15,7 @@ from deep_research.value import digest
 class ResearchPlanner:
     """Plans what to search for, and judges when to stop."""
 
-    async def write_report_plan(self, brief: Brief, *, context: StageContext) -> Plan:
+    async def write_report_plan(self, brief: Brief, context: StageContext) -> Plan:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
         adapters = context.run.adapters
         key = digest(
@@ -44,7 +46,7 @@ class ResearchPlanner:
     ) -> list[SearchQuery]:
         """Write the first round's queries of a section; what others ask need not be asked again."""
         wish = QueryWish(brief=brief, section=section, domains=domains, asked=asked, count=count)
-        return await self._queries(wish, context=context)
+        return await self._queries(wish, context)
 
     async def generate_followup_queries(
         self,
@@ -62,24 +64,25 @@ class ResearchPlanner:
         wish = QueryWish(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
         )
-        return await self._queries(wish, context=context)
+        return await self._queries(wish, context)
 
-    async def review_research_completeness(self, work: SectionWork, *, context: StageContext) -> Reflection:
+    async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
         """Judge whether a section's evidence suffices."""
         return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
 
-    async def _queries(self, wish: QueryWish, *, context: StageContext) -> list[SearchQuery]:
+    async def _queries(self, wish: QueryWish, context: StageContext) -> list[SearchQuery]:
         queries = await context.reason("queries", lambda reasoner: reasoner.queries(wish))
         fresh = {query.query: query for query in queries if query.query.strip() and query.query not in wish.asked}
         return list(fresh.values())[: wish.count]
 
 
-async def plan(brief: Brief, *, planner: ResearchPlanner, context: StageContext) -> Plan:
+async def plan(state: RunState, planner: ResearchPlanner) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
     Without a model its queries cost nothing, so that those of the first round stand in it.
     """
-    drawn = by_own_focus(await planner.write_report_plan(brief, context=context), brief)
+    brief, context = Brief.from_json(state.input["brief"]), state.context
+    drawn = by_own_focus(await planner.write_report_plan(brief, context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost(
             Gap(
@@ -90,16 +93,14 @@ async def plan(brief: Brief, *, planner: ResearchPlanner, context: StageContext)
             )
         )
     drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
-    return (
-        drawn
-        if context.run.adapters.models or not drawn.sections
-        else await _with_queries(drawn, brief, planner, context)
-    )
+    if drawn.sections and not context.run.adapters.models:
+        drawn = await _with_queries(drawn, brief, planner, context)
+    return {"plan": drawn.to_json()}
 
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:
     sections: list[SectionPlan] = []
-    for section, grant in zip(drawn.sections, grants(drawn, context=context), strict=True):
+    for section, grant in zip(drawn.sections, grants(drawn, context.request), strict=True):
         asked = tuple(query.query for before in sections for query in before.search_queries)
         queries = await planner.generate_serp_queries(
             brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, context=context
@@ -122,22 +123,22 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     return drawn.model_copy(update={"sections": tuple(sections)})
 
 
-def grants(plan: Plan, *, context: StageContext) -> list[list[int]]:
-    """Deal the run's queries to the sections in plan order (SPEC H5); a query budget cuts the rounds short."""
+def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
+    """Share the run's queries out to the sections in plan order; a query budget cuts the rounds short."""
     if not plan.sections:
         raise InputError("The plan has no section: give at least one.")
-    depth = context.request.depth
-    allowed = [limit for limit in (depth.max_total_queries, context.request.budget.queries) if limit is not None]
-    dealt = deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
+    depth = request.depth
+    allowed = [limit for limit in (depth.max_total_queries, request.budget.queries) if limit is not None]
+    dealt = allocate(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
     # A round without a query for a section is none of its rounds.
     return [[grant for grant in own if grant] for own in dealt]
 
 
-def as_dealt(plan: Plan, *, context: StageContext) -> Plan:
+def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
     """Return the plan with no more queries than its sections may use in the first round."""
     sections = (
         section.model_copy(update={"search_queries": section.search_queries[: grant[0] if grant else 0]})
-        for section, grant in zip(plan.sections, grants(plan, context=context), strict=True)
+        for section, grant in zip(plan.sections, grants(plan, request), strict=True)
     )
     return plan.model_copy(update={"sections": tuple(sections)})
 

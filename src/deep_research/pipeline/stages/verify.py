@@ -9,7 +9,10 @@ from deep_research.messages.words import words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.missing_figures import quotes_of, untold
+from deep_research.pipeline.outcome import findings_from, section_work
+from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.stages.draft import as_claims
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Analysis, Findings, Judgement, SectionWork, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict
@@ -53,14 +56,12 @@ def ids_of(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(id_ for piece in evidence for id_ in (piece.id, piece.header) if id_)
 
 
-async def check(paragraphs: Sequence[Paragraph], *, known: Collection[str], context: StageContext) -> Checked:
+async def check(paragraphs: Sequence[Paragraph], known: Collection[str], context: StageContext) -> Checked:
     """Give every sentence its verdict; what no passage carries is revised once, then dropped.
 
     A sentence that cites nothing, or an id that is not `known`, is refused unread.
     """
-    checked = await fan_out(
-        "paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context=context
-    )
+    checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context)
     kept = tuple(paragraph for paragraph, _ in checked if paragraph.sentences)
     counts: dict[str, Counter[str]] = {}
     for paragraph in kept:
@@ -81,7 +82,7 @@ async def _check_paragraph(
             "sentence",
             paragraph.sentences,
             lambda each, at: _check_sentence(each, paragraph.section, known, at),
-            context=context,
+            context,
         )
     kept = tuple(result for result in results if isinstance(result, Sentence))
     refused = [result for result in results if isinstance(result, Refusal)]
@@ -149,10 +150,10 @@ def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sent
 
 async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sentence, tuple[Evidence, ...]]:
     """Return the passages that a sentence cites; a table's row says nothing without its header, so both are cited."""
-    run, cited = context.run.row.id, sentence.evidence
-    passages = await context.store.get_evidence(run, cited)
+    cited = sentence.evidence
+    passages = await context.records.evidence(cited)
     headers = list(dict.fromkeys(piece.header for piece in passages if piece.header and piece.header not in cited))
-    passages += await context.store.get_evidence(run, headers)
+    passages += await context.records.evidence(headers)
     return sentence.model_copy(update={"evidence": (*cited, *headers)}), tuple(passages)
 
 
@@ -196,7 +197,7 @@ async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], context: 
     verdict = check_quote(sentence, passages) or veto(sentence, passages)
     if verdict is not None and verdict.reason.startswith(("name", "date")):
         documents = dict.fromkeys(passage.document for passage in passages)
-        titles = [(await context.store.get_document(document)).title for document in documents]
+        titles = [(await context.records.document(document)).title for document in documents]
         return veto(sentence, passages, titles=titles)
     return verdict
 
@@ -248,17 +249,30 @@ class CheckedBody(Value):
     dropped: tuple[Refusal, ...] = ()
 
 
-async def verify(work: SectionWork, drafted: Sequence[Paragraph], *, context: StageContext) -> Checked:
+async def verify(state: RunState) -> Update:
+    """Check a section as it was drafted, or the analysis."""
+    given, records = state.input, state.context.records
+    if "analysis" in given:
+        analysis = await records.load(Analysis, given["analysis"])
+        checked = await verify_analysis(analysis, await findings_from(given, records), state.context)
+    else:
+        # Where nothing could be written, the evidence is quoted.
+        drafted = await records.load_all(Paragraph, given.get("draft", ""))
+        checked = await verify_section(await section_work(given, records), drafted, state.context)
+    return {"checked": await records.keep(checked)}
+
+
+async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
     """Check a section as it was written; see to it that it tells the figures of its evidence."""
     title, known, said = work.section.title, ids_of(work.evidence), words(work.brief.language)
-    checked = await check(drafted, known=known, context=context)
+    checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
         missing = untold(title, work.evidence, checked.sentences)
     else:
         missing = quotes_of(title, work.evidence)
-    aside = context.at("untold")
-    quoted = await check(missing, known=known, context=aside)
-    context.trail.join([context.trail, aside.trail])
+    apart = context.at("untold")
+    quoted = await check(missing, known, apart)
+    context.trail.join([context.trail, apart.trail])
     told = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
@@ -268,23 +282,23 @@ async def verify(work: SectionWork, drafted: Sequence[Paragraph], *, context: St
     return Checked(paragraphs=(*told, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
 
 
-async def verify_analysis(analysis: Analysis, findings: Findings, *, context: StageContext) -> Checked:
+async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
     """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
     said = words(findings.brief.language)
     title, lead = said("report.analysis"), said("report.changes")
     known = ids_of(piece for work in findings.sections for piece in work.evidence)
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
-    return await check([*as_claims(analysis.paragraphs, title), *ahead], known=known, context=context)
+    return await check([*as_claims(analysis.paragraphs, title), *ahead], known, context)
 
 
-async def body_from(state: dict[str, Any], *, context: StageContext) -> CheckedBody:
+async def body_from(state: dict[str, Any], records: RunRecords) -> CheckedBody:
     """Return the texts of a run as they were checked, in plan order."""
     sections: list[Checked] = []
     analysis = Checked()
     for text in state.get("texts", []):
         if text.get("checked"):
-            checked = await context.load(Checked, text["checked"])
+            checked = await records.load(Checked, text["checked"])
             if text["scope"] == ANALYSIS:
                 analysis = checked
             else:
