@@ -3,19 +3,112 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from deep_research.cli.printing import tell
-from deep_research.cli.section_lines import SectionLines, coverage_line
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
 from deep_research.text.cleaning import clean_text
 from deep_research.value import Json
 
-if TYPE_CHECKING:
-    from rich.progress import TaskID
+
+class Board(Progress):
+    """Bars, and below them lines that are asked for whenever they are drawn; none is longer than the terminal."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console, below: Callable[[], Sequence[str]]) -> None:
+        self._below = below
+        super().__init__(*columns, console=console)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return what is drawn."""
+        yield from super().get_renderables()
+        for line in self._below():
+            yield Text(clean_text(line), no_wrap=True, overflow="ellipsis")
+
+
+_BAR = 8
+_MOST_TITLE = 20
+_STOPS = ("sufficient", "budget", "iterations", "exhausted")
+
+
+@dataclass
+class SectionLines:
+    """The sections of a run as its events tell of them, in the order of the plan."""
+
+    said: Words
+    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _round: dict[str, int] = field(default_factory=dict)
+
+    def show(self, event: RunEvent) -> None:
+        """Take note of an event about a section."""
+        data: dict[str, Any] = event.data
+        if event.kind == "report-plan":
+            self._known = {str(section["title"]): {} for section in data["sections"]}
+        elif event.kind == "serp-query":
+            self._round[data["section"]] = data["round"]
+        elif event.kind == "section-coverage":
+            self._known[data["section"]] = data
+
+    def lines(self) -> list[str]:
+        """Return a line for each section that was searched for."""
+        begun = [title for title in self._known if title in self._round]
+        width = min(_MOST_TITLE, max(map(cell_len, begun), default=0))
+        return [f"  {_fitted(title, width)}  {self._line(title)}" for title in begun]
+
+    def _line(self, title: str) -> str:
+        data, round_ = self._known[title], self._round[title]
+        share, reasons = bar_of(data.get("coverage", 0.0)), _reasons(data)[:1]
+        if data.get("round") != round_:
+            return f"{share}  {' · '.join((self.said('coverage.searching', round=round_), *reasons))}"
+        # What does not fit the terminal is cut off at the end.
+        return f"{share}  {' · '.join((_score(data, self.said), *reasons, _follows(data, self.said)))}"
+
+
+def coverage_line(data: dict[str, Any], said: Words) -> str:
+    """Return what is said of a section after a round, where lines do not move."""
+    head = said("page.coverage", title=data["section"], round=data["round"], share=round(100 * data["coverage"]))
+    return " · ".join((head, _score(data, said), _follows(data, said), *_reasons(data)))
+
+
+def bar_of(share: float) -> str:
+    """Return a share as a bar and in per cent."""
+    filled = round(_BAR * min(max(share, 0.0), 1.0))
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {share:>4.0%}"
+
+
+def _follows(data: dict[str, Any], said: Words) -> str:
+    """Say what follows from the judgement: another search, or why there is none."""
+    stop = str(data.get("stop", ""))
+    # A run of an earlier version does not say why it stopped.
+    return said(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
+
+
+def _reasons(data: dict[str, Any]) -> list[str]:
+    """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
+    return [] if data.get("is_sufficient") else [str(gap).rstrip(".。") for gap in data.get("gaps", [])]
+
+
+def _score(data: dict[str, Any], said: Words) -> str:
+    """Return how good the evidence is, and its weakest dimension, unless all are alike."""
+    scores: dict[str, int] = data.get("dimensions") or {}
+    if len(set(scores.values())) < 2:
+        return f"{data['score']}/10"
+    name = min(scores, key=lambda name: scores[name])
+    return said("coverage.weakest", total=data["score"], dimension=said(f"dimension.{name}"), score=scores[name])
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return a text of exactly so many cells, cut where it is longer."""
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
 
 # The stages that a section goes through side by side are one line; its bar counts search tasks.
 _RESEARCH = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
@@ -167,11 +260,6 @@ class Bars:
         self._begin()
 
     def _begin(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        from deep_research.cli.board import Board
-
         columns = (
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}"),
@@ -240,7 +328,7 @@ class Bars:
         if status == "skipped":
             self._progress.update(task, note=self._said("shell.skipped"))
 
-    def _task(self, name: str) -> "TaskID":
+    def _task(self, name: str) -> TaskID:
         if name not in self._tasks:
             label = self._said(f"stage.{'harvest' if name == 'research' else name}")
             self._tasks[name] = self._progress.add_task(label, total=None, note="")

@@ -7,9 +7,9 @@ from collections import deque
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from deep_research.corpus.duplicates import MIN_SHARED, bands_of, same_but_for_spelling
 from deep_research.corpus.index import Session
 from deep_research.corpus.passages import cut_passages
-from deep_research.corpus.sketch import bands_of
 from deep_research.readers import Reading
 from deep_research.text.analyzer import analyze
 from deep_research.text.sentences import Span
@@ -21,6 +21,8 @@ _BLOCK_CHARS = 50_000
 _MAX_HEADER_CHARS = 1_200
 # A title is looked up by its first terms: few documents share so many.
 NAME_KEY_TERMS = 3
+# A document is compared with so many others that share a band with it.
+_MAX_COMPARED = 8
 _NAME_END = re.compile(r"[(（,:：，]|\s[-–—]\s")
 
 
@@ -92,9 +94,9 @@ def settle_document(session: Session, content: str) -> None:
     if row is None or first is None or row["address"] == first["address"]:
         return
     if first["address"] is None:
-        _drop(session, row["id"], row["title_terms"], is_shown=row["twin_of"] is None)
+        _drop(session, row["id"], row["title_terms"], is_shown=row["duplicate_of"] is None)
         return
-    is_shown = row["twin_of"] is None
+    is_shown = row["duplicate_of"] is None
     title = _file_name(first["address"]) if row["is_named"] else row["title"]
     if is_shown:
         hide(session, row["id"], row["title_terms"])
@@ -130,12 +132,75 @@ def unpacked(data: bytes) -> str:
 def _drop(session: Session, number: int, title_terms: str, *, is_shown: bool) -> None:
     if is_shown:
         hide(session, number, title_terms)
-    for twin in session.rows("release_twins", document=number).fetchall():
-        session.add("set_twin", document=twin["id"], twin_of=None)
-        show(session, twin["id"], twin["title_terms"])
+    for duplicate in session.rows("duplicates_of", document=number).fetchall():
+        session.add("set_duplicate", document=duplicate["id"], duplicate_of=None)
+        show(session, duplicate["id"], duplicate["title_terms"])
     for query in ("drop_passages", "drop_text", "drop_document"):
         session.add(query, document=number)
     session.add("set_settled", is_settled=False)
+
+
+class _Document(NamedTuple):
+    id: int
+    address: str
+    published: str
+    chars: int
+    title_terms: str
+    name: str
+    duplicate_of: int | None
+
+    @property
+    def preference(self) -> tuple[bool, str, int, str]:
+        """Return what the documents of a cluster are ordered by: the earliest dated first, then the longest."""
+        return not self.published, self.published, -self.chars, self.address
+
+
+def settle_duplicates(session: Session) -> None:
+    """Let one document of each cluster be searched, and the others not."""
+    row = session.one("is_settled")
+    if row is None or row["is_settled"]:
+        return
+    bands = {row["document"]: row["bands"].split(",") for row in session.rows("shared_bands")}
+    alone = [row["id"] for row in session.rows("duplicates") if row["id"] not in bands]
+    for number in alone:
+        _set_duplicate(session, _document(session, number), None)
+    leaders: dict[str, list[_Document]] = {}
+    for document in sorted((_document(session, number) for number in bands), key=lambda one: one.preference):
+        near = {leader.id: leader for band in bands[document.id] for leader in leaders.get(band, ())}
+        compared = sorted(near.values(), key=lambda one: one.preference)[:_MAX_COMPARED]
+        duplicate_of = next((leader.id for leader in compared if _are_duplicates(session, document, leader)), None)
+        _set_duplicate(session, document, duplicate_of)
+        if duplicate_of is None:
+            for band in bands[document.id]:
+                leaders.setdefault(band, []).append(document)
+    session.add("set_settled", is_settled=True)
+
+
+def _document(session: Session, number: int) -> _Document:
+    row = session.one("document_row", document=number)
+    assert row is not None, "it was listed in this transaction"
+    return _Document(*row)
+
+
+def _set_duplicate(session: Session, document: _Document, duplicate_of: int | None) -> None:
+    if duplicate_of == document.duplicate_of:
+        return
+    session.add("set_duplicate", document=document.id, duplicate_of=duplicate_of)
+    if document.duplicate_of is None:
+        hide(session, document.id, document.title_terms)
+    elif duplicate_of is None:
+        show(session, document.id, document.title_terms)
+
+
+def _are_duplicates(session: Session, one: _Document, other: _Document) -> bool:
+    if one.duplicate_of == other.id:
+        return True
+    # What bears a title of its own is what that title says, even where the text is that of another.
+    if one.name and other.name and one.name != other.name:
+        return False
+    if min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
+        return False
+    return same_but_for_spelling(text_of(session, one.id, 0, one.chars), text_of(session, other.id, 0, other.chars))
 
 
 def _change_terms(session: Session, query: str, number: int, title_terms: str, sign: int) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from deep_research.corpus.address import address_of
-from deep_research.corpus.candidates import MAX_LOOKED_AT
 from deep_research.corpus.documents import text_of
 from deep_research.corpus.index import Index, Session
 from deep_research.corpus.port import OnProgress, PassageHit, Survey
-from deep_research.corpus.rank import rank
+from deep_research.corpus.rank import MAX_LOOKED_AT, rank
 from deep_research.corpus.refresh import folder_key, refresh
 from deep_research.errors import SourceError
 

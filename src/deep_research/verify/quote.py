@@ -1,6 +1,7 @@
 """Finds a sentence in the passages it cites: whole sentences word for word, or one sentence with cuts that say nothing.
 
-What is found neither way is left undecided, never guessed.
+What is found neither way is left undecided, never guessed. `find_span` finds the words that a judge relies on: the same
+words in the same order, whatever their typography.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.analyzer import CJK
-from deep_research.text.folding import fold_typography
+from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.sentences import Span, line_kind, split_sentences
 from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import Cut, possible_cuts
@@ -201,3 +202,36 @@ def _in_quotation(text: str, start: int) -> bool:
     before = text[text.rfind("\n\n", 0, start) + 1 : start]
     is_open = any(before.count(left) > before.count(right) for left, right in zip(_OPENING, _CLOSING, strict=True))
     return is_open or before.count('"') % 2 == 1
+
+
+_CJK_LETTER = re.compile(f"[{CJK}]")
+# "the cost" proves nothing: a span has at least so many letters, of which a Chinese one counts for three.
+_LEAST_LETTERS, _CJK_WEIGHT = 9, 3
+
+
+def find_span(span: str, text: str) -> tuple[int, int] | None:
+    """Return where a text holds the words of a span in a row, or None.
+
+    White space, signs, capitals and the script of Chinese are the judge's own spelling; a word more, less or other is
+    a paraphrase and not found.
+    """
+    held, wanted = _words(text), [_spelled(token) for token in _words(span)]
+    if not wanted or _letters(wanted) < _LEAST_LETTERS:
+        return None
+    spelled = [_spelled(token) for token in held]
+    for at in range(len(held) - len(wanted) + 1):
+        if spelled[at : at + len(wanted)] == wanted:
+            return held[at].start, held[at + len(wanted) - 1].end
+    return None
+
+
+def _words(text: str) -> list[Token]:
+    return [token for token in tokens_of(text) if token.text[0].isalnum()]
+
+
+def _spelled(token: Token) -> str:
+    return to_simplified(token.text).casefold()
+
+
+def _letters(words: list[str]) -> int:
+    return sum(_CJK_WEIGHT if _CJK_LETTER.match(letter) else 1 for word in words for letter in word)

@@ -13,7 +13,7 @@ from deep_research.reasoning.rules.strength import Weighed, weigh_findings, weig
 from deep_research.reasoning.rules.topic_signals import asks_for_judgement
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.dateline import dateline_of
+from deep_research.sources.dating import dateline_of
 from deep_research.sources.origins import OriginText, group_origins
 from deep_research.sources.standing import host_of, is_archive
 
