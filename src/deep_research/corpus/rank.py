@@ -17,7 +17,7 @@ from itertools import combinations, islice, pairwise
 from typing import NamedTuple
 
 from deep_research.corpus.documents import NAME_KEY_TERMS, text_of, unpacked
-from deep_research.corpus.index import Session
+from deep_research.corpus.index import IndexSession
 from deep_research.text.analyzer import CJK, analyze, content_terms
 
 _MAX_QUERY_CHARS = 20_000
@@ -98,7 +98,7 @@ _MAX_EQUAL = 500
 _COMMON_SHARE = 5
 
 
-class Candidate(NamedTuple):
+class PassageCandidate(NamedTuple):
     """A passage: where it stands, its terms, and what each wanted term or phrase in it is worth."""
 
     id: int
@@ -117,7 +117,7 @@ class Candidate(NamedTuple):
 class Pool:
     """The candidates found so far for one question, by number."""
 
-    def __init__(self, session: Session, question: Question, max_looked_at: int) -> None:
+    def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
         self._session = session
         self._max_looked_at = max_looked_at
         row = session.one("folder_size")
@@ -127,7 +127,7 @@ class Pool:
         counted = sorted((self.count(term, counted_to), term) for term in question.terms)
         self._counts = {term: count for count, term in counted if count}
         self._rarity = self._rarities(question)
-        self.candidates: dict[int, Candidate] = {}
+        self.candidates: dict[int, PassageCandidate] = {}
 
     def count(self, term: str, limit: int) -> int:
         """Return how many passages hold a term, counted no further than the limit."""
@@ -164,7 +164,7 @@ class Pool:
         for row in self._session.rows(query, ids=json.dumps(sorted(numbers))):
             self.candidates[row["id"]] = self._candidate(row)
 
-    def _candidate(self, row: sqlite3.Row) -> Candidate:
+    def _candidate(self, row: sqlite3.Row) -> PassageCandidate:
         body, title = unpacked(row["terms"]), row["title_terms"]
         # A title counts three times. Terms stand two spaces apart, so that neighbours do not share one.
         text = f" {body}  |  {title}  |  {title}  |  {title} "
@@ -175,7 +175,7 @@ class Pool:
             count = text.count(spelled)
             if count:
                 worth[key] = rarity * count * (_K1 + 1) / (count + norm)
-        return Candidate(*row[:-2], f" {body} ", worth)  # type: ignore[call-arg]  # the query gives the other nine
+        return PassageCandidate(*row[:-2], f" {body} ", worth)  # type: ignore[call-arg]  # the query gives the other nine
 
     def _rarities(self, question: Question) -> Mapping[str, tuple[str, float]]:
         """Return the terms and phrases that are worth something: how they are spelled in a text, and their idf."""
@@ -220,14 +220,14 @@ _MAX_SPANS, _MAX_NAMES, _COMMON_NAME = 12, 10, 300
 _MAX_NAMESAKES = 3
 
 
-class Ranked(NamedTuple):
+class RankedPassage(NamedTuple):
     """A passage and its score; scores fall along a ranking and are at most 1."""
 
-    passage: Candidate
+    passage: PassageCandidate
     score: float
 
 
-def rank(session: Session, query: str, limit: int, max_looked_at: int = MAX_LOOKED_AT) -> list[Ranked]:
+def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX_LOOKED_AT) -> list[RankedPassage]:
     """Return the best passages first; equal scores by address and place."""
     question = parse_question(query)
     pool = Pool(session, question, max_looked_at)
@@ -248,15 +248,15 @@ def rank(session: Session, query: str, limit: int, max_looked_at: int = MAX_LOOK
         },
     )[: limit - len(kept)]
     scale = kept[-1].score / rest[0].score if rest and rest[0].score else 1.0
-    return kept + [Ranked(passage, score * scale) for passage, score in rest]
+    return kept + [RankedPassage(passage, score * scale) for passage, score in rest]
 
 
-def _in_order(pool: Pool, scores: Mapping[int, float]) -> list[Ranked]:
-    ranked = [Ranked(pool.candidates[number], score) for number, score in scores.items()]
+def _in_order(pool: Pool, scores: Mapping[int, float]) -> list[RankedPassage]:
+    ranked = [RankedPassage(pool.candidates[number], score) for number, score in scores.items()]
     return sorted(ranked, key=lambda one: (-one.score, one.passage.address, one.passage.start))
 
 
-def _first_hop(candidates: Mapping[int, Candidate], clauses: Iterable[frozenset[str]]) -> dict[int, float]:
+def _first_hop(candidates: Mapping[int, PassageCandidate], clauses: Iterable[frozenset[str]]) -> dict[int, float]:
     whole = _shares({number: sum(one.worth.values()) for number, one in candidates.items()})
     parts = [
         _shares({n: sum(worth for key, worth in one.worth.items() if key in clause) for n, one in candidates.items()})
@@ -268,7 +268,9 @@ def _first_hop(candidates: Mapping[int, Candidate], clauses: Iterable[frozenset[
     return _shares({n: (1 - _CLAUSE_SHARE) * whole[n] + _CLAUSE_SHARE * best_part[n] for n in candidates})
 
 
-def _second_hop(session: Session, pool: Pool, followed: list[Ranked], asked: frozenset[str]) -> dict[int, float]:
+def _second_hop(
+    session: IndexSession, pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
+) -> dict[int, float]:
     best: dict[int, float] = {}
     for here, trust in followed:
         linked = _linked(session, pool, here)
@@ -297,14 +299,16 @@ def _best_of_each(pool: Pool, scores: Mapping[int, float], documents: Collection
     return list(best.values())
 
 
-def _uncovered_worth(one: Candidate, here: Candidate) -> float:
+def _uncovered_worth(one: PassageCandidate, here: PassageCandidate) -> float:
     """Return what a passage is worth for the question's terms, less for those that the followed passage holds."""
     return sum(
         worth * (_COVERED_WEIGHT if term in here.worth else 1.0) for term, worth in one.worth.items() if " " not in term
     )
 
 
-def _names(session: Session, pool: Pool, here: Candidate, titles: set[str], asked: frozenset[str]) -> list[str]:
+def _names(
+    session: IndexSession, pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]
+) -> list[str]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
     text = f"{here.title}\n{text_of(session, here.document, here.start, here.end)}"
     spans = "\n".join(match.group() for match in islice(_NAME.finditer(text), _MAX_SPANS))
@@ -313,7 +317,7 @@ def _names(session: Session, pool: Pool, here: Candidate, titles: set[str], aske
     return [term for count, term in counted if 1 < count < _COMMON_NAME][:_MAX_NAMES]
 
 
-def _linked(session: Session, pool: Pool, here: Candidate) -> dict[int, str]:
+def _linked(session: IndexSession, pool: Pool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
     keys = {"  ".join(terms[at : at + many]) for many in range(1, NAME_KEY_TERMS + 1) for at in range(len(terms))}

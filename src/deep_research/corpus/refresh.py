@@ -14,7 +14,7 @@ from typing import NamedTuple
 from deep_research.corpus.address import address_of, path_of
 from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
 from deep_research.corpus.files import read_bytes
-from deep_research.corpus.index import Index, Session
+from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
 from deep_research.corpus.scan import Entry, scan_folder
 from deep_research.errors import SourceError
@@ -192,7 +192,7 @@ def remarks_of(row: sqlite3.Row) -> list[str]:
     return remarks
 
 
-def _folder_number(session: Session, key: str) -> int:
+def _folder_number(session: IndexSession, key: str) -> int:
     row = session.one("folder", path=key)
     if row is not None:
         return int(row["id"])

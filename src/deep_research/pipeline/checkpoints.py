@@ -79,11 +79,11 @@ def _translated(error: Exception, path: Path) -> StopRun | None:
 
 def _put_aside(path: Path) -> None:
     """Make room for a new file; another process may have done so already."""
-    aside = path.with_name(f"{path.name}.damaged")
-    _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
+    in_thread = path.with_name(f"{path.name}.damaged")
+    _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", in_thread.name)
     database, *rest = files_of(path)
     with suppress(FileNotFoundError):
-        database.replace(aside)
+        database.replace(in_thread)
     for file in rest:
         file.unlink(missing_ok=True)
 

@@ -325,7 +325,7 @@ def _translate(error: Exception, path: Path) -> DeepResearchError | None:
     return None
 
 
-_MOST_TOGETHER = 64
+_MAX_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -380,7 +380,7 @@ class WriteQueue:
     def _next_batch(self) -> list[_Write]:
         with self._lock:
             batch: list[_Write] = []
-            while self._waiting and len(batch) < _MOST_TOGETHER:
+            while self._waiting and len(batch) < _MAX_BATCH:
                 if self._waiting[0].is_alone and batch:
                     break
                 batch.append(self._waiting.popleft())

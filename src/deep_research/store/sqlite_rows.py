@@ -388,8 +388,8 @@ class ReadCache:
     Holds so many characters of documents at most. Used by the store's thread alone.
     """
 
-    def __init__(self, most_chars: int = 8_000_000) -> None:
-        self._most_chars = most_chars
+    def __init__(self, max_chars: int = 8_000_000) -> None:
+        self._max_chars = max_chars
         self._held: dict[str, Document] = {}
         self._chars = 0
         self.evidence: dict[tuple[str, str, str], Evidence] = {}
@@ -400,7 +400,7 @@ class ReadCache:
         found = known or get_document(session, document)
         self._held[document] = found
         self._chars += 0 if known else len(found.text)
-        while self._chars > self._most_chars:
+        while self._chars > self._max_chars:
             self._chars -= len(self._held.pop(next(iter(self._held))).text)
         return found
 

@@ -79,7 +79,7 @@ def _covered(subject: frozenset[str], shared: Sequence[frozenset[str]]) -> float
 # A further passage carries part of a sentence if it holds so much of what the first one leaves open.
 _SHARE_OF_THE_REST = 0.5
 # One word more is chance, such as "reported".
-_LEAST_TERMS = 2
+_MIN_TERMS = 2
 
 
 def is_related(sentence: str, span: str) -> bool:
@@ -94,7 +94,7 @@ def adds_to(sentence: str, passage: str, proof: str) -> bool:
     if (_figures(sentence) - _figures(proof)) & _figures(passage):
         return True
     rest = _terms(sentence) - _terms(proof)
-    return len(rest & _terms(passage)) >= max(_LEAST_TERMS, _SHARE_OF_THE_REST * len(rest))
+    return len(rest & _terms(passage)) >= max(_MIN_TERMS, _SHARE_OF_THE_REST * len(rest))
 
 
 def _terms(text: str) -> set[str]:

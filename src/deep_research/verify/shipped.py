@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape, without_escaped
 from deep_research.report.paragraph import ParagraphKind, VerdictKind
 from deep_research.request import Language
@@ -113,13 +113,13 @@ def letters_of(block: str) -> str:
 
 
 def _headings(*keys: str) -> set[str]:
-    return {words(language)(f"report.{key}") for key in keys for language in get_args(Language)}
+    return {words_in(language)(f"report.{key}") for key in keys for language in get_args(Language)}
 
 
 def _language(text: str) -> Language:
     lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
     known: Sequence[Language] = get_args(Language)
-    return next((language for language in known if words(language)("report.references") in lines), "en")
+    return next((language for language in known if words_in(language)("report.references") in lines), "en")
 
 
 def _heading(block: str) -> tuple[int, str]:

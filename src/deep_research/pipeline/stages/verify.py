@@ -250,9 +250,9 @@ async def verify(work: SectionWork, drafted: Sequence[Paragraph], *, ports: Port
         missing = untold(title, work.evidence, checked.sentences)
     else:
         missing = quotes_of(title, work.evidence)
-    aside = ports.at("untold")
-    quoted = await check(missing, known=known, ports=aside)
-    ports.trail.join([ports.trail, aside.trail])
+    in_thread = ports.at("untold")
+    quoted = await check(missing, known=known, ports=in_thread)
+    ports.trail.join([ports.trail, in_thread.trail])
     told = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
