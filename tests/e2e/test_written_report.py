@@ -25,9 +25,9 @@ from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.testing import ScriptedModel
+from deep_research.verify.coverage import is_related
 from deep_research.verify.particulars import figures_of
 from deep_research.verify.report import Verifier
-from deep_research.verify.sharing import is_related
 from deep_research.wiring import build
 from tests.support.reasoner import CostedReasoner
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.records import RunRecords
 from deep_research.sources.origins import OriginText, group_origins
 from deep_research.text.folding import to_simplified
@@ -22,7 +22,7 @@ async def find_copies(records: RunRecords, *, among: Collection[str] | None = No
     for document, address in first.items():
         read = await records.document(document)
         texts[document] = OriginText(text=read.text, published=read.published, address=address)
-    leaders = await aside(group_origins, texts) if len(texts) > 1 else {}
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
     return {copy: original for copy, original in leaders.items() if copy != original}
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.records import RunRecords
@@ -103,7 +103,7 @@ async def share_out(state: dict[str, Any], records: RunRecords) -> dict[str, lis
         others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
         found = await records.evidence(others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
-        chosen = await aside(_new_to, work.evidence, fitting, room=work.brief.room)
+        chosen = await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
         shared[title] = [piece.id for piece in chosen]
     return shared
 

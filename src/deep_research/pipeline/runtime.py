@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from deep_research.aside import aside
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     AnswerNeeded,
@@ -23,6 +22,7 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
+from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
 from deep_research.pipeline.adapters import Adapters
@@ -262,7 +262,7 @@ class AgentRuntime:
             await emit("run-status", {"status": "running"})
             if self._adapters.specs:
                 # What reads pages takes a moment to load; meanwhile the first answers of a model are awaited.
-                warming = asyncio.ensure_future(aside(warm_up))
+                warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._survey(context)
             async with open_checkpoints(self._adapters.checkpoints) as saver:

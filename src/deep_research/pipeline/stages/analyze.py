@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
@@ -16,9 +16,9 @@ from deep_research.reasoning.rules.strength import Weighed, weigh_findings, weig
 from deep_research.reasoning.rules.topic_signals import asks_for_judgement
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.dateline import dateline_of
+from deep_research.sources.dating import dateline_of
 from deep_research.sources.origins import OriginText, group_origins
-from deep_research.sources.standing import host_of, is_archive
+from deep_research.sources.source_quality import host_of, is_archive
 
 
 class _Source(NamedTuple):
@@ -31,7 +31,7 @@ class _Source(NamedTuple):
 async def backed_findings(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> Findings:
     """Return the findings with their main statements, each with what backs it."""
     evidence = await _evidence(findings, state, records)
-    weighed = await aside(weigh_findings, findings, evidence)
+    weighed = await in_thread(weigh_findings, findings, evidence)
     return findings.model_copy(update={"strength": tuple(await _backed(weighed, records))})
 
 
@@ -40,8 +40,8 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     told = [piece for work in findings.sections for piece in work.evidence]
     evidence = await _evidence(findings, state, records)
     title = words(findings.brief.language)("report.disagreements")
-    tables = await aside(find_disagreements, told, section=title, gathered=evidence)
-    rows = await _backed(await aside(weigh_tables, tables, evidence), records) if tables else []
+    tables = await in_thread(find_disagreements, told, section=title, gathered=evidence)
+    rows = await _backed(await in_thread(weigh_tables, tables, evidence), records) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}
     backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
     return [table.model_copy(update={"sentences": tuple(own)}) for table, own in zip(tables, backed, strict=True)]
@@ -94,7 +94,7 @@ async def _sources(documents: Sequence[str], records: RunRecords) -> dict[str, _
         days = (read.published[:10], dateline_of(read.text))
         day = next(filter(None, days if host_of(address) else reversed(days)), "")
         texts[document] = OriginText(text=read.text, published=day, address=address)
-    leaders = await aside(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
     return {
         document: _Source(_origin(leaders[document] or document, texts), texts[document].published)
         for document in texts

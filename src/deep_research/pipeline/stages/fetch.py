@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from deep_research.aside import aside
 from deep_research.errors import SourceError
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
@@ -20,7 +20,7 @@ async def fetch(state: RunState) -> Update:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
-    reading = await aside(reader, page.raw, page.address, page.media_type)
+    reading = await in_thread(reader, page.raw, page.address, page.media_type)
     document = Document(
         id=text_id(reading.extractor, reading.text),
         snapshot=snapshot_id(page.raw),

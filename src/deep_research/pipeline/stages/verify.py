@@ -17,14 +17,12 @@ from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Analysis, Findings, Judgement, SectionWork, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict
 from deep_research.value import Value
-from deep_research.verify.coverage import unchecked_reason
+from deep_research.verify.coverage import adds_to, is_related, unchecked_reason
 from deep_research.verify.particulars import dates_of, split_figures
-from deep_research.verify.quote import check_quote
+from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
 from deep_research.verify.revision import only_weakens
 from deep_research.verify.row import check_cells
-from deep_research.verify.sharing import adds_to, is_related
-from deep_research.verify.span import find_span
 from deep_research.verify.veto import veto
 
 # From worst to best. What could not be checked stands above what was refused: it is never shown as refuted.

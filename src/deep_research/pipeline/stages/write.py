@@ -18,7 +18,7 @@ from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
 from deep_research.pipeline.state import RunState, Update
-from deep_research.readers import ORDERS_FOUND, place_of
+from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.units import count_orders
 from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
@@ -206,10 +206,10 @@ async def _noticed(citations: Citations, said: Words, records: RunRecords) -> li
         said("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
-        if remark != ORDERS_FOUND
+        if remark != PROMPT_INJECTION_FOUND
     ]
     for source in (*citations.cited, *citations.additional):
-        text = (await records.document(source.document)).text if ORDERS_FOUND in source.warnings else ""
+        text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_orders(text) or count_orders(source.title):
             remarks.append(said("limits.quarantined", address=source.address, count=count))
     return remarks

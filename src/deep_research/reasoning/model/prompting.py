@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from deep_research.errors import ConfigurationError
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 
 PROMPT_FOLDER: Final = Path(__file__).parent / "prompts"
 # The tags that part material from instructions. Whatever looks like one of them inside a text is defused.
@@ -91,7 +91,7 @@ def fenced(tag: str, text: str, **attributes: str) -> str:
 
     Where it reads like orders, the mark says so; the asker may well give some.
     """
-    if tag != ASKER_TAG and find_instructions(text):
+    if tag != ASKER_TAG and find_prompt_injection(text):
         attributes["warning"] = WARNING
     told = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes.items() if value)
     return f"<{tag}{told}>\n{defused(text)}\n</{tag}>"

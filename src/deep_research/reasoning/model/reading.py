@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.readers import ORDERS_FOUND
+from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.answers import CompressAnswer, ExtractAnswer, ReflectAnswer, SynthesisAnswer
 from deep_research.reasoning.model.material import Material, show_evidence
 from deep_research.reasoning.model.prompting import NOTES_TAG, SOURCE_TAG, WARNING, fenced
@@ -157,7 +157,7 @@ def _steps(work: SectionWork, now: str) -> Sequence[tuple[str, bool]]:
 
 def _title(document: Document) -> str:
     """Return a document's title between marks; where orders were set aside in its text, the mark says so."""
-    warning = WARNING if ORDERS_FOUND in document.warnings else ""
+    warning = WARNING if PROMPT_INJECTION_FOUND in document.warnings else ""
     return fenced(SOURCE_TAG, f"Title: {document.title[:_MOST_TITLE_CHARS]}", warning=warning)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.aside import aside
 from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import words
 from deep_research.reasoning.rules.appraisal import appraise
 from deep_research.reasoning.rules.aspects import Lens, aspects, lens_of, search_words
@@ -161,7 +161,7 @@ class ExtractiveReasoner:
             found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
             return tuple(sorted(found, key=lambda finding: finding.start))
 
-        return await aside(offer)
+        return await in_thread(offer)
 
     async def _read(self, document: Document, question: str) -> "_Gist":
         key = (document.id, question)
@@ -184,7 +184,7 @@ class ExtractiveReasoner:
             return await self._contents(document, question) if document.title in named else _NOTHING
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
-        terms = await aside(terms_of, text)
+        terms = await in_thread(terms_of, text)
         weights = (await weigh(question, self._corpus)).without_sides()
         # A page of the web may speak of what none of the asker's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
@@ -198,7 +198,7 @@ class ExtractiveReasoner:
                 return _NOTHING
             return _Gist(relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms))
 
-        return await aside(judge)
+        return await in_thread(judge)
 
     async def _contents(self, document: Document, question: str) -> "_Gist":
         """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
@@ -248,7 +248,7 @@ class ExtractiveReasoner:
         """Stop once the section is covered from many sides, or when another round brought nothing."""
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
-        appraisal = await aside(appraise, work, missing=await self._unmet(work))
+        appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
         said = words(work.brief.language)
         is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
         gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
@@ -290,7 +290,7 @@ class ExtractiveReasoner:
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Plan a chart of each series of figures that the evidence holds."""
-        return await aside(charts_of, findings)
+        return await in_thread(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Leave the chart as it is."""
