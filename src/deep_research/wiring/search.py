@@ -99,20 +99,21 @@ def model_of(spec: EngineSpec, settings: Settings) -> str:
 def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
     """Return one source as it answers by itself, without cache."""
     from deep_research.net.contact import mail_of
-    from deep_research.search.connect import connect
-    from deep_research.search.gate import gate_of
-    from deep_research.search.governed import GovernedEngine
+    from deep_research.search.engine import connect
     from deep_research.search.mcp_servers import connect_server
+    from deep_research.search.throttle import ThrottledEngine, throttle_of
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
-    gate = gate_of(spec, address=address, key=key, mail=mail_of(contact))
+    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
-        return GovernedEngine(connect_server(server, timeout_s=timeout_s, contact=contact), gate)
+        return ThrottledEngine(connect_server(server, timeout_s=timeout_s, contact=contact), throttle)
     model = model_of(spec, settings)
-    engine = connect(spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=gate.turn)
-    return GovernedEngine(engine, gate)
+    engine = connect(
+        spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=throttle.limiter.acquire
+    )
+    return ThrottledEngine(engine, throttle)
 
 
 def open_web(settings: Settings) -> Web:
@@ -182,10 +183,8 @@ def _spec_of(server: McpServer) -> EngineSpec:
     return EngineSpec(
         name=server.engine_name,
         title=f"MCP server {server.name}",
-        module="mcp",
-        kinds=frozenset(server.kinds),
+        kinds=server.kinds,
         priority=server.priority,
-        is_specialist=True,
     )
 
 
