@@ -30,7 +30,7 @@ def _lab(user: User, analyst: ScriptedAnalyst, habits: Habits | None = None) -> 
 
 
 def _without_shelf(analyst: ScriptedAnalyst, parts: Parts) -> Parts:
-    return replace(with_models(parts, analyst), shelf=None)
+    return replace(with_models(parts, analyst), cache=None)
 
 
 def _without_model(parts: Parts) -> Parts:

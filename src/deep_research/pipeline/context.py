@@ -168,12 +168,12 @@ class Ports:
 
     async def kept(self, kind: str, key: str) -> Json:
         """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
-        shelf = self.run.parts.shelf
-        if shelf is None or not self.run.parts.models:
+        cache = self.run.parts.cache
+        if cache is None or not self.run.parts.models:
             return None
 
         async def look() -> Answer:
-            found = await shelf.get(kind, key)
+            found = await cache.get(kind, key)
             return Answer(None if found is None else json_of(found))
 
         call = Call("cache", f"{self.scope}/{kind}", key, Spend(), self.phase, is_decision=True)
@@ -184,8 +184,8 @@ class Ports:
 
     async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
         """Keep something for other runs, for a while."""
-        if self.run.parts.shelf is not None and seconds:
-            await self.run.parts.shelf.put(kind, key, canonical_json(data).encode(), seconds)
+        if self.run.parts.cache is not None and seconds:
+            await self.run.parts.cache.put(kind, key, canonical_json(data).encode(), seconds)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now."""
