@@ -1,4 +1,4 @@
-"""robots.txt (RFC 9309): which pages of a host a program may fetch, and how fast. Keeps each host's file for a while."""
+"""robots.txt (RFC 9309): which pages of a host a program may fetch, and how fast. Each file is kept for a day."""
 
 import asyncio
 import re
