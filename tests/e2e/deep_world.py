@@ -109,7 +109,7 @@ class DeepWorld:
         hits, texts = self._web()
         search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
         real = build_real(settings.with_changes(engines=("none",)))
-        adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), shelf=None)
+        adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), cache=None)
         return with_models(adapters, self.analyst)
 
     def _web(self) -> tuple[list[Hit], dict[str, str]]:

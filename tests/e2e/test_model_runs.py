@@ -30,7 +30,7 @@ def _lab(user: User, analyst: ScriptedAnalyst, habits: Habits | None = None) -> 
 
 
 def _without_shelf(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
-    return replace(with_models(adapters, analyst), shelf=None)
+    return replace(with_models(adapters, analyst), cache=None)
 
 
 def _without_model(adapters: Adapters) -> Adapters:

@@ -10,12 +10,11 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
-from deep_research.fetch.pages import kind_of_page, kind_of_text
+from deep_research.fetch.page_kinds import DESCRIPTIONS, PageKind, kind_of_page, kind_of_text
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.fetch.rewrites import text_addresses
-from deep_research.fetch.robots_cache import Client, RobotsCache
-from deep_research.fetch.signs import DESCRIPTIONS, PageKind
+from deep_research.fetch.robots import Client, RobotsCache
 from deep_research.in_thread import in_thread
 from deep_research.net.client import Response
 from deep_research.net.retry_after import retry_after_s

@@ -150,12 +150,12 @@ class StageContext:
 
     async def kept(self, kind: str, key: str) -> Json:
         """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
-        shelf = self.run.adapters.shelf
-        if shelf is None or not self.run.adapters.models:
+        cache = self.run.adapters.cache
+        if cache is None or not self.run.adapters.models:
             return None
 
         async def look() -> Answer:
-            found = await shelf.get(kind, key)
+            found = await cache.get(kind, key)
             return Answer(None if found is None else json_of(found))
 
         call = Call("cache", self.scope.at(kind), key, Spend(), self.phase, is_decision=True)
@@ -166,8 +166,8 @@ class StageContext:
 
     async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
         """Keep something for other runs, for a while."""
-        if self.run.adapters.shelf is not None and seconds:
-            await self.run.adapters.shelf.put(kind, key, canonical_json(data).encode(), seconds)
+        if self.run.adapters.cache is not None and seconds:
+            await self.run.adapters.cache.put(kind, key, canonical_json(data).encode(), seconds)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now."""

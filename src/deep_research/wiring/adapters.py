@@ -53,7 +53,7 @@ def build(settings: Settings) -> "Adapters":
         engines=(*(() if corpus is None else (CorpusSearch(corpus),)), *web.engines),
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
-        shelf=web.shelf,
+        cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
         on_close=tuple(close for close in (models.close, web.close) if close is not None),
