@@ -8,7 +8,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
-from deep_research.reasoning.rules.selection import repeats
+from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
 

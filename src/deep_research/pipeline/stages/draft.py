@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import Ports
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.reasoning.rules.drafting import paragraphs_of
-from deep_research.reasoning.rules.selection import share_room
+from deep_research.reasoning.rules.quoting.drafting import paragraphs_of
+from deep_research.reasoning.rules.quoting.selection import share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
@@ -27,7 +27,7 @@ async def draft(work: SectionWork, begun: Sequence[Paragraph], *, ports: Ports) 
     written = list(begun) or await begin_draft(work, ports=ports)
     offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
     if offered:
-        wish = {"told": tuple(written), "offered": tuple(piece.id for piece in offered)}
+        wish = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
         rest, again = work.model_copy(update=wish), ports.at("again")
         written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
         ports.trail.join([again.trail])
