@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.clarifier import Clarifier
-from deep_research.reasoning.rules.topic_signals import MIN_TOPIC_CHARS
-from deep_research.reasoning.rules.topic_words import ABBREVIATIONS, VAGUE_WORDS
+from deep_research.reasoning.rules.lexicon.question_words import ABBREVIATIONS, VAGUE_WORDS
+from deep_research.reasoning.rules.question.clarifier import Clarifier
+from deep_research.reasoning.rules.question.signals import MIN_TOPIC_CHARS
 
 DEFAULT_FOLDER = Path("../shared/evaldata")
 TASKS, PROMPTS = "clarify_gate/in3_train.jsonl", "deep_research_bench_prompts/prompts.jsonl"

@@ -15,7 +15,7 @@ from deep_research.errors import ConfigurationError, ModelBusy, ModelRefused
 from deep_research.events import LiveText
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.adapters import Adapters
-from deep_research.reasoning.model.options import Habits
+from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_told_once
@@ -25,8 +25,8 @@ from tests.support.world import with_models
 GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道")
 
 
-def _lab(user: User, analyst: ScriptedAnalyst, habits: Habits | None = None) -> Lab:
-    return Lab(user, change=lambda adapters: with_models(adapters, analyst, habits=habits))
+def _lab(user: User, analyst: ScriptedAnalyst, options: PromptOptions | None = None) -> Lab:
+    return Lab(user, change=lambda adapters: with_models(adapters, analyst, options=options))
 
 
 def _without_shelf(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
@@ -87,9 +87,9 @@ def test_a_standard_run_has_no_two_identical_prompts_and_counts_what_they_share(
 
 def test_without_a_stable_prefix_fewer_prompts_begin_alike(tmp_path: Path) -> None:
     shares = []
-    for name, habits in (("stable", Habits()), ("loose", Habits(stable_prefix=False))):
+    for name, options in (("stable", PromptOptions()), ("loose", PromptOptions(stable_prefix=False))):
         user = User(tmp_path / name)
-        _lab(user, ScriptedAnalyst(), habits).ask()
+        _lab(user, ScriptedAnalyst(), options).ask()
         shares.append(float(str(_stats(user)["model"]["cacheable_share"])))
     assert shares[0] > shares[1]
 
@@ -121,7 +121,7 @@ def test_a_plan_is_used_again_for_a_while_and_nothing_else_of_a_model(tmp_path: 
 
 def test_what_did_not_fit_the_window_is_said_in_the_report(tmp_path: Path) -> None:
     user, analyst = User(tmp_path), ScriptedAnalyst()
-    row = _lab(user, analyst, Habits(window=4_200)).ask()
+    row = _lab(user, analyst, PromptOptions(window=4_200)).ask()
     assert row.status == "done"
     assert any(request.left_out for request in analyst.requests)
     assert "did not fit the model's window" in user.report()

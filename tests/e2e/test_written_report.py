@@ -17,7 +17,7 @@ from deep_research.llm.port import ChatModel
 from deep_research.messages.words import Words, words
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.rules.drafting import quoted, row_of
+from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Analysis, Conclusion, Draft, Findings, Judgement, SectionWork, Support
 from deep_research.report.escaping import unescape

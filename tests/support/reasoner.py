@@ -22,7 +22,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Judgement,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     Reflection,
     SectionPlan,
@@ -65,7 +65,7 @@ class ScriptedReasoner(ExtractiveReasoner):
         sections = tuple(SectionPlan(title=title, description=brief.question) for title in self._sections)
         return Plan(research_title=brief.question.rstrip("?？"), sections=sections)
 
-    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+    async def queries(self, wish: QueryRequest) -> tuple[SearchQuery, ...]:
         """Number the queries of a round."""
         numbers = range(1, wish.count + 1)
         return tuple(SearchQuery(query=f"{wish.section.title} {wish.round}.{number}") for number in numbers)
@@ -105,7 +105,7 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("plan", brief, lambda: self._inner.plan(brief))
 
-    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+    async def queries(self, wish: QueryRequest) -> tuple[SearchQuery, ...]:
         """Pay, then judge."""
         return await self._pay("queries", wish, lambda: self._inner.queries(wish))
 

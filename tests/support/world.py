@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.adapters import Adapters
-from deep_research.reasoning.model.options import Habits
-from deep_research.reasoning.model.prompting import Prompts
+from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
@@ -48,14 +47,14 @@ class World:
         )
 
 
-def with_models(adapters: Adapters, *models: ChatModel, habits: Habits | None = None) -> Adapters:
+def with_models(adapters: Adapters, *models: ChatModel, options: PromptOptions | None = None) -> Adapters:
     """Return the parts with a model's reasoner over these models, as wiring builds it."""
     stand_in = adapters.stand_in
     assert isinstance(stand_in, ExtractiveReasoner)
     prompts = Prompts()
 
     def reasoner(model: ChatModel) -> Reasoner:
-        return ModelReasoner(model, prompts=prompts, habits=habits or Habits(), stand_in=stand_in)
+        return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), stand_in=stand_in)
 
     return replace(adapters, models=models, reasoner=reasoner)
 

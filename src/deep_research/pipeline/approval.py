@@ -10,7 +10,7 @@ from deep_research.messages.words import Words, words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.stages.plan import as_allocated
-from deep_research.reasoning.rules.topic_signals import is_complex
+from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
 from deep_research.text.folding import to_simplified

@@ -7,8 +7,8 @@ tables whatever was written.
 from collections.abc import Iterable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.drafting import joined, paragraphs_of
-from deep_research.reasoning.rules.selection import stands_alone
+from deep_research.reasoning.rules.quoting.drafting import joined, paragraphs_of
+from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import figures_of

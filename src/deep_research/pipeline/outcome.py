@@ -9,7 +9,7 @@ from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.scope import section_scope
-from deep_research.reasoning.rules.selection import repeats
+from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
 

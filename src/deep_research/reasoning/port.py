@@ -19,7 +19,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Judgement,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     Reflection,
     SectionWork,
@@ -41,8 +41,8 @@ class PlanningActs(Protocol):
         """Cut the question into sections."""
         ...
 
-    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
-        """Write at most `wish.count` queries, best first; each may name the special sources that suit it."""
+    async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
+        """Write at most `request.count` queries, best first; each may name the special sources that suit it."""
         ...
 
 

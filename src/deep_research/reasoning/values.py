@@ -113,7 +113,7 @@ class Plan(Value):
     sections: tuple[SectionPlan, ...]
 
 
-class QueryWish(Value):
+class QueryRequest(Value):
     """A request for queries: for a section's first round, or for the gaps that the last one left."""
 
     brief: Brief
@@ -160,8 +160,8 @@ class SourceFacts(Value):
 class SectionWork(Value):
     """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it.
 
-    When a section is drafted once more, `told` is what stands already, and `offered` names the evidence whose figures
-    it left out.
+    When a section is drafted once more, `written` is its text so far, and `offered` names the evidence whose figures it
+    left out.
     """
 
     brief: Brief
@@ -174,7 +174,7 @@ class SectionWork(Value):
     asked: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     sources: tuple[SourceFacts, ...] = ()
-    told: tuple[Paragraph, ...] = ()
+    written: tuple[Paragraph, ...] = ()
     offered: tuple[str, ...] = ()
 
 

@@ -165,14 +165,13 @@ def reasoner_from(
     settings: Settings, stand_in: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
 ) -> "Callable[[ChatModel], Reasoner]":
     """Return what makes a reasoner of a model; it may choose among the special ones of the engines."""
-    from deep_research.reasoning.model.options import Habits
-    from deep_research.reasoning.model.prompting import Prompts
+    from deep_research.reasoning.model.prompting import PromptOptions, Prompts
     from deep_research.reasoning.model.reasoner import ModelReasoner
-    from deep_research.reasoning.rules.tool_rules import describe
+    from deep_research.reasoning.rules.special_sources import describe
 
     prompts = Prompts(settings.prompts)
     prompts.check()
-    habits = Habits(
+    options = PromptOptions(
         stable_prefix=settings.stable_prefix,
         todo_recitation=settings.todo_recitation,
         error_preservation=settings.error_preservation,
@@ -180,4 +179,4 @@ def reasoner_from(
         window=settings.model_window,
     )
     sources = describe([spec for spec in engines if spec.is_specialist])
-    return lambda model: ModelReasoner(model, prompts=prompts, habits=habits, stand_in=stand_in, sources=sources)
+    return lambda model: ModelReasoner(model, prompts=prompts, options=options, stand_in=stand_in, sources=sources)

@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.errors import ClarificationFailed
 from deep_research.pipeline.stages.intake import brief_from, exchange_from, inquiry_from, names_it, settled
-from deep_research.reasoning.rules.clarifier import assess
+from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, TaskBrief
 from deep_research.request import FocusRule, IntakeRules, ResearchRequest
 from deep_research.sources.hit import Hit

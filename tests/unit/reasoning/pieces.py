@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from deep_research.corpus.port import OnProgress, PassageHit, Survey
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.reasoning.rules.units import Unit, units_of
+from deep_research.reasoning.rules.quoting.units import Unit, units_of
 from deep_research.reasoning.values import Brief
 from deep_research.request import Language
 

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.messages import report_language
-from deep_research.reasoning.rules.clarifier import (
+from deep_research.reasoning.rules.question.clarifier import (
     START_CONFIDENCE,
     START_FOCUSES,
     Clarifier,
     assess,
     decide,
+    is_no_preference,
 )
-from deep_research.reasoning.rules.topic_folding import is_no_preference
-from deep_research.reasoning.rules.topic_signals import is_complex
+from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.messages import report_language
 from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
-from deep_research.reasoning.rules.clarifier import assess
+from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import InputError
-from deep_research.reasoning.rules.clarifier import MAX_QUESTION_CHARS, assess, clean_question, usable_question
+from deep_research.reasoning.rules.question.clarifier import MAX_QUESTION_CHARS, assess, clean_question, usable_question
 from deep_research.reasoning.values import Inquiry
 from evals.clarify_gate import is_held_back, main
 

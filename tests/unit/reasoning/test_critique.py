@@ -4,7 +4,7 @@ look like it. Three scripts.
 
 import pytest
 
-from deep_research.reasoning.rules.topic_signals import asks_for_judgement, cues_of
+from deep_research.reasoning.rules.question.signals import asks_for_judgement, cues_of
 from deep_research.text.folding import to_simplified
 
 ASKING = [

@@ -2,8 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.model.critique import read_critique
-from deep_research.reasoning.model.prose import Prose
+from deep_research.reasoning.model.prose import Prose, read_critique
 from deep_research.request import Language
 
 LABELS = {"E1": "id1", "E2": "id2"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.disagreement import find_disagreements
+from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from tests.unit.reasoning.pieces import piece, rows_of, table
 
 HALDEN = "The Harbour Heat retrofit of Halden Bay cost {} in total by 31 December 2025{}."

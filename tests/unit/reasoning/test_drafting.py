@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.drafting import abstract_of, conclusion_of, paragraphs_of, quoted
+from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, paragraphs_of, quoted
 from deep_research.reasoning.values import Draft, Plan
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.quantities import find_quantities

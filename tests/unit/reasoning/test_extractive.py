@@ -14,7 +14,7 @@ from deep_research.reasoning.values import (
     Draft,
     Finding,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     SectionPlan,
     SectionWork,
@@ -190,10 +190,10 @@ async def test_a_focus_of_the_asker_s_own_is_the_plan(reasoner):
 @ALL
 async def test_queries_are_different_new_and_not_too_many(reasoner, language):
     section = (await reasoner.plan(asked(language))).sections[0]
-    first = await reasoner.queries(QueryWish(brief=asked(language), section=section, count=3))
+    first = await reasoner.queries(QueryRequest(brief=asked(language), section=section, count=3))
     assert [QUESTIONS[language] in query.query for query in first[:2]] == [True, True]
     assert len({query.query for query in first}) == len(first) == 3
-    again = QueryWish(brief=asked(language), section=section, count=3, asked=tuple(query.query for query in first))
+    again = QueryRequest(brief=asked(language), section=section, count=3, asked=tuple(query.query for query in first))
     assert not {query.query for query in await reasoner.queries(again)} & {query.query for query in first}
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.aspects import LANGUAGES, aspects, title_of
-from deep_research.reasoning.rules.facets import sections_of
+from deep_research.reasoning.rules.question.sections import LANGUAGES, aspects, sections_of, title_of
 
 QUESTION = "How can inventory forecasting and the cold chain cut food waste?"
 WASTE = "Food waste fell. Food waste was measured weekly. Food waste is recorded by each store. Managers keep a log."

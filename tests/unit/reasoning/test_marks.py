@@ -8,8 +8,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.readers import PROMPT_INJECTION_FOUND
-from deep_research.reasoning.model.options import Habits
-from deep_research.reasoning.model.prompting import WARNING, Prompts
+from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
@@ -21,7 +20,7 @@ from deep_research.reasoning.values import (
     Findings,
     Inquiry,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     SectionPlan,
     SectionWork,
@@ -103,7 +102,7 @@ ACTS: dict[str, Act] = {
     ),
     "plan": lambda reasoner: reasoner.plan(BRIEF),
     "queries": lambda reasoner: reasoner.queries(
-        QueryWish(brief=BRIEF, section=SECTION, domains=(TAINT,), gaps=(TAINT,), asked=(TAINT,), round=2, count=2)
+        QueryRequest(brief=BRIEF, section=SECTION, domains=(TAINT,), gaps=(TAINT,), asked=(TAINT,), round=2, count=2)
     ),
     "extract": lambda reasoner: reasoner.extract(READING),
     "compress": lambda reasoner: reasoner.compress(WORK),
@@ -114,7 +113,9 @@ ACTS: dict[str, Act] = {
         BrokenChart(spec=ChartSpec(title=TAINT, chart_type="bar", python_code=TAINT), error=TAINT)
     ),
     "draft": lambda reasoner: reasoner.draft(WORK),
-    "draft, once more": lambda reasoner: reasoner.draft(WORK.model_copy(update={"told": (TOLD,), "offered": ("id3",)})),
+    "draft, once more": lambda reasoner: reasoner.draft(
+        WORK.model_copy(update={"written": (TOLD,), "offered": ("id3",)})
+    ),
     "judge_support": lambda reasoner: reasoner.judge_support(SUPPORT),
     "revise": lambda reasoner: reasoner.revise(SUPPORT),
     "recall": lambda reasoner: reasoner.recall(BRIEF),
@@ -124,15 +125,15 @@ ACTS: dict[str, Act] = {
 }
 
 
-def _reasoner(model: _Echo, habits: Habits | None = None) -> ModelReasoner:
-    return ModelReasoner(model, prompts=Prompts(), habits=habits or Habits(), stand_in=ExtractiveReasoner())
+def _reasoner(model: _Echo, options: PromptOptions | None = None) -> ModelReasoner:
+    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), stand_in=ExtractiveReasoner())
 
 
 @pytest.mark.parametrize("is_stable", [True, False])
 @pytest.mark.parametrize("act", ACTS)
 async def test_nothing_that_was_read_or_written_stands_outside_the_marks(act: str, is_stable: bool) -> None:
     model = _Echo(useless=1)
-    await ACTS[act](_reasoner(model, Habits(stable_prefix=is_stable)))
+    await ACTS[act](_reasoner(model, PromptOptions(stable_prefix=is_stable)))
     assert len(model.requests) > 1, "the useless answer was shown again"
     for request in model.requests:
         assert "canary" in request.text

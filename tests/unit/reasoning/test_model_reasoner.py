@@ -9,8 +9,7 @@ from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta, StopReason
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.reasoning.model.options import Habits
-from deep_research.reasoning.model.prompting import Prompts
+from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
@@ -19,7 +18,7 @@ from deep_research.reasoning.values import (
     Findings,
     Inquiry,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     SectionPlan,
     SectionWork,
@@ -55,8 +54,8 @@ class Scripted:
         return ModelReply(text=text, stop=stop, model=self.name, tokens_in=1, tokens_out=1, usd=0.0)
 
 
-def _reasoner(model: Scripted, habits: Habits | None = None) -> ModelReasoner:
-    return ModelReasoner(model, prompts=Prompts(), habits=habits or Habits(), stand_in=ExtractiveReasoner())
+def _reasoner(model: Scripted, options: PromptOptions | None = None) -> ModelReasoner:
+    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), stand_in=ExtractiveReasoner())
 
 
 def _brief(language: Language = "en", question: str = "What did the harbour retrofit cost?") -> Brief:
@@ -182,7 +181,7 @@ async def test_a_useless_answer_of_any_length_is_shown_in_part() -> None:
 async def test_what_was_left_out_is_offered_with_what_was_told() -> None:
     model = Scripted()
     told = Paragraph(section="Costs", sentences=(Sentence(text="Harbour 1 cost little.", evidence=("id0001",)),))
-    again = await _reasoner(model).draft(_work(told=(told,), offered=("id0003",)))
+    again = await _reasoner(model).draft(_work(written=(told,), offered=("id0003",)))
     assert [paragraph.cite_ids for paragraph in again] == [("id0003",)]
     assert "<draft>\nHarbour 1 cost little. [E1]\n</draft>" in model.requests[0].prompt
     assert model.requests[0].turns == ()
@@ -351,7 +350,7 @@ async def test_every_prompt_without_its_evidence_has_at_most_three_thousand_toke
     plan = Plan(research_title="T", sections=(work.section,))
     await reasoner.assess(Inquiry(question=work.brief.question))
     await reasoner.plan(work.brief)
-    await reasoner.queries(QueryWish(brief=work.brief, section=work.section, count=3))
+    await reasoner.queries(QueryRequest(brief=work.brief, section=work.section, count=3))
     for act in (reasoner.synthesize, reasoner.reflect, reasoner.draft):
         await act(work)
     await reasoner.analyze(Findings(brief=work.brief, plan=plan, sections=(work,)))
@@ -381,19 +380,19 @@ async def test_the_prompts_of_a_section_begin_alike_to_the_end_of_their_material
 async def test_each_habit_can_be_switched_off() -> None:
     work = _work(2, failures=("https://example.test/x: 403",))
 
-    async def prompt(habits: Habits) -> ModelRequest:
+    async def prompt(options: PromptOptions) -> ModelRequest:
         model = Scripted()
-        await _reasoner(model, habits).reflect(work)
+        await _reasoner(model, options).reflect(work)
         return model.requests[0]
 
-    full = await prompt(Habits())
+    full = await prompt(PromptOptions())
     assert "Failed so far" in full.prompt
     assert "- [x] search for: harbour retrofit cost" in full.prompt
     assert "Tools at this step: respond, web_search" in full.prompt
-    assert "Failed so far" not in (await prompt(Habits(error_preservation=False))).prompt
-    assert "- [x]" not in (await prompt(Habits(todo_recitation=False))).prompt
-    assert "Tools at this step" not in (await prompt(Habits(tool_mask=False))).prompt
-    loose = await prompt(Habits(stable_prefix=False))
+    assert "Failed so far" not in (await prompt(PromptOptions(error_preservation=False))).prompt
+    assert "- [x]" not in (await prompt(PromptOptions(todo_recitation=False))).prompt
+    assert "Tools at this step" not in (await prompt(PromptOptions(tool_mask=False))).prompt
+    loose = await prompt(PromptOptions(stable_prefix=False))
     assert loose.context == ()
     assert loose.prompt.index("# Step") < loose.prompt.index("<source")
 
@@ -408,7 +407,7 @@ async def test_no_question_however_long_overflows_the_window() -> None:
     reasoner = _reasoner(model)
     await reasoner.synthesize(work)
     await reasoner.draft(work)
-    await reasoner.queries(QueryWish(brief=brief, section=work.section, count=3, asked=work.asked))
+    await reasoner.queries(QueryRequest(brief=brief, section=work.section, count=3, asked=work.asked))
     for request in model.requests:
         assert tokens_at_most(request.text) + request.max_tokens <= 16_000, request.act
 
@@ -441,7 +440,7 @@ async def test_a_query_names_its_sources_behind_it_in_brackets() -> None:
     told = ["heat pump trials [openalex, arXiv]", "C arrays [0]", "tariffs [made-up]", "热泵 效率 [mcp:papers]"]
     model = Scripted([json.dumps({"queries": told}, ensure_ascii=False)])
     work = _work(1)
-    queries = await _reasoner(model).queries(QueryWish(brief=work.brief, section=work.section, count=9))
+    queries = await _reasoner(model).queries(QueryRequest(brief=work.brief, section=work.section, count=9))
     assert [(query.query, query.engines) for query in queries] == [
         ("heat pump trials", ("openalex", "arxiv")),
         ("C arrays [0]", ()),

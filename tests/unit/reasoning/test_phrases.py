@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.phrases import phrases
+from deep_research.reasoning.rules.question.phrases import phrases
 
 
 def texts(question: str) -> list[str]:

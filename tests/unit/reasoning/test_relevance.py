@@ -1,6 +1,6 @@
 """What a question is about, and how much of it a text covers."""
 
-from deep_research.reasoning.rules.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from tests.unit.reasoning.pieces import FixedCorpus
 
 

@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deep_research.messages.words import words
-from deep_research.reasoning.rules.drafting import paragraphs_of, row_of
-from deep_research.reasoning.rules.units import pairs
+from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, row_of
+from deep_research.reasoning.rules.quoting.units import pairs
 from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reasoning.rules.aspects import LANGUAGES, aspects, lens_of, title_of
-from deep_research.reasoning.rules.relevance import Weights
-from deep_research.reasoning.rules.selection import (
+from deep_research.reasoning.rules.question.sections import LANGUAGES, aspects, lens_of, title_of
+from deep_research.reasoning.rules.quoting.relevance import Weights
+from deep_research.reasoning.rules.quoting.selection import (
     Interest,
     choose_units,
     fit,
@@ -15,7 +15,7 @@ from deep_research.reasoning.rules.selection import (
     stands_alone,
     trimmed,
 )
-from deep_research.reasoning.rules.units import Unit, as_sentence, units_of
+from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, units_of
 from deep_research.text.analyzer import content_terms
 from tests.unit.reasoning.pieces import table
 

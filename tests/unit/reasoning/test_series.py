@@ -6,7 +6,7 @@ import json
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.series import MAX_CHARTS, charts_of, find_series
+from deep_research.reasoning.rules.weighing.series import MAX_CHARTS, charts_of, find_series
 from deep_research.reasoning.values import ChartSpec, Findings, Plan, SectionPlan, SectionWork
 from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 

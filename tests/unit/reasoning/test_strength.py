@@ -4,8 +4,14 @@ import pytest
 
 from deep_research.messages.words import words
 from deep_research.pipeline.stages.verify import claims_nothing
-from deep_research.reasoning.rules.claims import agree, claims_of
-from deep_research.reasoning.rules.strength import changes_of, in_brief, strength_table, weigh_findings, weigh_tables
+from deep_research.reasoning.rules.weighing.claims import agree, claims_of
+from deep_research.reasoning.rules.weighing.strength import (
+    changes_of,
+    in_brief,
+    strength_table,
+    weigh_findings,
+    weigh_tables,
+)
 from deep_research.reasoning.values import Findings, Plan, SectionPlan, SectionWork
 from deep_research.report.paragraph import Backing, Sentence
 from deep_research.request import Language

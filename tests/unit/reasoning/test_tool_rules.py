@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.tool_rules import choose_sources, describe, widen
+from deep_research.reasoning.rules.special_sources import choose_sources, describe, widen
 from deep_research.request import SearchKind
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.sources.hit import SearchQuery

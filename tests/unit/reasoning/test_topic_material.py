@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.reasoning.rules.topic_material import (
+from deep_research.reasoning.rules.question.material import (
     is_own_option,
     is_whole_material,
     names_document,

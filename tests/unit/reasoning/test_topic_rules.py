@@ -7,8 +7,8 @@ import pytest
 
 from deep_research.errors import ConfigurationError
 from deep_research.messages import report_language, words
-from deep_research.reasoning.rules.clarifier import assess
-from deep_research.reasoning.rules.topic_rules import (
+from deep_research.reasoning.rules.question.clarifier import assess
+from deep_research.reasoning.rules.question.intake_rules import (
     ASKED_KINDS,
     NO_RULES,
     focus_by_rule,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reasoning.rules.drafting import quoted
-from deep_research.reasoning.rules.units import MOST_SENTENCES, is_usable, units_of
+from deep_research.reasoning.rules.quoting.drafting import quoted
+from deep_research.reasoning.rules.quoting.units import MOST_SENTENCES, is_usable, units_of
 from tests.unit.reasoning.pieces import piece, prose_of, table
 
 REPORT = """# Closing report

@@ -11,9 +11,9 @@ from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.disagreement import find_disagreements
-from deep_research.reasoning.rules.strength import Weighed, weigh_findings, weigh_tables
-from deep_research.reasoning.rules.topic_signals import asks_for_judgement
+from deep_research.reasoning.rules.question.signals import asks_for_judgement
+from deep_research.reasoning.rules.weighing.claims import find_disagreements
+from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import dateline_of

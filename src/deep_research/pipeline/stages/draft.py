@@ -10,8 +10,8 @@ from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import section_work
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.drafting import paragraphs_of
-from deep_research.reasoning.rules.selection import share_room
+from deep_research.reasoning.rules.quoting.drafting import paragraphs_of
+from deep_research.reasoning.rules.quoting.selection import share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
@@ -45,7 +45,7 @@ async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context:
     written = list(begun) or await begin_draft(work, context)
     offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
     if offered:
-        wish = {"told": tuple(written), "offered": tuple(piece.id for piece in offered)}
+        wish = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
         rest, again = work.model_copy(update=wish), context.at("again")
         written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
         context.trail.join([again.trail])

@@ -10,7 +10,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.tool_rules import choose_sources, widen
+from deep_research.reasoning.rules.special_sources import choose_sources, widen
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import LOCAL, Ranked, fuse

@@ -6,7 +6,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.values import Brief, Plan, QueryWish, Reflection, SectionPlan, SectionWork
+from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import digest
@@ -45,7 +45,7 @@ class ResearchPlanner:
         context: StageContext,
     ) -> list[SearchQuery]:
         """Write the first round's queries of a section; what others ask need not be asked again."""
-        wish = QueryWish(brief=brief, section=section, domains=domains, asked=asked, count=count)
+        wish = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
         return await self._queries(wish, context)
 
     async def generate_followup_queries(
@@ -61,7 +61,7 @@ class ResearchPlanner:
         fresh = [query for query in offered if query.query not in work.asked][:count]
         if fresh:
             return fresh
-        wish = QueryWish(
+        wish = QueryRequest(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
         )
         return await self._queries(wish, context)
@@ -70,7 +70,7 @@ class ResearchPlanner:
         """Judge whether a section's evidence suffices."""
         return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
 
-    async def _queries(self, wish: QueryWish, context: StageContext) -> list[SearchQuery]:
+    async def _queries(self, wish: QueryRequest, context: StageContext) -> list[SearchQuery]:
         queries = await context.reason("queries", lambda reasoner: reasoner.queries(wish))
         fresh = {query.query: query for query in queries if query.query.strip() and query.query not in wish.asked}
         return list(fresh.values())[: wish.count]

@@ -19,7 +19,7 @@ from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
-from deep_research.reasoning.rules.units import count_orders
+from deep_research.reasoning.rules.quoting.units import count_orders
 from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render

@@ -2,12 +2,13 @@
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from deep_research.reasoning.model.tidying import without_markup
+from deep_research.reasoning.model.prose import without_markup
 from deep_research.text.cleaning import clean_text
 from deep_research.value import JsonObject
 
@@ -20,10 +21,11 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_NUMBER = re.compile(r"\d+")
 # More than any answer needs: what is longer is a model that did not stop.
-_MOST_CHARS, _MOST_ITEM_CHARS, _MOST_ITEMS = 8_000, 400, 40
+_MAX_CHARS, _MAX_ITEM_CHARS, _MAX_ITEMS = 8_000, 400, 40
 # A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
 _WRAPPINGS = 3
 SomeAnswer = TypeVar("SomeAnswer", bound="Answer")
+Item = TypeVar("Item")
 
 
 def _texts(value: object) -> object:
@@ -34,7 +36,7 @@ def _texts(value: object) -> object:
         value = [_BULLET.sub("", line) for line in _LISTED.split(value)]
     if not isinstance(value, list):
         return value
-    return [text for text in map(_text, value) if text][:_MOST_ITEMS]
+    return [text for text in map(_text, value) if text][:_MAX_ITEMS]
 
 
 def _column(value: object) -> object:
@@ -45,12 +47,12 @@ def _column(value: object) -> object:
 def _text(value: object) -> str:
     if isinstance(value, dict):
         value = next((text for text in value.values() if isinstance(text, str) and text.strip()), "")
-    return "" if value is None else " ".join(without_markup(str(value)).split())[:_MOST_ITEM_CHARS]
+    return "" if value is None else " ".join(without_markup(str(value)).split())[:_MAX_ITEM_CHARS]
 
 
 def _plain(value: object) -> object:
     verbatim = _verbatim(value)
-    return without_markup(verbatim)[:_MOST_CHARS] if isinstance(verbatim, str) else verbatim
+    return without_markup(verbatim)[:_MAX_CHARS] if isinstance(verbatim, str) else verbatim
 
 
 def _verbatim(value: object) -> object:
@@ -284,6 +286,11 @@ class RecallAnswer(Answer):
     """What a model knows by itself."""
 
     text: Plain = Field(default="", description="what you know, or nothing")
+
+
+def item_at(items: Sequence[Item], place: int, default: Item) -> Item:
+    """Return an item of a list that goes with another one; a model may have given too few."""
+    return items[place] if place < len(items) else default
 
 
 def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, str]:

@@ -1,22 +1,48 @@
-"""What a model is asked before and between searches: is the question clear, which sections, which queries."""
+"""What a model is asked before and between searches: is the question clear, which sections, which queries.
+
+Whether a judged question may be researched is decided by the same thresholds as without a model.
+"""
 
 import re
 from typing import Final
 
-from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer
-from deep_research.reasoning.model.prompting import ASKER_TAG, fenced
+from deep_research.messages.words import words as words_in
+from deep_research.reasoning.model.acts import (
+    LANGUAGES,
+    NONE,
+    ModelActs,
+    fenced_question,
+    listed,
+    searched,
+    section_notes,
+)
+from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at
+from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
 from deep_research.reasoning.model.prose import is_in_language
-from deep_research.reasoning.model.step import LANGUAGES, NONE, ModelSteps, Step, listed, section_notes, shortened
-from deep_research.reasoning.model.sufficiency import assessment_from
-from deep_research.reasoning.rules.clarifier import clean_question
-from deep_research.reasoning.values import Assessment, Brief, Inquiry, Plan, QueryWish, SectionPlan
+from deep_research.reasoning.rules.question.clarifier import clean_question, decide
+from deep_research.reasoning.rules.question.signals import is_complex
+from deep_research.reasoning.values import (
+    Assessment,
+    Brief,
+    ClarificationQuestion,
+    Inquiry,
+    Plan,
+    QueryRequest,
+    SectionPlan,
+    TaskBrief,
+)
 from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import Priority, SearchQuery
 
-_ASSESS = Step("assess", "task", 700)
-_PLAN = Step("plan", "thinking", 1_500)
-_QUERIES = Step("queries", "task", 500)
+_ASSESS = Act("assess", "task", 700)
+_PLAN = Act("plan", "thinking", 1_500)
+_QUERIES = Act("queries", "task", 500)
 _CONTEXT_CHARS = 6_000
+# Below this confidence something is missing.
+_MIN_CONFIDENCE = 0.5
+_ENOUGH_FOCUSES = 2
+_MAX_OPTIONS, _MAX_FOCUSES = 4, 5
+_MAX_QUESTION_CHARS = 2_000
 _NAMED_SOURCES: Final = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
 # Parts that the program adds to every report, and that a plan must not name.
 _FIXED_PARTS = frozenset(
@@ -25,103 +51,96 @@ _FIXED_PARTS = frozenset(
 )
 
 
-class PlanningByModel(ModelSteps):
+class PlanningByModel(ModelActs):
     """The three planning acts."""
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question; strict mode keeps to the letter of the rules, which need no model."""
         if inquiry.clarify == "strict":
             return await self._stand_in.assess(inquiry)
-        question = clean_question(inquiry.question)
-        task = self._prompts.fill(
+        task = self._task(
             "clarify",
-            question=fenced(ASKER_TAG, shortened(question, 1_500)),
-            context=fenced(ASKER_TAG, inquiry.context[-_CONTEXT_CHARS:]) if inquiry.context else NONE,
+            AssessAnswer,
+            question=fenced_question(clean_question(inquiry.question)),
+            context=fenced(USER_TAG, inquiry.context[-_CONTEXT_CHARS:]) if inquiry.context else NONE,
             exchanges=listed([f"{one.question} → {one.answer}" for one in inquiry.exchanges]),
             known=", ".join(inquiry.known_terms) or NONE,
             unknown=", ".join(inquiry.unknown_terms) or NONE,
             focus="; ".join(inquiry.focus) or NONE,
             language=LANGUAGES[inquiry.language],
-            format=AssessAnswer.in_words(),
         )
-        answer = await self._data(
-            _ASSESS, AssessAnswer, self._context.tail("assess", task), problem_of=_problem_of_assessment
-        )
-        return assessment_from(answer, inquiry)
+        answer = await self._data(_ASSESS, AssessAnswer, task, problem_of=_problem_of_assessment)
+        return _assessment(answer, inquiry)
 
     async def plan(self, brief: Brief) -> Plan:
-        """Cut the question into sections with their queries; the asker's own focuses are sections as they stand."""
+        """Cut the question into sections with their queries; the user's own focuses are sections as they stand."""
         wanted = "Sections may follow the sides to look at, where those cover the question."
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
-        task = self._prompts.fill(
-            "plan",
-            sections=wanted,
-            sources=self._sources or NONE,
-            language=LANGUAGES[brief.language],
-            format=PlanAnswer.in_words(),
-        )
+        language = LANGUAGES[brief.language]
+        task = self._task("plan", PlanAnswer, sections=wanted, sources=self._sources or NONE, language=language)
+        shared = [self._brief(brief)]
         answer = await self._data(
-            _PLAN,
-            PlanAnswer,
-            self._context.tail("plan", task),
-            shared=[self._brief(brief)],
-            problem_of=lambda answer: _problem(answer, brief),
+            _PLAN, PlanAnswer, task, shared=shared, problem_of=lambda answer: _problem_of_plan(answer, brief)
         )
         return _plan(answer, brief)
 
-    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+    async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Write queries for a section, or for the gaps it has left."""
-        task = self._prompts.fill(
+        task = self._task(
             "queries",
-            section=section_notes(wish.section),
-            domains=listed(wish.domains),
-            round=str(wish.round),
-            gaps=listed(wish.gaps),
-            asked=listed(wish.asked),
-            count=str(wish.count),
+            QueriesAnswer,
+            section=section_notes(request.section),
+            domains=listed(request.domains),
+            round=str(request.round),
+            gaps=listed(request.gaps),
+            asked=listed(request.asked),
+            count=str(request.count),
             sources=self._sources or NONE,
-            format=QueriesAnswer.in_words(),
         )
-        steps = [(f"search for: {query}", True) for query in wish.asked]
-        tail = self._context.tail("queries", task, steps=[*steps, ("write the next queries", False)])
-        answer = await self._data(_QUERIES, QueriesAnswer, tail, shared=[self._brief(wish.brief)])
+        steps = searched(request.asked, "write the next queries")
+        shared = [self._brief(request.brief)]
+        answer = await self._data(_QUERIES, QueriesAnswer, task, steps=steps, shared=shared)
         found = [
-            _query(text, goal=_at(answer.goals, place), priority=_priority(_at(answer.priorities, place)))
+            _query(
+                text, goal=item_at(answer.goals, place, ""), priority=_priority(item_at(answer.priorities, place, ""))
+            )
             for place, text in enumerate(answer.queries)
         ]
-        return tuple(found[: wish.count])
+        return tuple(found[: request.count])
 
 
-def _problem(answer: PlanAnswer, brief: Brief) -> str:
+def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
     """Return what makes a plan useless, in words that a model can mend it by; "" if nothing does."""
     plan = _plan(answer, brief)
     if not plan.sections:
         return "it names no section about the subject itself"
-    told = "\n".join((plan.research_title, *(f"{part.title}. {part.description}" for part in plan.sections)))
-    return "" if is_in_language(told, brief.language) else "its titles are in the wrong language"
+    text = "\n".join((plan.research_title, *(f"{part.title}. {part.description}" for part in plan.sections)))
+    return "" if is_in_language(text, brief.language) else "its titles are in the wrong language"
 
 
 def _query(text: str, *, goal: str, priority: Priority) -> SearchQuery:
     """Return a query; sources that its writer named behind it in brackets are taken off and kept beside it."""
     named = _NAMED_SOURCES.search(text)
     names = [name.strip().lower() for name in named[1].split(",")] if named else []
-    if named is None or not all(name in ENGINES or name.startswith("mcp:") for name in names):
-        return SearchQuery(query=text, goal=goal, priority=priority)
-    return SearchQuery(query=text[: named.start()], goal=goal, priority=priority, engines=tuple(dict.fromkeys(names)))
+    if named and all(name in ENGINES or name.startswith("mcp:") for name in names):
+        return SearchQuery(
+            query=text[: named.start()], goal=goal, priority=priority, engines=tuple(dict.fromkeys(names))
+        )
+    return SearchQuery(query=text, goal=goal, priority=priority)
 
 
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     titles = list(brief.focus) if brief.has_own_focus else answer.sections
     queries: dict[int, list[SearchQuery]] = {}
     for place, text in enumerate(answer.queries):
-        # A query whose section is not told goes to the sections in turn.
-        number = answer.query_sections[place] if place < len(answer.query_sections) else place % len(titles) + 1
+        # Queries without a section go to the sections in turn.
+        number = item_at(answer.query_sections, place, place % len(titles) + 1)
         queries.setdefault(number, []).append(_query(text, goal="", priority="high"))
     sections = [
         SectionPlan(
             title=title,
-            description=_at(answer.descriptions, place),
+            description=item_at(answer.descriptions, place, ""),
             search_queries=tuple(queries.get(place + 1, ())),
         )
         for place, title in enumerate(titles)
@@ -136,15 +155,78 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     )
 
 
-def _at(items: list[str], place: int) -> str:
-    return items[place] if place < len(items) else ""
-
-
 def _priority(word: str) -> Priority:
-    return "high" if word.lower() == "high" else "low" if word.lower() == "low" else "medium"
+    priorities: dict[str, Priority] = {"high": "high", "low": "low"}
+    return priorities.get(word.lower(), "medium")
 
 
 def _problem_of_assessment(answer: AssessAnswer) -> str:
-    """Say what is missing: an answer that broke off can be read, and would be taken for doubt about the question."""
-    told = (answer.goal, answer.question, answer.impossible, *answer.unknown_terms, *answer.focuses)
-    return "" if any(map(str.strip, told)) else 'it has no "goal", no "focuses" and no "question"'
+    """Return what is missing: an answer that broke off can be read, and would be taken for doubt about the question."""
+    given = (answer.goal, answer.question, answer.impossible, *answer.unknown_terms, *answer.focuses)
+    return "" if any(map(str.strip, given)) else 'it has no "goal", no "focuses" and no "question"'
+
+
+def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
+    """Return the assessment; what the model inferred is listed as an assumption, for the user to correct."""
+    words = words_in(inquiry.language)
+    goal = answer.goal.strip()
+    focuses = tuple(dict.fromkeys((*inquiry.focus, *answer.focuses)))[:_MAX_FOCUSES]
+    unknown = _unknown_terms(answer, inquiry)
+    action = decide(
+        confidence=answer.confidence,
+        goal=goal,
+        focuses=len(focuses),
+        unknown_terms=unknown,
+        looked_up=inquiry.unknown_terms,
+        is_complex=is_complex(inquiry.question),
+        is_possible=not answer.impossible.strip() or answer.confidence >= _MIN_CONFIDENCE,
+    )
+    if inquiry.clarify == "off" and action != "CANNOT_DO":
+        action = "START_RESEARCH"
+    refined = answer.refined_question.strip()
+    inferred = [focus for focus in focuses if focus not in inquiry.focus]
+    listing = words("report.list_separator").join(inferred)
+    assumptions = (
+        _researched_as(refined, inquiry),
+        words("clarify.assume_focus", focus=listing) if inferred else "",
+    )
+    is_possible = action != "CANNOT_DO"
+    return Assessment(
+        next_action=action,
+        confidence=answer.confidence,
+        topic_clear=answer.confidence >= _MIN_CONFIDENCE,
+        scope_inferable=len(focuses) >= _ENOUGH_FOCUSES,
+        goal_clear=bool(goal),
+        unknown_terms=unknown,
+        task=TaskBrief(goal=goal, research_focus=focuses) if is_possible else TaskBrief(),
+        clarification=_question(answer) if action == "NEED_CLARIFICATION" else None,
+        reasoning="" if is_possible else answer.impossible.strip(),
+        refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
+        assumptions=tuple(filter(None, assumptions)) if is_possible else (),
+    )
+
+
+def _researched_as(refined: str, inquiry: Inquiry) -> str:
+    """Return how the question was understood, where that is not how it was asked."""
+    if not refined or _letters(refined) == _letters(inquiry.question):
+        return ""
+    return words_in(inquiry.language)("clarify.assume_question", question=refined)
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _unknown_terms(answer: AssessAnswer, inquiry: Inquiry) -> tuple[str, ...]:
+    """Return the names that the model does not know and no search has found; only the user's own words count."""
+    asked = " ".join((inquiry.question, *(one.answer for one in inquiry.exchanges))).casefold()
+    found = {term.casefold() for term in inquiry.known_terms}
+    return tuple(term for term in answer.unknown_terms if term.casefold() in asked and term.casefold() not in found)
+
+
+def _question(answer: AssessAnswer) -> ClarificationQuestion | None:
+    """Return the model's question; where it has none, whoever asks has one by rules."""
+    asked = answer.question.strip()
+    missing = "scope" if answer.goal.strip() else "goal"
+    options = tuple(answer.options)[:_MAX_OPTIONS]
+    return ClarificationQuestion(question=asked, options=options, missing_info=missing) if asked else None

@@ -1,18 +1,40 @@
-"""Reading prose that a model wrote: paragraphs of sentences, each with the marks of the sources it rests on."""
+"""Reading prose that a model wrote: paragraphs of sentences, each with the marks of the sources it rests on.
+
+A critical look has headings besides: perspectives with names, then what would change the conclusion.
+"""
 
 import re
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from deep_research.reasoning.model.prompting import TAGS
-from deep_research.reasoning.model.tidying import without_markup
+from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language
+from deep_research.text.cleaning import clean_text
 from deep_research.text.script import detect_language, in_script
 from deep_research.text.sentences import split_sentences
+from deep_research.verify.particulars import dates_of, figures_of
+from deep_research.verify.references import find_references
 
-# How prompts label evidence, and so how a sentence cites it: [E3], [E3, E7].
-LABEL: Final = "E"
+_LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\n]{0,1000}\)")
+_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$", re.MULTILINE)
+# A model that does not stop may write white space to no end, which patterns here and elsewhere would go over again and
+# again.
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_WIDE_GAP = re.compile(r"[^\S\n]{2,}")
+
+
+def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
+    """Return a text without fences, and links and images as their words; a `mark` stays as it is."""
+    spaced = _WIDE_GAP.sub(" ", _BLANK_LINES.sub("\n\n", clean_text(text)))
+
+    def words(link: re.Match[str]) -> str:
+        is_mark = mark is not None and mark.fullmatch(f"[{link.group(1)}]") is not None
+        return f"[{link.group(1)}]" if is_mark else link.group(1)
+
+    return _LINK.sub(words, _FENCE.sub("", spaced))
+
+
 # Each blank belongs to one part of the pattern only: a list that is never closed would match in too many ways.
 _WORDS = r"(?:(?:sources?|passages?|来源|來源|资料|資料)\s*)?"
 _NUMBER = rf"(?:{LABEL}\s*)?\d{{1,4}}"
@@ -27,7 +49,7 @@ _ROUND_MARK = re.compile(
 _BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
 _RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?", re.IGNORECASE)
 # A range of more than this names nothing in particular.
-_MOST_IN_RANGE = 12
+_MAX_IN_RANGE = 12
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 # Headings, list signs and emphasis are the report's own business.
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
@@ -35,8 +57,8 @@ _LIST_SIGN = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
 _ECHO = re.compile(rf"</?(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
-# Less text than this tells no language.
-_TELLING_CHARS = 40
+# Less text than this shows no language.
+_MIN_CHARS = 40
 # More sentences than this share without a mark are worth a second try.
 _UNMARKED_SHARE = 0.34
 
@@ -50,11 +72,11 @@ class Prose(NamedTuple):
 
     def resting_on(self, headers: Mapping[str, str]) -> "Prose":
         """Return the same with each row's header beside the row: only both together say what a figure means."""
-        told = []
+        paragraphs = []
         for paragraph in self.paragraphs:
             sentences = tuple(_with_headers(sentence, headers) for sentence in paragraph.sentences)
-            told.append(paragraph.model_copy(update={"sentences": sentences}))
-        return self._replace(paragraphs=tuple(told))
+            paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
+        return self._replace(paragraphs=tuple(paragraphs))
 
 
 def read_prose(
@@ -87,8 +109,8 @@ def _with_headers(sentence: Sentence, headers: Mapping[str, str]) -> Sentence:
 
 
 def is_in_language(text: str, language: Language) -> bool:
-    """Say whether a text is written in a language, as far as its length tells; scripts of Chinese count as one."""
-    return len(text) < _TELLING_CHARS or detect_language(text)[:2] == language[:2]
+    """Return whether a text is written in a language, as far as its length shows; scripts of Chinese count as one."""
+    return len(text) < _MIN_CHARS or detect_language(text)[:2] == language[:2]
 
 
 def _square(text: str, labels: Mapping[str, str]) -> str:
@@ -106,7 +128,7 @@ def _numbers(mark: str) -> list[int]:
     found: list[int] = []
     for first, last in _RANGE.findall(mark):
         until = int(last) if last else int(first)
-        found += range(int(first), until + 1) if 0 <= until - int(first) < _MOST_IN_RANGE else [int(first)]
+        found += range(int(first), until + 1) if 0 <= until - int(first) < _MAX_IN_RANGE else [int(first)]
     return found
 
 
@@ -125,10 +147,10 @@ def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> l
     for number, (start, end) in enumerate(spans):
         until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
         own = [number for at, numbers in marks if start <= at < until for number in numbers]
-        told = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
-        if re.search(r"\w", told):
+        sentence = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
+        if re.search(r"\w", sentence):
             ids = dict.fromkeys(labels.get(f"{LABEL}{number}", f"{LABEL}{number}") for number in own)
-            found.append(Sentence(text=told, evidence=tuple(ids)))
+            found.append(Sentence(text=sentence, evidence=tuple(ids)))
     return found
 
 
@@ -147,3 +169,59 @@ def _problem(text: str, paragraphs: list[Paragraph], labels: int, cited: int, la
     if not cited:
         return f"its marks name no source that was given; use {LABEL}1 to {LABEL}{labels}"
     return ""
+
+
+# A heading as Markdown has it, or a short line that is all bold.
+_PART_HEADING = re.compile(
+    r"^[ \t]{0,3}(?:#{1,6}[ \t]+(?P<heading>.+?)[ \t#]*|\*\*(?P<bold>[^*\n]{2,60})\*\*[ \t]*[:：]?[ \t]*)$",
+    re.MULTILINE,
+)
+_NO_NAME = re.compile(r"[*_`\[\]【】]|^\d+[.)、]\s*")
+_NAME_END = re.compile(r"[.。!！?？:：]+$")
+_MAX_NAME_CHARS = 60
+
+
+def read_critique(
+    text: str, labels: Mapping[str, str], *, section: str, language: Language, closing: str, is_cut: bool = False
+) -> Prose:
+    """Return paragraphs under the names of their perspectives; what would change the conclusion may be a note.
+
+    It stands under the name that is given as `closing`. A note is a sentence there that cites nothing.
+    """
+    parts = list(_parts(text))
+    paragraphs, notes, judged = [], [], []
+    for number, (name, body) in enumerate(parts, start=1):
+        is_end, lead = _plain_letters(name) == _plain_letters(closing), _lead(name, language)
+        own = read_prose(body, labels, section=section, language=language, is_cut=is_cut and number == len(parts))
+        if not is_end:
+            judged.append(body)
+        for paragraph in own.paragraphs:
+            marked = tuple(each for each in paragraph.sentences if each.evidence or not is_end)
+            if marked:
+                shown = {"lead": closing if is_end else lead, "sentences": marked}
+                paragraphs.append(paragraph.model_copy(update=shown))
+            notes += [each for each in paragraph.sentences if each not in marked]
+    whole = read_prose("\n\n".join(judged), labels, section=section, language=language)
+    last = [Paragraph(section=section, kind="note", lead=closing, sentences=tuple(notes))] if notes else []
+    return Prose((*paragraphs, *last), whole.problem, whole.cited)
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands under each heading, with the heading's words."""
+    heads = list(_PART_HEADING.finditer(text))
+    ends = [match.start() for match in heads[1:]] + [len(text)]
+    if not heads or text[: heads[0].start()].strip():
+        yield "", text[: heads[0].start()] if heads else text
+    for head, end in zip(heads, ends, strict=False):
+        yield head.group("heading") or head.group("bold"), text[head.end() : end]
+
+
+def _lead(name: str, language: Language) -> str:
+    """Return a perspective's name, or "" where it is no name: a whole sentence, or one with a figure or a date."""
+    plain = _NAME_END.sub("", " ".join(_NO_NAME.sub("", without_markup(in_script(name, language))).split()))
+    is_sentence = len(plain) > _MAX_NAME_CHARS or re.search(r"[.。!！?？]", plain)
+    return "" if is_sentence or figures_of(plain) or dates_of(plain) or find_references(plain) else plain
+
+
+def _plain_letters(text: str) -> str:
+    return "".join(re.findall(r"\w", text)).lower()

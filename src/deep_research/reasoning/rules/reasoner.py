@@ -7,23 +7,29 @@ from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words
-from deep_research.reasoning.rules.appraisal import appraise
-from deep_research.reasoning.rules.aspects import Lens, aspects, lens_of, search_words
-from deep_research.reasoning.rules.clarifier import assess
-from deep_research.reasoning.rules.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
-from deep_research.reasoning.rules.facets import sections_of
-from deep_research.reasoning.rules.phrases import phrases
-from deep_research.reasoning.rules.relevance import Weights, document_relevance, surface_words, terms_of, weigh
-from deep_research.reasoning.rules.selection import Candidate, Interest, choose, choose_units, section_of, trimmed
-from deep_research.reasoning.rules.series import charts_of
-from deep_research.reasoning.rules.strength import changes_of, strength_table
-from deep_research.reasoning.rules.topic_material import (
+from deep_research.reasoning.rules.question.clarifier import assess
+from deep_research.reasoning.rules.question.material import (
     names_document,
     topic_part,
     wanted_of_document,
     without_commands,
 )
-from deep_research.reasoning.rules.units import as_sentence, units_apart, units_of
+from deep_research.reasoning.rules.question.phrases import phrases
+from deep_research.reasoning.rules.question.sections import Lens, aspects, lens_of, search_words, sections_of
+from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
+from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+from deep_research.reasoning.rules.quoting.selection import (
+    Candidate,
+    Interest,
+    choose,
+    choose_units,
+    section_of,
+    trimmed,
+)
+from deep_research.reasoning.rules.quoting.units import as_sentence, units_apart, units_of
+from deep_research.reasoning.rules.weighing.appraisal import appraise
+from deep_research.reasoning.rules.weighing.series import charts_of
+from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
 from deep_research.reasoning.values import (
     Analysis,
     Assessment,
@@ -38,7 +44,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Judgement,
     Plan,
-    QueryWish,
+    QueryRequest,
     Reading,
     Reflection,
     SectionPlan,
@@ -108,16 +114,16 @@ class ExtractiveReasoner:
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
-    async def queries(self, wish: QueryWish) -> tuple[SearchQuery, ...]:
+    async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Ask the question with the section's words, the question itself, then the section with each of its phrases.
 
         An overview of the documents has no words to be found in them, so the words of its sides are looked for.
         """
-        question, title = wish.brief.question, wish.section.title
-        gap = _gap(wish.brief)
-        more = search_words(lens_of(title), wish.brief.language, 12)
+        question, title = request.brief.question, request.section.title
+        gap = _gap(request.brief)
+        more = search_words(lens_of(title), request.brief.language, 12)
         overview = (
-            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(wish.brief) else []
+            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(request.brief) else []
         )
         texts = [
             *overview,
@@ -126,8 +132,8 @@ class ExtractiveReasoner:
             *(f"{question}{gap}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
             *(f"{title}{gap}{phrase.text}" for phrase in phrases(question) if phrase.text.lower() != title.lower()),
         ]
-        fresh = dict.fromkeys(text for text in texts if text not in wish.asked)
-        return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: wish.count]
+        fresh = dict.fromkeys(text for text in texts if text not in request.asked)
+        return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: request.count]
 
     async def _is_overview(self, brief: Brief) -> bool:
         """Say whether a question names no subject, so that all there is may be told."""
@@ -280,8 +286,8 @@ class ExtractiveReasoner:
         if not fresh or self._corpus is not None:
             return ()
         count = max(work.queries_left, 1)
-        wish = QueryWish(brief=work.brief, section=work.section, asked=(*work.asked, *fresh), count=count)
-        return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(wish))
+        request = QueryRequest(brief=work.brief, section=work.section, asked=(*work.asked, *fresh), count=count)
+        return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(request))
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Show how well the main statements are backed, and what would change the picture; sides need a model."""

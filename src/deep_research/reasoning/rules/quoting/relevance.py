@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from deep_research.corpus.port import Corpus
-from deep_research.reasoning.rules.aspects import Lens, side_terms
-from deep_research.reasoning.rules.phrases import asking_terms, chinese_pieces
-from deep_research.reasoning.rules.topic_material import topic_part
+from deep_research.reasoning.rules.question.material import topic_part
+from deep_research.reasoning.rules.question.phrases import asking_terms, chinese_pieces
+from deep_research.reasoning.rules.question.sections import Lens, side_terms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 

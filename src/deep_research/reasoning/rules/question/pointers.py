@@ -3,10 +3,7 @@
 import re
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.topic_focus import without_cues
-from deep_research.reasoning.rules.topic_rules import NO_RULES, find_vague_word
-from deep_research.reasoning.rules.topic_signals import content_words, named_things, subject_of
-from deep_research.reasoning.rules.topic_words import (
+from deep_research.reasoning.rules.lexicon.question_words import (
     EXPLETIVE,
     GENERIC_NOUN,
     OWN_DOCUMENTS,
@@ -18,6 +15,9 @@ from deep_research.reasoning.rules.topic_words import (
     POINTER_ZH,
     WORD,
 )
+from deep_research.reasoning.rules.question.focus import without_cues
+from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
+from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of
 from deep_research.request import IntakeRules
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import to_simplified

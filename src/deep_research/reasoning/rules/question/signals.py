@@ -1,16 +1,13 @@
 """What can be seen in a question without a model: its subject, names, gaps and goal. Decides nothing (SPEC I1, I2)."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
-from deep_research.reasoning.rules.topic_focus import stated_focuses, without_cues
-from deep_research.reasoning.rules.topic_material import is_whole_material
-from deep_research.reasoning.rules.topic_words import (
+from deep_research.reasoning.rules.lexicon import load_table
+from deep_research.reasoning.rules.lexicon.question_words import (
     ABBREVIATIONS,
     ASKING_ZH,
     BROAD_FIELDS,
@@ -38,6 +35,8 @@ from deep_research.reasoning.rules.topic_words import (
     VAGUE_WORDS,
     WORD,
 )
+from deep_research.reasoning.rules.question.focus import stated_focuses, without_cues
+from deep_research.reasoning.rules.question.material import is_whole_material
 from deep_research.text.folding import to_simplified
 
 MIN_TOPIC_CHARS = 20  # document 001
@@ -275,11 +274,9 @@ def _is_meant(cue: _Cue, text: str) -> bool:
 
 @cache
 def _cues() -> dict[str, _Cue]:
-    text = files(__package__).joinpath("critique.toml").read_text(encoding="utf-8")
-    tables: dict[str, dict[str, list[str]]] = tomllib.loads(text)
     return {
         kind: _Cue(fires=_any_of(table["en"], table["zh"]), false_friends=_any_of(table["not_en"], table["not_zh"]))
-        for kind, table in tables.items()
+        for kind, table in load_table("judgement").items()
     }
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.aspects import Lens, lens_of
-from deep_research.reasoning.rules.relevance import Weights
-from deep_research.reasoning.rules.units import Sentence, Unit
+from deep_research.reasoning.rules.question.sections import Lens, lens_of
+from deep_research.reasoning.rules.quoting.relevance import Weights
+from deep_research.reasoning.rules.quoting.units import Sentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences

@@ -173,7 +173,7 @@ RESEARCH_PRODUCT = re.compile(
     re.IGNORECASE,
 )
 
-# What wants depth; the words that ask for judgement are in `critique.toml`.
+# What wants depth; the words that ask for judgement are in `judgement.toml`.
 COMPLEX = re.compile(
     r"深度(?!学习|神经)|全面|详细|详尽|\b(?:in-depth|comprehensive|detailed|contrast)\b",
     re.IGNORECASE,

@@ -2,28 +2,225 @@
 
 import unicodedata
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
-from deep_research.reasoning.rules.topic_focus import filled_up, focus_names
-from deep_research.reasoning.rules.topic_folding import Folded, fold_answers, is_no_preference
-from deep_research.reasoning.rules.topic_questions import Doubt, ask, reason_for
-from deep_research.reasoning.rules.topic_reference import candidates, find_pointer
-from deep_research.reasoning.rules.topic_rules import NO_RULES, find_vague_word, spelled_out
-from deep_research.reasoning.rules.topic_signals import (
+from deep_research.reasoning.rules.lexicon.question_words import (
+    AMBIGUOUS_ABBREVIATIONS,
+    NO_PREFERENCE,
+    NO_PREFERENCE_END,
+    START_NOW,
+    WORD,
+)
+from deep_research.reasoning.rules.question.focus import ASPECT_OPTIONS, filled_up, focus_names
+from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
+from deep_research.reasoning.rules.question.material import is_document_option, is_own_option
+from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer
+from deep_research.reasoning.rules.question.signals import (
     READ_CHARS,
     TopicReading,
     is_complex,
     is_no_question,
+    rare_terms,
     read_topic,
     strict_signals,
+    subject_of,
     without_politeness,
 )
-from deep_research.reasoning.rules.topic_words import AMBIGUOUS_ABBREVIATIONS
-from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, TaskBrief
+from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, NextAction, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
+from deep_research.text.folding import to_simplified
+
+DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
+_MEANING_SEPARATOR = " / "
+
+
+class Doubt(NamedTuple):
+    """What is missing before research can start, the word it hangs on, and the names it may stand for."""
+
+    kind: DoubtKind
+    word: str = ""
+    noun: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def ask(doubt: Doubt, say: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
+    """Return the question for a doubt, in the user's own words where the rules give them."""
+    ours = _ask(doubt, say)
+    question = worded(rules.questions, doubt.kind, say.language)
+    options = None if doubt.choices else worded(rules.options, doubt.kind, say.language)
+    own = {
+        "question": question and question.replace("{topic}", doubt.word),
+        "options": options and tuple(option.replace("{topic}", doubt.word) for option in options),
+    }
+    return ours.model_copy(update={key: wording for key, wording in own.items() if wording})
+
+
+def _ask(doubt: Doubt, say: Words) -> ClarificationQuestion:
+    match doubt.kind:
+        case "reference":
+            return _ask_reference(doubt, say)
+        case "aspect":
+            question, options = say("clarify.ask_aspect", topic=doubt.word), focus_names(ASPECT_OPTIONS, say)
+            missing = "focus"
+        case "meaning":
+            question = say("clarify.ask_meaning", term=doubt.word)
+            options = tuple(say(f"clarify.meanings_{doubt.word.lower()}").split(_MEANING_SEPARATOR))
+            missing = "meaning"
+        case "limits":
+            question, missing = say("clarify.ask_limits"), "limits"
+            options = tuple(say(f"clarify.option_limits_{key}") for key in ("none", "beginner", "cost", "time"))
+        case "term" | "verify":
+            question, options = say("clarify.ask_term", term=doubt.word), term_options(doubt.word, say)
+            missing = "term"
+        case "vague":
+            question, missing = say("clarify.ask_vague", word=doubt.word), "goal"
+            keys = ("overview", "causes", "comparison", "figures")
+            options = tuple(say(f"clarify.option_goal_{key}") for key in keys)
+        case _:
+            question, options, missing = say("clarify.ask_topic"), document_options(say), "topic"
+    return ClarificationQuestion(question=question, options=options, missing_info=say(f"clarify.missing_{missing}"))
+
+
+def document_options(say: Words) -> tuple[str, ...]:
+    """Return what can be researched without a subject: the asker's own documents."""
+    return tuple(say(f"clarify.option_documents_{key}") for key in ("points", "news", "disagree"))
+
+
+def reference_options(noun: str, say: Words) -> tuple[str, ...]:
+    """Return what a pointer with a noun may mean where no context names it."""
+    return say("clarify.option_in_documents", noun=noun), say("clarify.option_general", noun=noun)
+
+
+def term_options(term: str, say: Words) -> tuple[str, ...]:
+    """Return what can be done with a term that no source knows: keep it, or leave it out."""
+    return say("clarify.option_term_as_written", term=term), say("clarify.option_term_left_out", term=term)
+
+
+def reason_for(doubt: Doubt | None, say: Words, *, has_goal: bool, is_left_open: bool) -> str:
+    """Return one plain sentence on why the question was judged as it was."""
+    if doubt is None:
+        return say("clarify.reason_asked") if has_goal else say("clarify.reason_inferred")
+    if doubt.kind == "nothing":
+        return say("clarify.reason_nothing")
+    if doubt.kind == "verify":
+        return say("clarify.reason_verify", term=doubt.word)
+    if is_left_open:
+        return say("clarify.reason_no_answer")
+    match doubt.kind:
+        case "reference":
+            return say("clarify.reason_reference", phrase=doubt.word)
+        case "aspect":
+            return say("clarify.reason_broad", topic=doubt.word)
+        case "meaning":
+            return say("clarify.reason_meaning", term=doubt.word)
+        case "limits":
+            return say("clarify.reason_own_task")
+        case "term":
+            return say("clarify.reason_unknown", term=doubt.word)
+        case "vague":
+            return say("clarify.reason_strict")
+        case _:
+            return say("clarify.reason_no_topic")
+
+
+def _ask_reference(doubt: Doubt, say: Words) -> ClarificationQuestion:
+    missing = say("clarify.missing_reference")
+    if doubt.choices:
+        question = say("clarify.ask_candidates", phrase=doubt.word)
+        return ClarificationQuestion(question=question, options=doubt.choices, missing_info=missing)
+    options = reference_options(doubt.noun, say) if doubt.noun else document_options(say)
+    question = say("clarify.ask_reference", phrase=doubt.word)
+    return ClarificationQuestion(question=question, options=options, missing_info=missing)
+
+
+_ARTICLES = frozenset("a an the at in on for".split())
+_ANSWER_EDGE = " \t.。!！?？\"'“”"
+
+
+class Folded(NamedTuple):
+    """The question with its answers in it, and what they settled."""
+
+    text: str
+    settled_terms: tuple[str, ...] = ()
+    is_answered: bool = False
+    is_reference_settled: bool = False
+    is_named: bool = False
+    assumptions: tuple[str, ...] = ()
+
+
+def is_no_preference(answer: str) -> bool:
+    """Say whether an answer leaves the choice to us, or only wants the research to begin."""
+    plain = to_simplified(answer).strip(_ANSWER_EDGE).lower()
+    return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
+
+
+def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words, rules: IntakeRules = NO_RULES) -> Folded:
+    """Fold the answers into the question, one after the other."""
+    folded = Folded(question)
+    for exchange in exchanges:
+        answer = exchange.answer.strip()
+        if not is_no_preference(answer):
+            folded = _fold(folded, exchange.question, answer, say, rules)._replace(is_answered=True)
+    return folded
+
+
+def _fold(folded: Folded, asked: str, answer: str, say: Words, rules: IntakeRules) -> Folded:
+    for term in rare_terms(folded.text):
+        if asked == ask(Doubt("term", term), say, rules).question:
+            return _fold_term(folded, term, answer, say)
+    if is_document_option(answer):
+        return folded._replace(text=answer, is_reference_settled=True)
+    pointer = find_pointer(folded.text, rules)
+    if is_own_option(answer) and not _asks_subject(asked, pointer, say, rules):
+        return folded._replace(text=_beside(folded.text, answer, say))
+    if pointer and not folded.is_reference_settled:
+        return _fold_reference(folded, pointer, answer, say, rules)
+    if not read_topic(folded.text).has_subject:
+        return folded._replace(text=_said(answer))
+    return folded._replace(text=_beside(folded.text, _said(answer), say))
+
+
+def _beside(text: str, side: str, say: Words) -> str:
+    return text.rstrip("?？ ") + say("report.colon") + side
+
+
+def _asks_subject(asked: str, pointer: Pointer | None, say: Words, rules: IntakeRules) -> bool:
+    """Say whether we asked for the subject itself: then "History" names it, and is no side to look at."""
+    doubts = [Doubt("topic")]
+    if pointer:
+        doubts += [Doubt("reference", pointer.phrase, pointer.noun, choices) for choices in ((), ("",))]
+    return any(asked == ask(doubt, say, rules).question for doubt in doubts)
+
+
+def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
+    as_written, left_out = term_options(term, say)
+    settled = (*folded.settled_terms, term)
+    if answer == as_written:
+        note = (*folded.assumptions, say("clarify.assume_term", term=term))
+        return folded._replace(settled_terms=settled, assumptions=note)
+    meaning = "" if answer == left_out else _said(answer)
+    text = " ".join(folded.text.replace(term, meaning).split())
+    return folded._replace(text=text, settled_terms=settled)
+
+
+def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words, rules: IntakeRules) -> Folded:
+    in_documents, general = reference_options(pointer.noun, say)
+    meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
+    text = pointer.replaced_in(folded.text, meaning)
+    is_settled = find_pointer(meaning, rules) is None
+    return folded._replace(text=text, is_reference_settled=is_settled, is_named=is_settled and answer != general)
+
+
+def _said(answer: str) -> str:
+    """Return what an answer names: "我想了解肺癌" says 肺癌, while "a heat pump" is kept as it is."""
+    opening = WORD.match(answer)
+    if len(answer) > READ_CHARS or (opening and opening.group().lower() in _ARTICLES):
+        return answer
+    return subject_of(answer) or answer
+
 
 MAX_QUESTION_CHARS = 20_000
 # SPEC I3: where there are two focuses, a third is inferred.

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.drafting import row_of
+from deep_research.reasoning.rules.quoting.drafting import row_of
 from deep_research.reasoning.values import ChartSpec, Findings
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates

@@ -1,12 +1,11 @@
 """The phrases of a question: what it asks about, cut free of the words it asks with, as the asker spelled them."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -30,8 +29,7 @@ class Phrase(NamedTuple):
 
 @cache
 def _tables() -> dict[str, list[str]]:
-    source = files(__package__).joinpath("asking.toml")
-    return {key: text.split() for key, text in tomllib.loads(source.read_text(encoding="utf-8")).items()}
+    return {key: text.split() for key, text in load_table("asking_words").items()}
 
 
 @cache

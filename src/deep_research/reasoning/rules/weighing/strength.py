@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
-from deep_research.reasoning.rules.claims import Claim, agree, claims_of, differ
-from deep_research.reasoning.rules.disagreement import statement
-from deep_research.reasoning.rules.selection import stands_alone
+from deep_research.reasoning.rules.quoting.selection import stands_alone
+from deep_research.reasoning.rules.weighing.claims import Claim, agree, claims_of, differ, statement
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of

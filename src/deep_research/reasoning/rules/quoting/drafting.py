@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.aspects import aspects
-from deep_research.reasoning.rules.relevance import CJK_CHARACTER
-from deep_research.reasoning.rules.selection import stands_alone, trimmed
-from deep_research.reasoning.rules.units import cells_of
+from deep_research.reasoning.rules.question.sections import aspects
+from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
+from deep_research.reasoning.rules.quoting.selection import stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.reasoning.values import Draft
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK

@@ -3,14 +3,13 @@
 The chain of the general web and the asker's own documents are no matter of choice.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import chain, zip_longest
 from typing import Final
 
-from deep_research.reasoning.rules.aspects import Lens
+from deep_research.reasoning.rules.lexicon import load_table
+from deep_research.reasoning.rules.question.sections import Lens
 from deep_research.request import SearchKind
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import SearchQuery
@@ -24,8 +23,8 @@ _MOST_WIDENED: Final = 4
 _FIRST_NEWS_YEAR: Final = "2017"
 
 
-class _Rule(Value):
-    """How a kind of query finds its sources; `tools.toml` tells what the parts mean."""
+class _SourceRule(Value):
+    """How a kind of query finds its sources; `lexicon/special_sources.toml` tells what the parts mean."""
 
     most: int
     first: tuple[str, ...] = ()
@@ -39,9 +38,9 @@ class _Words(Value):
     zh: tuple[str, ...]
 
 
-class _Tools(Value):
+class _Table(Value):
     broad: tuple[str, ...]
-    kinds: Mapping[SearchKind, _Rule]
+    kinds: Mapping[SearchKind, _SourceRule]
     subjects: Mapping[str, _Words]
 
 
@@ -49,7 +48,7 @@ def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> tuple[s
     """Return the names of the specialists that suit a query, best first; what a user has set up himself comes first."""
     if query.kind == "local":
         return ()
-    rule = _tools().kinds[query.kind]
+    rule = _table().kinds[query.kind]
     subjects = [name for name in _subjects_of(query.query) if name in rule.subjects]
     called = _in_turn([rule.subjects[name] for name in subjects])
     wanted = [*rule.first, *called, *rule.last, *(() if subjects else rule.otherwise)]
@@ -63,10 +62,10 @@ def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str
     """Return further specialists that need no key and could hold something, for when those asked found nothing."""
     if query.kind == "local":
         return ()
-    rules = _tools().kinds.values()
+    rules = _table().kinds.values()
     called = [rule.subjects.get(name, ()) for name in _subjects_of(query.query) for rule in rules]
     usable = _usable(query, offered)
-    further = dict.fromkeys((*chain.from_iterable(called), *_tools().broad))
+    further = dict.fromkeys((*chain.from_iterable(called), *_table().broad))
     free = [name for name in further if name in usable and not usable[name].needs_key and name not in asked]
     return tuple(free[:_MOST_WIDENED])
 
@@ -102,14 +101,13 @@ def _in_turn(lists: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 @cache
-def _tools() -> _Tools:
-    text = files(__package__).joinpath("tools.toml").read_text(encoding="utf-8")
-    return _Tools.from_json(tomllib.loads(text))
+def _table() -> _Table:
+    return _Table.from_json(load_table("special_sources"))
 
 
 @cache
 def _lenses() -> dict[str, Lens]:
     return {
         name: Lens(key=name, stems=frozenset(tuple(analyze(word)[:2]) for word in words.en), chinese=words.zh)
-        for name, words in _tools().subjects.items()
+        for name, words in _table().subjects.items()
     }

@@ -1,11 +1,14 @@
 """Figures that sources state, and what each is a figure of: whether two say the same, or contradict each other."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from deep_research.evidence.passage import Evidence
+from deep_research.reasoning.rules.quoting.selection import trimmed
+from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
@@ -182,3 +185,39 @@ def _within(one: str, other: str) -> bool:
 
 def _digits(figure: str) -> int:
     return len("".join(re.findall(r"\d", figure)).strip("0"))
+
+
+_MOST_SHOWN = 4
+
+
+def find_disagreements(
+    evidence: Sequence[Evidence], *, section: str, gathered: Sequence[Evidence] = ()
+) -> tuple[Paragraph, ...]:
+    """Return a table for each matter on which documents give different figures, the best evidence first.
+
+    One side is told in the report; the other may be anything that was gathered.
+    """
+    claims, known = _ranked(evidence), {piece.id for piece in evidence}
+    others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
+    told: set[str] = set()
+    tables = []
+    alike: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+    for place, claim in enumerate(others):
+        alike[claim.figure.unit, claim.kinds].append((place, claim))
+    for at, one in enumerate(claims):
+        near = alike[one.figure.unit, one.kinds]
+        other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
+        if other is not None and not {one.sentence, other.sentence} & told:
+            pair = sorted((one, other), key=lambda claim: claim.figure.value)
+            told |= {one.sentence, other.sentence}
+            tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
+    return tuple(tables[:_MOST_SHOWN])
+
+
+def _ranked(evidence: Sequence[Evidence]) -> list[Claim]:
+    return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
+
+
+def statement(claim: Claim) -> Sentence:
+    """Return a claim as a row of a table: its figure, and its source's own sentence."""
+    return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=claim.figure.raw.strip())

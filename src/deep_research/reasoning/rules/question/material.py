@@ -9,9 +9,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from deep_research.messages.words import words
-from deep_research.reasoning.rules.aspects import LANGUAGES
-from deep_research.reasoning.rules.topic_focus import CUES, focus_names, without_cues
-from deep_research.reasoning.rules.topic_words import (
+from deep_research.reasoning.rules.lexicon.question_words import (
     COMMAND_ZH,
     CONTENTS,
     DIRECTIVES,
@@ -23,6 +21,8 @@ from deep_research.reasoning.rules.topic_words import (
     WHAT_OF_IT,
     WORD,
 )
+from deep_research.reasoning.rules.question.focus import CUES, focus_names, without_cues
+from deep_research.reasoning.rules.question.sections import LANGUAGES
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
 
@@ -31,7 +31,7 @@ _OPTIONS = {
     "goal": ("overview", "causes", "comparison", "figures"),
     "limits": ("none", "beginner", "cost", "time"),
 }
-_EDGE = " \t.。!！?？\"'“”"
+_ANSWER_EDGE = " \t.。!！?？\"'“”"
 _COLON = re.compile(r"[:：]")
 # One word alone is too little to name a document.
 _NAMING_TERMS = 2
@@ -110,7 +110,7 @@ def _last_colon(text: str) -> int:
 
 
 def _folded(text: str) -> str:
-    return to_simplified(text).strip(_EDGE).lower()
+    return to_simplified(text).strip(_ANSWER_EDGE).lower()
 
 
 @cache

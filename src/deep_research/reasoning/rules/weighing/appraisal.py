@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from deep_research.messages.words import Words, words
-from deep_research.reasoning.rules.disagreement import find_disagreements
+from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts
 from deep_research.sources.dating import days_of
 from deep_research.text.dates import find_dates
