@@ -186,6 +186,8 @@ class ServiceSearch(PagedSearch):
 class OnePageSearch(PagedSearch):
     """A search engine that gives all its results at once."""
 
+    max_pages = 1
+
     @abstractmethod
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         """Return the results of a query."""
