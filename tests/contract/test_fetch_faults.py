@@ -15,7 +15,7 @@ from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.readers import read
 from deep_research.search.engine import connect
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import SearchQuery
 from tests.support.articles import articles
 from tests.support.search_formats import FORMATS
@@ -194,7 +194,7 @@ async def test_an_engine_that_fails_is_an_error_of_that_engine(name: str):
     with LocalWeb() as web:
         web.faults |= dict.fromkeys(FORMATS, FAULTS.get(name) or ERROR_PAGES[name])
         engines = [
-            connect(engine_named(each), address=web.engine_address(each), key="key-0123", timeout_s=timeout_s)
+            connect(ENGINES[each], address=web.engine_address(each), key="key-0123", timeout_s=timeout_s)
             for each in FORMATS
         ]
         found = await asyncio.gather(
@@ -202,7 +202,7 @@ async def test_an_engine_that_fails_is_an_error_of_that_engine(name: str):
         )
     for engine, error in zip(FORMATS, found, strict=True):
         assert isinstance(error, CallFailed), error
-        assert engine_named(engine).title in str(error)
+        assert ENGINES[engine].title in str(error)
         assert "key-0123" not in str(error)
         # Where a redirect leads is not asked.
         assert len(web.requests(engine)) == 1

@@ -11,7 +11,7 @@ from deep_research.net.client import GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.readers import read
 from deep_research.search.engine import connect
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import SearchQuery
 from tests.support.articles import Article, articles
 from tests.support.search_formats import FORMATS
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Other systems h
 
 
 def engine_of(web: LocalWeb, name: str, *, timeout_s: float = 5.0):
-    key = "key" if engine_named(name).key_setting else ""
-    return connect(engine_named(name), address=web.engine_address(name), key=key, timeout_s=timeout_s)
+    key = "key" if ENGINES[name].key_setting else ""
+    return connect(ENGINES[name], address=web.engine_address(name), key=key, timeout_s=timeout_s)
 
 
 def fetcher_of(client: GuardedClient, *, robots: bool = False) -> WebFetcher:

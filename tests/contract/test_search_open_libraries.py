@@ -9,7 +9,7 @@ import pytest
 
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.engine import connect
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
@@ -21,9 +21,7 @@ from tests.support.search_suite import CHINESE, KEY, QUERY, SearchConformance, V
 async def found(engine: str, script: Script | Answer, query: SearchQuery, *, limit: int = 3, key: str = ""):
     """Return hits and requests of one search."""
     with SearchServer(script) as server:
-        hits = await connect(engine_named(engine), address=server.address, key=key, timeout_s=5).search(
-            query, limit=limit
-        )
+        hits = await connect(ENGINES[engine], address=server.address, key=key, timeout_s=5).search(query, limit=limit)
     return hits, server.requests
 
 
@@ -92,7 +90,7 @@ class TestWikipedia(IdentityConformance):
     async def test_language_chooses_wiki_and_script(self, words, language, ending):
         item = {"ns": 0, "title": "Solar power", "pageid": 7, "snippet": ""}
         with SearchServer(Answer({"batchcomplete": True, "query": {"search": [item]}})) as server:
-            engine = connect(engine_named("wikipedia"), address=server.address + "/{language}")
+            engine = connect(ENGINES["wikipedia"], address=server.address + "/{language}")
             hits = await engine.search(SearchQuery(query=words, language=language), limit=3)
         assert hits[0].address == server.address + ending
 
@@ -511,6 +509,6 @@ async def test_contact_is_told_where_it_is_asked_for(engine, field):
     answers: dict[str, Json] = {"pubmed": {"esearchresult": {"idlist": []}}, "crossref": {"message": {"items": []}}}
     for contact, given in (("me@example.org", "me@example.org"), ("https://example.org/bot", None)):
         with SearchServer(Answer(answers.get(engine, {"results": []}))) as server:
-            await connect(engine_named(engine), address=server.address, contact=contact).search(QUERY, limit=3)
+            await connect(ENGINES[engine], address=server.address, contact=contact).search(QUERY, limit=3)
         assert server.requests[0].params.get(field) == given
         assert server.requests[0].headers["user-agent"].endswith(f"; {contact})")

@@ -10,7 +10,7 @@ import pytest
 
 from deep_research.errors import ConfigurationError, SourceBusy, SourceError, SourceRefused
 from deep_research.search.engine import connect
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import SearchQuery
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
 from tests.contract.test_search_open_libraries import found
@@ -397,11 +397,11 @@ class TestEpo(IdentityConformance):
     voice = EpoVoice()
 
     def engine(self, address, *, timeout_s=5.0):
-        return connect(engine_named("epo"), address=address + self.voice.base, key=_EPO_KEY, timeout_s=timeout_s)
+        return connect(ENGINES["epo"], address=address + self.voice.base, key=_EPO_KEY, timeout_s=timeout_s)
 
     def test_key_without_secret_is_told_at_the_start(self):
         with pytest.raises(ConfigurationError, match="client_id:secret"):
-            connect(engine_named("epo"), key="only-an-id")
+            connect(ENGINES["epo"], key="only-an-id")
 
     @pytest.mark.parametrize(
         ("headers", "kind"), [({"X-Rejection-Reason": "IndividualQuotaPerHour"}, SourceBusy), ({}, SourceRefused)]

@@ -8,7 +8,7 @@ import pytest
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
 from deep_research.search.engine import connect
 from deep_research.search.gemini_search import GeminiSearch
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import Hit, SearchQuery
 from tests.contract.search_recordings import EXPECTED, Told, check, letters, recording, told_by
 from tests.support.search_server import Answer, Asked, Script, SearchServer
@@ -21,7 +21,7 @@ WORDS = "language models"
 
 async def replay(engine: str, script: Script | Answer, *, limit: int = LIMIT) -> tuple[list[Hit], SearchServer]:
     """Return hits and requests of one search."""
-    spec = engine_named(engine)
+    spec = ENGINES[engine]
     with SearchServer(script) as server:
         opened = connect(spec, address=server.address, key=KEY if spec.key_setting else "", timeout_s=10)
         hits = await opened.search(SearchQuery(query=WORDS), limit=limit)
@@ -151,7 +151,7 @@ async def _grounded(data: Any) -> tuple[list[Hit], list[Asked]]:
         return Answer(b"", status=302, headers={"Location": f"https://{site}/page"})
 
     with SearchServer(script) as server:
-        engine = connect(engine_named("gemini-search"), address=server.address, key=KEY)
+        engine = connect(ENGINES["gemini-search"], address=server.address, key=KEY)
         assert isinstance(engine, GeminiSearch)
         engine.redirects = engine.redirects.replace(real, f"{server.address}/")
         hits = await engine.search(SearchQuery(query=WORDS), limit=LIMIT)

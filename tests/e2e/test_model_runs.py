@@ -29,7 +29,7 @@ def _lab(user: User, analyst: ScriptedAnalyst, options: PromptOptions | None = N
     return Lab(user, change=lambda adapters: with_models(adapters, analyst, options=options))
 
 
-def _without_shelf(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
+def _without_cache(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
     return replace(with_models(adapters, analyst), cache=None)
 
 
@@ -98,7 +98,7 @@ def test_two_runs_of_the_same_question_share_nothing(tmp_path: Path) -> None:
     first, second = ScriptedAnalyst(), ScriptedAnalyst()
     user = User(tmp_path)
     for analyst in (first, second):
-        Lab(user, change=partial(_without_shelf, analyst)).ask()
+        Lab(user, change=partial(_without_cache, analyst)).ask()
     assert [request.text for request in first.requests[:2]] == [request.text for request in second.requests[:2]]
     assert Counter(request.act for request in first.requests) == Counter(request.act for request in second.requests)
 

@@ -14,7 +14,7 @@ import pytest
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.search.engine import PagedSearch, connect
-from deep_research.search.registry import engine_named
+from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json
 from tests.support.search_formats import Result
@@ -91,7 +91,7 @@ class SearchConformance:
     voice: ClassVar[Voice]
 
     def engine(self, address: str, *, timeout_s: float = _TIMEOUT_S) -> PagedSearch:
-        spec = engine_named(self.voice.engine)
+        spec = ENGINES[self.voice.engine]
         engine = connect(
             spec, address=address + self.voice.base, key=KEY if spec.key_setting else "", timeout_s=timeout_s
         )
@@ -111,7 +111,7 @@ class SearchConformance:
         with pytest.raises(CallFailed) as caught:
             await self.ask(script, timeout_s=timeout_s)
         error = caught.value
-        assert engine_named(self.voice.engine).title in str(error)
+        assert ENGINES[self.voice.engine].title in str(error)
         assert KEY not in f"{error} {error!r} {error.__cause__!r}"
         assert QUERY.query not in str(error)
         return error
@@ -244,7 +244,7 @@ class SearchConformance:
         error = await self.failure(Answer({"error": "invalid key"}, status=status))
         assert isinstance(error, SourceError)
         assert not isinstance(error, SourceBusy)
-        if status == 401 and (variable := engine_named(self.voice.engine).key_variable):
+        if status == 401 and (variable := ENGINES[self.voice.engine].key_variable):
             assert isinstance(error, SourceRefused)
             assert variable in str(error)
 
@@ -272,7 +272,7 @@ class SearchConformance:
     async def test_service_that_cannot_be_reached_is_a_network_error(self) -> None:
         with SearchServer(Answer()) as server:
             address = server.address
-        with pytest.raises(NetworkError, match=engine_named(self.voice.engine).title):
+        with pytest.raises(NetworkError, match=ENGINES[self.voice.engine].title):
             await self.engine(address).search(QUERY.model_copy(update={"sites": self.voice.needs_sites}), limit=3)
 
     @pytest.mark.asyncio

@@ -1,4 +1,4 @@
-"""The cache: one SQLite file of values that may be lost at any time, shared by all runs and processes of a home.
+"""`DiskCache`: one SQLite file of values that may be lost at any time, shared by all runs and processes of a home.
 
 Whatever is wrong with the file, nothing is found in it, and no run fails.
 """

@@ -1,7 +1,7 @@
-"""Pages that are kept for a while: first nobody is asked, then only whether they have changed (SPEC R5).
+"""Pages that are kept for a while: fresh ones are returned without asking, older ones if they have not changed.
 
-A page's `max-age` and `no-cache` are not looked at: most pages carry some habit there, and who reads a page of an hour
-ago is told when it was fetched. `no-store` is kept to.
+A page's `max-age` and `no-cache` are not looked at: most pages carry some default there, and a
+report says when a page was fetched. `no-store` is respected.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from deep_research.cache.disk import DiskCache
-from deep_research.errors import AddressRefused, CallFailed, SourceBusy, SourceError, error_named
+from deep_research.errors import AddressRefused, SourceBusy, SourceError, error_named
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.sources.address import canonical_address
 from deep_research.value import Value, canonical_json, digest, json_of
@@ -23,9 +23,7 @@ class ConditionalFetcher(Protocol):
     """A fetcher that can ask whether a page has changed: `fetch.web.WebFetcher`."""
 
     @property
-    def timeout_s(self) -> float:
-        """The time after which a fetch gives up."""
-        ...
+    def timeout_s(self) -> float: ...
 
     async def fetch(self, address: str, *, known: Validators | None = None) -> Fetched:
         """Return the page, or one with status 304 where it is as `known`."""
@@ -41,7 +39,7 @@ class _Kept(Value):
 
 
 class CachedFetcher:
-    """A fetcher whose pages are kept, and whose lasting failures are, but only as long as nobody is asked."""
+    """A fetcher whose pages are kept, and whose lasting failures are, but only while they are fresh."""
 
     def __init__(
         self,
@@ -50,20 +48,17 @@ class CachedFetcher:
         *,
         identity: str = "",
         fresh_s: float = 3600.0,
-        keep_s: float = _WEEK_S,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Take a fetcher; `identity` tells it from one that may open other pages, or opens them in another way."""
+        """Take a fetcher; `identity` differs for one that may open other pages, or opens them in another way."""
         self._fetcher = fetcher
         self._cache = cache
         self._identity = identity
         self._fresh_s = fresh_s
-        self._keep_s = keep_s
         self._now = now
 
     @property
     def timeout_s(self) -> float:
-        """The time after which a fetch gives up."""
         return self._fetcher.timeout_s
 
     async def fetch(self, address: str) -> Fetched:
@@ -77,7 +72,7 @@ class CachedFetcher:
         try:
             page = await self._asked(address, kept.page if kept else None)
         except SourceError as failure:
-            if _lasts(failure):
+            if not isinstance(failure, SourceBusy | AddressRefused):
                 await self._keep(key, _Kept(checked_at=self._now(), failure=(type(failure).__name__, str(failure))))
             raise
         if "no-store" not in _cache_control(page):
@@ -93,12 +88,8 @@ class CachedFetcher:
         return known.model_copy(update={"fetched_at": answer.fetched_at})
 
     async def _keep(self, key: str, kept: _Kept) -> None:
-        ttl_s = self._fresh_s if kept.page is None else max(self._fresh_s, self._keep_s)
+        ttl_s = self._fresh_s if kept.page is None else max(self._fresh_s, _WEEK_S)
         await self._cache.put(_KIND, key, _packed(kept), ttl_s)
-
-
-def _lasts(failure: CallFailed) -> bool:
-    return not isinstance(failure, SourceBusy | AddressRefused)
 
 
 def _cache_control(page: Fetched) -> set[str]:

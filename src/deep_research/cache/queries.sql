@@ -1,4 +1,4 @@
--- Every statement a shelf sends, by name; values come as parameters only.
+-- Every statement the cache sends, by name; values come as parameters only.
 
 -- name: find
 SELECT value, used_at FROM kept WHERE kind = :kind AND key = :key AND expires_at > :now

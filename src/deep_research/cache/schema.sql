@@ -1,4 +1,4 @@
--- The table of a shelf; `bytes` is what a row costs, and stands before the value so that it is read without it.
+-- The table of the cache; `bytes` is what a row costs, and stands before the value so that it is read without it.
 CREATE TABLE kept (
     kind TEXT NOT NULL,
     key TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""Search results that are kept for a while (SPEC R5)."""
+"""Search results that are kept for a while."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ class CachedEngine:
     """A search engine whose answers are kept, also that there is nothing; failures are not."""
 
     def __init__(self, engine: SearchEngine, cache: DiskCache, *, identity: str, ttl_s: float = 3600.0) -> None:
-        """Take an engine; `identity` tells it from one of the same name elsewhere, as its address does."""
+        """Take an engine; `identity` differs for one of the same name elsewhere, as its address does."""
         self._engine = engine
         self._cache = cache
         self._identity = identity
@@ -22,12 +22,10 @@ class CachedEngine:
 
     @property
     def name(self) -> str:
-        """The engine's name."""
         return self._engine.name
 
     @property
     def timeout_s(self) -> float:
-        """The time after which a search gives up."""
         return self._engine.timeout_s
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:

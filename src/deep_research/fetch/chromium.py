@@ -62,6 +62,7 @@ _REQUESTS_AT_ONCE: Final = 6
 _MAX_HTML_CHARS: Final = 8_000_000
 _END_S: Final = 5.0
 _QUIET_S: Final = 0.5
+_SETTLE_S: Final = 8.0
 _LOOK_S: Final = 0.05
 
 
@@ -75,18 +76,17 @@ def find_chromium() -> str | None:
 class ChromiumRenderer:
     """Runs a page's scripts in a browser that sees the web only through our client; one page at a time."""
 
-    def __init__(self, client: Client, executable: str, *, timeout_s: float = 30.0, settle_s: float = 8.0) -> None:
+    def __init__(self, client: Client, executable: str, *, timeout_s: float = 30.0) -> None:
         self._client = client
         self._executable = executable
         self._timeout_s = timeout_s
-        self._settle_s = settle_s
         self._slot = asyncio.Semaphore(1)
 
     async def render(self, address: str) -> bytes:
-        """Return the page's HTML once its scripts have come to rest, or what there is after `settle_s`."""
+        """Return the page's HTML once its scripts have come to rest, or what there is after eight seconds."""
         try:
             async with self._slot, asyncio.timeout(self._timeout_s), self._browser() as process:
-                return await _Visit(self._client, process).html_of(address, self._settle_s)
+                return await _Visit(self._client, process).html_of(address)
         except TimeoutError as exc:
             raise NetworkError(f"{address} could not be rendered within {self._timeout_s:g} s.") from exc
 
@@ -129,7 +129,7 @@ class _Visit:
         self._bytes = 0
         self._last_stir_s = time.monotonic()
 
-    async def html_of(self, address: str, settle_s: float) -> bytes:
+    async def html_of(self, address: str) -> bytes:
         """Open the page, wait for it to come to rest, and return what it has become."""
         listening = asyncio.create_task(self._devtools.listen())
         try:
@@ -137,7 +137,7 @@ class _Visit:
             await self._call("Fetch.enable", patterns=[{"urlPattern": "*"}])
             await self._call("Page.enable")
             await self._call("Page.navigate", url=address)
-            await self._rest(settle_s)
+            await self._rest()
             shown = f"document.documentElement.outerHTML.slice(0, {_MAX_HTML_CHARS})"
             found = await self._call("Runtime.evaluate", expression=shown)
             html = found.get("result")
@@ -159,8 +159,8 @@ class _Visit:
     async def _call(self, method: str, **params: Json) -> JsonObject:
         return await self._devtools.call(method, self._session, **params)
 
-    async def _rest(self, settle_s: float) -> None:
-        until_s = time.monotonic() + settle_s
+    async def _rest(self) -> None:
+        until_s = time.monotonic() + _SETTLE_S
         while time.monotonic() < until_s:
             is_quiet = not self._answering and time.monotonic() - self._last_stir_s > _QUIET_S
             if self._is_loaded and is_quiet:

@@ -14,7 +14,7 @@ _END: Final = b"\0"
 
 
 class Devtools:
-    """A conversation with one browser; `on_event` is told of everything that is no answer."""
+    """A conversation with one browser; `on_event` gets everything that is no answer."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Devtools:
         """Hand out answers and events until the browser goes."""
         try:
             while True:
-                self._hear(json.loads((await self._reader.readuntil(_END))[:-1]))
+                self._handle(json.loads((await self._reader.readuntil(_END))[:-1]))
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(SourceError("The browser ended in the middle of a page."))
 
-    def _hear(self, message: JsonObject) -> None:
+    def _handle(self, message: JsonObject) -> None:
         number, params, result = message.get("id"), message.get("params"), message.get("result")
         if isinstance(number, int):
             answer = self._waiting.pop(number, None)

@@ -56,7 +56,7 @@ class Signs(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """Words that stand on walls and on good pages too, and tell only together with how little else there is."""
+    """Words that stand on walls and on good pages too, and count only where there is little else."""
 
     paid: re.Pattern[str]
     consent: re.Pattern[str]
@@ -129,7 +129,7 @@ def kind_of_page(raw: bytes, *, name: str) -> PageKind:
 
 
 def kind_of_text(raw: bytes) -> PageKind:
-    """Return what kind of answer some text that is no HTML is: a body of JSON, XML or plain text may tell an error."""
+    """Return what kind of answer a text is that is no HTML: JSON, XML or plain text may report an error."""
     if _XML_ERROR.match(raw[:500]):
         return "server error"
     if len(raw) <= _JSON_ERROR_BYTES and raw.lstrip()[:1] == b"{":
@@ -171,7 +171,7 @@ def _by_signs(page: _Weighed, shown: Shown) -> PageKind | None:
 
 
 def _is_borne_out(signs: Signs, page: _Weighed, shown: Shown) -> bool:
-    """Say whether more than the title speaks for a kind: little to read, the form to log in, the server's own words."""
+    """Return whether more than the title speaks for a kind: little to read, a form to log in, the server's words."""
     if signs.kind == "default page" and signs.sentence.search(page.text):
         return True
     if signs.kind == "login wall" and not shown.has_password:
@@ -200,7 +200,7 @@ def _by_emptiness(page: _Weighed, shown: Shown, raw: bytes) -> PageKind | None:
 
 
 def _is_error_data(raw: bytes) -> bool:
-    """Say whether a small object tells an error, in one of the ways services do."""
+    """Return whether a small object reports an error, in one of the ways services do."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -210,11 +210,11 @@ def _is_error_data(raw: bytes) -> bool:
     lowered = {str(key).lower(): value for key, value in data.items()}
     if any(lowered.get(key) for key in ("error", "errors", "fault", "exception", "error_message", "errormessage")):
         return True
-    told = any(key in lowered for key in ("message", "msg", "detail", "title", "reason"))
+    has_message = any(key in lowered for key in ("message", "msg", "detail", "title", "reason"))
     failed = lowered.get("success") is False or lowered.get("ok") is False
     states = (lowered.get(key) for key in ("status", "code", "statuscode", "errcode"))
     bad = any(_is_bad_state(state) for state in states)
-    return failed or (told and (bad or (len(lowered) <= 2 and "message" in lowered)))
+    return failed or (has_message and (bad or (len(lowered) <= 2 and "message" in lowered)))
 
 
 def _is_bad_state(state: object) -> bool:

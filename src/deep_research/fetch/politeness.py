@@ -21,7 +21,7 @@ class _Host:
 
 
 class Politeness:
-    """Deals out turns, host by host; one for all tasks of an event loop."""
+    """Limits requests host by host; one object serves all tasks of an event loop."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class Fetched(Value):
     published: str = ""
     status: int = 200
     headers: dict[str, str] = Field(default_factory=dict)
-    # In UTC, as ISO; empty where a fetcher does not tell.
+    # In UTC, as ISO; empty where a fetcher does not say.
     fetched_at: str = ""
     validators: Validators = Validators()
 

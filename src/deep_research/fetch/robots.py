@@ -31,7 +31,7 @@ class Robots(NamedTuple):
     delay_s: float = 0.0
 
     def allows(self, address: str) -> bool:
-        """Say whether the page may be fetched: the longest rule that fits counts, and of two alike the kinder one."""
+        """Return whether the page may be fetched: the longest rule that fits decides, or the kinder of two."""
         parts = urlsplit(address)
         target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
         fitting = [rule for rule in self.rules if _fits(rule.path, target)]
@@ -77,7 +77,7 @@ def _robots(lines: list[tuple[str, str]]) -> Robots:
 
 
 def _fits(path: str, target: str) -> bool:
-    """Say whether a rule's path fits: `*` is any text, `$` the end; step by step, so that no pattern can take long."""
+    """Return whether a rule's path fits: `*` is any text, `$` the end; step by step, so that no pattern takes long."""
     is_whole = path.endswith("$")
     first, *rest = path.removesuffix("$").split("*")[:_MAX_STARS]
     if not target.startswith(first):
@@ -111,7 +111,7 @@ class Client(Protocol):
 
 
 class RobotsCache:
-    """Says whether a page may be fetched, and how long to wait between two of its host."""
+    """Decides whether a page may be fetched, and how long to wait between two of its host."""
 
     def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client

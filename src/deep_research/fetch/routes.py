@@ -1,4 +1,4 @@
-"""`RoutedFetcher`: pages from the web and files from the asker's folder, each by its own fetcher."""
+"""`RoutedFetcher`: pages from the web and files from the user's folder, each by its own fetcher."""
 
 from deep_research.errors import SourceError
 from deep_research.fetch.port import Fetched, Fetcher
@@ -13,7 +13,6 @@ class RoutedFetcher:
 
     @property
     def timeout_s(self) -> float:
-        """The time after which a fetch gives up."""
         return max((each.timeout_s for each in (self._web, self._files) if each is not None), default=1.0)
 
     async def fetch(self, address: str) -> Fetched:

@@ -18,7 +18,7 @@ def host_of(address: str) -> str:
 
 
 def place_of(address: str) -> str:
-    """Return host and port of an address, as it is told to people."""
+    """Return host and port of an address, as messages show it."""
     host, port = endpoint_of(address)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -30,7 +30,7 @@ def endpoint_of(address: str) -> tuple[str, int]:
 
 
 def is_local(address: str) -> bool:
-    """Say whether an address lies on this machine."""
+    """Return whether an address lies on this machine."""
     host = host_of(address)
     try:
         return ip_address(host).is_loopback

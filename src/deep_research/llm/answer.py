@@ -15,12 +15,12 @@ _MAX_CHARS_PER_TOKEN: Final = 32
 MAX_THOUGHT_CHARS: Final = 2_000_000
 
 
-class GrowingAnswer:
-    """Takes pieces one by one; `max_tokens` is what the model was told to keep to."""
+class GrowingAnswer(ThoughtSplitter):
+    """Takes pieces one by one; `max_tokens` is the limit that the model was given."""
 
     def __init__(self, *, max_tokens: int) -> None:
+        super().__init__()
         self._max_chars = max_tokens * _MAX_CHARS_PER_TOKEN
-        self._parts = ThoughtSplitter()
         self._reported = Usage()
         self.stop: StopReason | None = None
         self.has_begun = False
@@ -34,38 +34,24 @@ class GrowingAnswer:
         self.stop = self.stop or piece.stop
         if piece.usage is not None:
             self._reported = self._reported.joined(piece.usage)
-        deltas = self._parts.think(piece.thought) + self._parts.feed(piece.text)
-        if self._parts.is_circling:
+        deltas = self.think(piece.thought) + self.feed(piece.text)
+        if self.is_circling:
             self.stop, self.is_enough = "loop", True
-        elif self._parts.text_chars > self._max_chars:
+        elif self._text.chars > self._max_chars:
             self.stop, self.is_enough = "length", True
         return deltas
 
-    def finish(self) -> list[Delta]:
-        """End the answer, and return what was held back."""
-        return self._parts.finish()
-
     @property
     def is_too_large(self) -> bool:
-        """Say whether it has more thoughts than any answer."""
-        return self._parts.reasoning_chars > MAX_THOUGHT_CHARS
-
-    @property
-    def text(self) -> str:
-        """Return the answer up to where it began to repeat itself."""
-        return self._parts.text
-
-    @property
-    def reasoning(self) -> str:
-        """Return the thoughts."""
-        return self._parts.reasoning
+        """Return whether it has more thoughts than any answer."""
+        return self._reasoning.chars > MAX_THOUGHT_CHARS
 
     def usage(self, prompt_tokens: Callable[[], int]) -> Usage:
         """Return what the provider reports, and an estimate of what it does not."""
-        said = self._reported
+        reported = self._reported
         return Usage(
-            read=said.read or prompt_tokens(),
-            cached=said.cached,
-            cache_written=said.cache_written,
-            written=said.written or sum(map(tokens_at_most, self._parts.whole)),
+            read=reported.read or prompt_tokens(),
+            cached=reported.cached,
+            cache_written=reported.cache_written,
+            written=reported.written or sum(map(tokens_at_most, (self._text.whole, self._reasoning.whole))),
         )

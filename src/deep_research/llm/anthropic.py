@@ -16,7 +16,6 @@ _STOPS: Final[dict[str, StopReason]] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-_SPEAKERS: Final = {"model": "assistant", "user": "user"}
 # Errors that come in the middle of a stream have a name in place of a status.
 _STATUS_OF: Final = {
     "invalid_request_error": 400,
@@ -29,8 +28,8 @@ _STATUS_OF: Final = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-# An account without credit is told apart from a request of the wrong form by nothing but this sentence: type and status
-# are the same, and there is no code. Where Anthropic words it anew, it is told as a request that was not taken.
+# Only this sentence distinguishes an account without credit from a request of the wrong form: type and status are the
+# same, and there is no code. Where Anthropic words it anew, it is reported as a request that was not taken.
 _NO_CREDIT: Final = "Your credit balance is too low to access the Anthropic API."
 # The API takes four marks in a request: one on the system's words, the others on the latest blocks of context.
 _MARKED_BLOCKS: Final = 3
@@ -44,23 +43,15 @@ class AnthropicVendor:
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-
-    @property
-    def address(self) -> str:
-        """Return where a question goes."""
-        return f"{self._endpoint.address}/v1/messages"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the key, and the version of the protocol that is spoken here."""
-        return {"Authorization": f"Bearer {self._endpoint.key}", "anthropic-version": _API_VERSION}
+        self.address = f"{endpoint.address}/v1/messages"
+        self.headers = {"Authorization": f"Bearer {endpoint.key}", "anthropic-version": _API_VERSION}
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return what the model reads, with marks for its cache where the parts end that come again."""
         marked = len(request.context) - _MARKED_BLOCKS
         blocks = [_text(f"{block}\n\n", is_marked=number >= marked) for number, block in enumerate(request.context)]
         user = {"role": "user", "content": [*blocks, _text(request.prompt, is_marked=False)]}
-        turns = [{"role": _SPEAKERS[speaker], "content": text} for speaker, text in turns_of(request)]
+        turns = [{"role": role, "content": text} for role, text in turns_of(request)]
         body: Message = {
             "model": self._endpoint.model,
             "max_tokens": request.max_tokens + self._endpoint.reasoning_room,
@@ -124,7 +115,6 @@ class AnthropicVendor:
         )
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
-        """Return the error that an object holds."""
         error = message.get("error")
         if not error:
             return None

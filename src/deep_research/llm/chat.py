@@ -39,18 +39,18 @@ class Limits:
 
 
 class VendorChat:
-    """A model at an address; `price` is None where nobody has told what it costs."""
+    """A model at an address; `price` is None where it is not known."""
 
     def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
         self._wire = Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes)
         self._endpoint = endpoint
         self._limits = limits
-        self._talks = PerLoop(self._wire.open)
+        self._connections = PerLoop(self._wire.open)
         self.price = price
 
     async def close(self) -> None:
         """Close the connections of this event loop; a later call opens new ones."""
-        await self._talks.aclose()
+        await self._connections.aclose()
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class VendorChat:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return its name where nobody has told its price."""
+        """Return its name where its price is not known."""
         return (self.name,) if self.price is None else ()
 
     def estimate(self, request: ModelRequest) -> Spend:
@@ -92,10 +92,10 @@ class VendorChat:
         try:
             async with (
                 asyncio.timeout_at(deadline) as alarm,
-                aclosing((await self._talks.get())(request, way)) as pieces,
+                aclosing((await self._connections.get())(request, way)) as pieces,
             ):
                 async for piece in pieces:
-                    _tell(answer.take(piece), on_delta)
+                    _report(answer.take(piece), on_delta)
                     # Only from here on: a local model may read for minutes before its first word.
                     silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
                     alarm.reschedule(min(deadline, clock() + silence_s))
@@ -116,7 +116,7 @@ class VendorChat:
 
     @staticmethod
     def _ended(answer: GrowingAnswer, on_delta: OnDelta | None) -> Fault | None:
-        _tell(answer.finish(), on_delta)
+        _report(answer.finish(), on_delta)
         # A stream that ends without saying why was cut.
         return None if answer.stop else Fault()
 
@@ -144,7 +144,7 @@ def _prompt_tokens(request: ModelRequest) -> int:
     return tokens_at_most(request.text) + tokens_at_most(schema) + messages * TOKENS_PER_MESSAGE
 
 
-def _tell(deltas: list[Delta], on_delta: OnDelta | None) -> None:
+def _report(deltas: list[Delta], on_delta: OnDelta | None) -> None:
     if on_delta is not None:
         for delta in deltas:
             on_delta(delta)

@@ -1,4 +1,4 @@
-"""A failed call → the error of ours that says what to do about it, by status and code and never by its words."""
+"""From a failed call to our own error, which says what to do about it; decided by status and code, never by words."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _NOT_TAKEN: Final = frozenset({400, 422})
 
 
 def may_take_another_form(fault: Fault) -> bool:
-    """Say whether the server may take the same request where its answer's form is asked for in another way."""
+    """Return whether the server may take the same request where its answer's form is asked for in another way."""
     return fault.status in _NOT_TAKEN and fault.remedy is None
 
 
@@ -43,7 +43,7 @@ def _no_connection(endpoint: ModelEndpoint, spend: Spend) -> NetworkError:
 
 
 def _remedy(fault: Fault, endpoint: ModelEndpoint) -> tuple[str, dict[str, str]]:
-    """Return what is to be mended, and its names; "" where another call may still succeed."""
+    """Return what the user has to correct, and its names; "" where another call may still succeed."""
     status, provider = fault.status or 0, endpoint.provider
     by_status = {401: "key", 402: "credit", 403: "key", 404: "name"}
     remedy = fault.remedy or ("moved" if 300 <= status < 400 else by_status.get(status, ""))

@@ -39,21 +39,12 @@ class GeminiVendor:
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-
-    @property
-    def address(self) -> str:
-        """Return where a question goes."""
-        model = quote(self._endpoint.model.removeprefix("models/"), safe="")
-        return f"{self._endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the key."""
-        return {"x-goog-api-key": self._endpoint.key}
+        model = quote(endpoint.model.removeprefix("models/"), safe="")
+        self.address = f"{endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
+        self.headers = {"x-goog-api-key": endpoint.key}
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
-        """Return what the model reads, the most it may answer, and the form its answer must have."""
-        turns = [("user", first_message(request)), *turns_of(request)]
+        turns = [("user", first_message(request)), *turns_of(request, model="model")]
         config: Message = {"maxOutputTokens": request.max_tokens + self._endpoint.reasoning_room}
         if self._endpoint.thinks:
             config["thinkingConfig"] = {"includeThoughts": True}
@@ -62,7 +53,7 @@ class GeminiVendor:
         if request.answer_schema is not None and way == "schema":
             config["responseJsonSchema"] = plain_schema(request.answer_schema)
         body: Message = {
-            "contents": [{"role": speaker, "parts": [{"text": text}]} for speaker, text in turns],
+            "contents": [{"role": role, "parts": [{"text": text}]} for role, text in turns],
             "generationConfig": config,
         }
         if request.system:
@@ -70,7 +61,6 @@ class GeminiVendor:
         return body
 
     def piece(self, message: Message) -> Piece | None:
-        """Return what an object adds to the answer."""
         candidate: Message = next((one for one in message.get("candidates") or [] if not one.get("index")), {})
         blocked = (message.get("promptFeedback") or {}).get("blockReason")
         usage = self.usage(message)
@@ -97,7 +87,6 @@ class GeminiVendor:
         )
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
-        """Return the error that an object holds."""
         error = message.get("error")
         if not error:
             return None

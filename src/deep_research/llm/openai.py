@@ -14,14 +14,12 @@ from deep_research.llm.vendor import (
     ModelEndpoint,
     Piece,
     Remedy,
-    first_message,
+    chat_messages,
     number_of,
     status_of,
-    turns_of,
 )
 
 _STOPS: Final[dict[str, StopReason]] = {"length": "length", "content_filter": "refusal"}
-_SPEAKERS: Final = {"model": "assistant", "user": "user"}
 # Errors that no later call can escape; OpenAI has given quota several codes, all of the type `insufficient_quota`.
 _REMEDIES: Final[dict[str, Remedy]] = {
     "invalid_api_key": "key",
@@ -53,27 +51,16 @@ class OpenaiVendor:
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-
-    @property
-    def address(self) -> str:
-        """Return where a question goes."""
-        return f"{self._endpoint.address}/chat/completions"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the key, if there is one."""
-        return {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
+        self.address = f"{endpoint.address}/chat/completions"
+        self.headers = endpoint.bearer_headers
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
-        """Return what the model reads, the most it may answer, and the form its answer must have."""
         endpoint = self._endpoint
-        system = [{"role": "system", "content": request.system}] if request.system else []
-        turns = [{"role": _SPEAKERS[speaker], "content": text} for speaker, text in turns_of(request)]
         # OpenAI has renamed the limit, and the others have not.
         limit = "max_completion_tokens" if endpoint.provider.name == "openai" else "max_tokens"
         body: Message = {
             "model": endpoint.model,
-            "messages": [*system, {"role": "user", "content": first_message(request)}, *turns],
+            "messages": chat_messages(request),
             limit: request.max_tokens + endpoint.reasoning_room,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -106,7 +93,7 @@ class OpenaiVendor:
         )
 
     def usage(self, message: Message) -> Usage | None:
-        """Return what was used so far; most servers tell it at the end."""
+        """Return what was used so far; most servers report it at the end."""
         report = message.get("usage")
         if not isinstance(report, dict):
             return None

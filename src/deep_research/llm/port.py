@@ -79,7 +79,7 @@ class ChatModel(Protocol):
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the models behind this one whose price nobody has told."""
+        """Return the models behind this one without a known price."""
         ...
 
     def estimate(self, request: ModelRequest) -> Spend:

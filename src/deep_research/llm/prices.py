@@ -56,8 +56,8 @@ class Price(Value):
 
     def most(self, read: int, written: int) -> float:
         """Return the most that so many tokens can cost."""
-        dearest = max(self.usd_in, self.usd_cache_write or 0.0)
-        return round((read * dearest + written * self.usd_out) / _MILLION, 10)
+        highest = max(self.usd_in, self.usd_cache_write or 0.0)
+        return round((read * highest + written * self.usd_out) / _MILLION, 10)
 
 
 FREE: Final = Price.model_validate({"in": 0, "out": 0})
@@ -76,7 +76,7 @@ def load_prices(own: Path | None = None) -> PriceTable:
 
 
 def price_of(name: ModelName, address: str, table: PriceTable) -> Price | None:
-    """Return a model's price, None where nobody has told it.
+    """Return a model's price, None where it is not known.
 
     What runs on this machine costs nothing by any name, unless its user says otherwise: behind a local address may be a
     door to a paid one.

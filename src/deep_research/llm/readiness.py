@@ -8,8 +8,8 @@ from deep_research.errors import ConfigurationError
 from deep_research.llm.address import endpoint_of
 from deep_research.llm.registry import ModelName
 
-# A server on this machine picks up at once.
-_KNOCK_TIMEOUT_S: Final = 1.0
+# A server on this machine answers at once.
+_CONNECT_TIMEOUT_S: Final = 1.0
 
 
 def require_ready(name: ModelName, *, address: str, key: str) -> None:
@@ -26,9 +26,9 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
 
 
 def is_answered(address: str) -> bool:
-    """Say whether somebody picks up at an address; only asked of this machine, so that nothing leaves it."""
+    """Return whether a server answers at an address; only asked of this machine, so that nothing leaves it."""
     try:
-        with socket.create_connection(endpoint_of(address), timeout=_KNOCK_TIMEOUT_S):
+        with socket.create_connection(endpoint_of(address), timeout=_CONNECT_TIMEOUT_S):
             return True
     except OSError:
         return False

@@ -39,7 +39,7 @@ class Provider:
         return self.name.replace("-", "_")
 
     def is_thinking_model(self, model: str) -> bool:
-        """Say whether a model thinks before it answers."""
+        """Return whether a model thinks before it answers."""
         return bool(self.thinks) and re.search(self.thinks, model, re.IGNORECASE) is not None
 
 
@@ -104,7 +104,7 @@ def provider_named(name: str) -> Provider:
 
 
 def is_provider(name: str) -> bool:
-    """Say whether a name, or another name of it, is a provider's."""
+    """Return whether a name, or another name of it, is a provider's."""
     return _own_name(name) in PROVIDERS
 
 

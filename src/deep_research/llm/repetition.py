@@ -1,4 +1,4 @@
-"""Notices that a model goes round in circles, so that nobody pays for ten thousand times the same words."""
+"""Notices that a model repeats itself without end, so that its answer can be stopped."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ class GrowingText:
 
     @property
     def is_circling(self) -> bool:
-        """Say whether the text has begun to repeat itself without end."""
+        """Return whether the text has begun to repeat itself without end."""
         return self._circle_start is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Two models as one: each request goes to the model of its role (SPEC R6)."""
+"""Two models as one: each request goes to the model of its role."""
 
 from dataclasses import dataclass
 
@@ -20,11 +20,10 @@ class RoleModels:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the models whose price nobody has told."""
+        """Return the models without a known price."""
         return tuple(dict.fromkeys((*self.thinking.unpriced, *self.task.unpriced)))
 
     def estimate(self, request: ModelRequest) -> Spend:
-        """Return the most that the request can cost."""
         return self._model(request).estimate(request)
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:

@@ -26,28 +26,13 @@ class ThoughtSplitter:
         return self._text.before_circle
 
     @property
-    def text_chars(self) -> int:
-        """Return the length of the answer."""
-        return self._text.chars
-
-    @property
     def reasoning(self) -> str:
         """Return the thoughts up to where they began to repeat themselves."""
         return self._reasoning.before_circle
 
     @property
-    def reasoning_chars(self) -> int:
-        """Return the length of the thoughts."""
-        return self._reasoning.chars
-
-    @property
-    def whole(self) -> tuple[str, str]:
-        """Return answer and thoughts with all repetition, which is paid for too."""
-        return self._text.whole, self._reasoning.whole
-
-    @property
     def is_circling(self) -> bool:
-        """Say whether answer or thoughts repeat themselves without end."""
+        """Return whether answer or thoughts repeat themselves without end."""
         return self._text.is_circling or self._reasoning.is_circling
 
     def think(self, thought: str) -> list[Delta]:

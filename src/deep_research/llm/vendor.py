@@ -15,7 +15,7 @@ _NO_WORDS: Final = "(no answer)"
 # No call has more; a larger number is no count.
 _MAX_TOKENS: Final = 1_000_000_000
 
-# What is to be mended before any call can succeed.
+# What has to be corrected before any call can succeed.
 Remedy = Literal["key", "name", "credit"]
 # Whether the objects of an answer come as server-sent events, or each on a line of its own.
 Framing = Literal["events", "lines"]
@@ -40,8 +40,13 @@ class ModelEndpoint:
 
     @property
     def thinks(self) -> bool:
-        """Say whether the model thinks before it answers."""
+        """Return whether the model thinks before it answers."""
         return self.provider.is_thinking_model(self.model)
+
+    @property
+    def bearer_headers(self) -> dict[str, str]:
+        """Return the header that carries the key, none without a key."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     @property
     def reasoning_room(self) -> int:
@@ -74,23 +79,16 @@ class Piece:
 
 
 # Asks for an answer in one of the ways, and yields it piece by piece.
-Talk = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
+Ask = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
 
 
 class Vendor(Protocol):
     """One vendor's way of speaking: JSON is posted to an address, and JSON objects come back."""
 
     framing: Framing
-
-    @property
-    def address(self) -> str:
-        """Return where a question goes."""
-        ...
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return what goes along with each question."""
-        ...
+    # Where a question goes, and the headers that go along with each.
+    address: str
+    headers: dict[str, str]
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return a question: what the model reads, the most it may answer, and the form its answer must have."""
@@ -105,7 +103,7 @@ class Vendor(Protocol):
         ...
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
-        """Return the error that an object tells, None where it tells none; `status` is None in mid-answer."""
+        """Return the error that an object reports, None where it reports none; `status` is None in mid-answer."""
         ...
 
 
@@ -114,12 +112,19 @@ def first_message(request: ModelRequest) -> str:
     return "\n\n".join((*request.context, request.prompt))
 
 
-def turns_of(request: ModelRequest) -> list[tuple[str, str]]:
-    """Return who said what after the prompt."""
+def turns_of(request: ModelRequest, *, model: str = "assistant") -> list[tuple[str, str]]:
+    """Return who said what after the prompt; `model` is what the vendor calls its model."""
     return [
-        (turn.speaker, (turn.text.strip() or _NO_WORDS) if turn.speaker == "model" else turn.text)
+        (model, turn.text.strip() or _NO_WORDS) if turn.speaker == "model" else ("user", turn.text)
         for turn in request.turns
     ]
+
+
+def chat_messages(request: ModelRequest) -> list[Message]:
+    """Return what the model reads as messages with a role and a content, as most vendors take it."""
+    system = [("system", request.system)] if request.system else []
+    turns = [*system, ("user", first_message(request)), *turns_of(request)]
+    return [{"role": role, "content": text} for role, text in turns]
 
 
 def number_of(value: object) -> int:

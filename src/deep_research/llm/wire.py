@@ -15,7 +15,7 @@ import httpx2
 from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.vendor import Fault, Framing, Message, Piece, Talk, Vendor
+from deep_research.llm.vendor import Ask, Fault, Framing, Message, Piece, Vendor
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
 # own, so that this is room for 160,000. Never held as a whole.
@@ -49,20 +49,20 @@ class Wire:
         self._max_answer_bytes = max_answer_bytes
         self._options: dict[str, Any] = connection_options(address)
 
-    async def open(self, stack: AsyncExitStack) -> Talk:
+    async def open(self, stack: AsyncExitStack) -> Ask:
         """Open connections that all calls of a loop share; the stack closes them."""
         timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
         limits = httpx2.Limits(**UNLIMITED)
         # Packed answers are not asked for: unpacked they could be of any size.
         headers = {"Accept-Encoding": "identity", **self._vendor.headers}
         client = httpx2.AsyncClient(**self._options, headers=headers, timeout=timeout, limits=limits)
-        return partial(self._talk, await stack.enter_async_context(client))
+        return partial(self._ask, await stack.enter_async_context(client))
 
     def fault(self, error: Exception) -> Fault:
         """Return what went wrong with a call."""
         return error.fault if isinstance(error, CallBroken) else Fault()
 
-    async def _talk(
+    async def _ask(
         self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
     ) -> AsyncGenerator[Piece, None]:
         vendor = self._vendor
@@ -96,7 +96,7 @@ async def pieces_in(
 ) -> AsyncGenerator[Piece, None]:
     """Yield the answer in a stream; what follows its end is read too: only then the connection serves the next call.
 
-    Raises `CallBroken` where the stream tells an error or is too large.
+    Raises `CallBroken` where the stream reports an error or is too large.
     """
     is_answered, is_over = False, False
     async for message in _messages(chunks, vendor.framing, max_answer_bytes):

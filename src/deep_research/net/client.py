@@ -13,7 +13,6 @@ from typing import Final, Self
 from urllib.parse import urljoin
 from weakref import WeakValueDictionary
 
-import certifi
 import h2.exceptions
 import httpcore2
 
@@ -23,6 +22,7 @@ from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.dialer import Dialer, Resolver, SystemResolver
 from deep_research.net.guard import Guard, WebAddress
 from deep_research.net.retry_after import retry_after_s
+from deep_research.net.tls import new_context
 from deep_research.value import Value
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -79,7 +79,7 @@ class GuardedClient:
         # A host's entry lives as long as somebody waits for it or holds it.
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or _trusted_authorities(),
+            ssl_context=tls or new_context(),
             max_connections=self._limits.connections,
             keepalive_expiry=_KEEP_IDLE_S,
             http2=True,
@@ -136,7 +136,7 @@ class GuardedClient:
     async def _slot(self, host: str) -> AsyncIterator[None]:
         host_slots = self._host_slots.get(host) or asyncio.Semaphore(self._limits.connections_per_host)
         self._host_slots[host] = host_slots
-        # The host's own slot first: who waits for a slow host holds up nobody else.
+        # The host's own slot first: a caller that waits for a slow host holds up no other.
         async with host_slots, self._slots:
             yield
 
@@ -223,13 +223,6 @@ def _headers_for(here: WebAddress, first: WebAddress, given: Mapping[str, str]) 
     return [(name, value) for name, value in headers.items() if name not in dropped]
 
 
-def _trusted_authorities() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    # Beside the system's own, because some systems give Python none.
-    context.load_verify_locations(cafile=certifi.where())
-    return context
-
-
 @contextmanager
 def our_errors(host: str) -> Iterator[None]:
     """Turn the library's exceptions into ours while a page is asked for and read."""
@@ -263,5 +256,5 @@ def errors_in_mid_body(host: str) -> Iterator[None]:
 
 
 def _is_about(exc: Exception, kind: type[Exception]) -> bool:
-    """Say whether the library wrapped an error of this kind; it keeps it as its argument, not as its cause."""
+    """Return whether the library wrapped an error of this kind; it keeps it as its argument, not as its cause."""
     return bool(exc.args) and isinstance(exc.args[0], kind)

@@ -103,7 +103,7 @@ class WebAddress(Value):
 
 
 class Guard:
-    """Lets public web addresses pass, and the internal hosts that somebody named.
+    """Lets public web addresses pass, and the internal hosts that the settings name.
 
     `allowed` holds `host`, for the usual ports, or `host:port`.
     """
@@ -126,7 +126,7 @@ class Guard:
         return WebAddress(scheme=scheme, host=host, port=port, target=target)
 
     def allows(self, host: str, port: int) -> bool:
-        """Say whether somebody named this host, so that it may lie anywhere."""
+        """Return whether the settings allow this host, wherever it lies."""
         name = _in_brackets(host)
         return f"{name}:{port}" in self._allowed or (port in self._ports and name in self._allowed)
 

@@ -29,7 +29,7 @@ from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
 from deep_research.value import Json
 
-# `name`: whether it is the model's or the address, nobody says.
+# `name`: of the model or of the address; the answer does not say which.
 Refusal = Literal["key", "model", "name", "credit"]
 
 # Google's `error.details[].reason`, and `error.code` of OpenAI and of those who speak like it.
@@ -43,7 +43,7 @@ _REFUSALS: Final[dict[str, Refusal]] = {
 
 @dataclass(frozen=True)
 class Setup:
-    """What a user has set for a service, by the names to mend it under; "" where there is nothing to mend."""
+    """The settings that errors ask a user to correct, by name; "" where there is nothing to correct."""
 
     key: str = ""
     model: str = ""
@@ -57,21 +57,21 @@ def refusal_in(answer: Json) -> Refusal | None:
         return None
     details = error.get("details")
     reasons = [part.get("reason") for part in details if isinstance(part, dict)] if isinstance(details, list) else []
-    told = (error.get("code"), error.get("type"), *reasons)
-    return next((_REFUSALS[code] for code in told if isinstance(code, str) and code in _REFUSALS), None)
+    codes = (error.get("code"), error.get("type"), *reasons)
+    return next((_REFUSALS[code] for code in codes if isinstance(code, str) and code in _REFUSALS), None)
 
 
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 # What is wrong is what was asked: its form, its length or a value in it.
 _ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
-# Behind these the body may tell that no call can succeed.
-_TELLING: Final = frozenset({400, 429})
+# With these statuses the body may say that no call can succeed.
+_EXPLAINED: Final = frozenset({400, 429})
 Params = Mapping[str, str | int | float | bool | None]
 
 
 class Service:
-    """One configured service: `name` is what errors call it, `setup` what they tell the user to mend.
+    """One configured service: `name` is what errors call it, `setup` what they ask the user to correct.
 
     Keeps its connections between calls, for each event loop its own. Close it when done; the end of the loop closes
     what is left.
@@ -162,7 +162,7 @@ class Service:
                 headers=sent,
                 timeout=self.timeout_s,
             ) as response:
-                if response.status_code in _TELLING:
+                if response.status_code in _EXPLAINED:
                     self._check_code(response.status_code, await self._body(response))
                 self._check(response)
                 return await self._body(response)
@@ -184,15 +184,15 @@ class Service:
 
     def _refused(self, refusal: Refusal, status: int) -> SourceRefused:
         setup = self._setup
-        to_mend: dict[Refusal, dict[str, str]] = {
+        to_correct: dict[Refusal, dict[str, str]] = {
             "key": {"variable": setup.key},
             "model": {"setting": setup.model},
             "name": {"setting": setup.model, "address": setup.address},
         }
-        names = to_mend.get(refusal, {})
-        # Who has set nothing has nothing to mend.
-        told, names = (refusal, names) if all(names.values()) else ("access", {})
-        return SourceRefused().said(f"search.refused_{told}", service=self.name, status=status, **names)
+        names = to_correct.get(refusal, {})
+        # Where nothing is set, there is nothing to correct.
+        reason, names = (refusal, names) if all(names.values()) else ("access", {})
+        return SourceRefused().said(f"search.refused_{reason}", service=self.name, status=status, **names)
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
@@ -230,7 +230,7 @@ async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:
 
 
 def _is_unknown(error: BaseException | None) -> bool:
-    """Say whether a connection failed because nobody knows its host."""
+    """Return whether a connection failed because its host is unknown."""
     while error is not None and not isinstance(error, gaierror):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -242,7 +242,7 @@ _REASON: Final = "x-rejection-reason"
 
 
 class LimitedService(Service):
-    """A service whose refusals tell by their headers whether to ask again later."""
+    """A service that refuses frequent callers with status 403, where others use 429, and says so in its headers."""
 
     def _check(self, response: httpx2.Response) -> None:
         if response.status_code == 403:

@@ -9,7 +9,12 @@ if TYPE_CHECKING:
 
 @cache
 def trusted_authorities() -> "SSLContext":
-    """Return the one TLS context of this process; making another for each call would cost 50 ms a call."""
+    """Return the TLS context that all services share; making another for each call would cost 50 ms a call."""
+    return new_context()
+
+
+def new_context() -> "SSLContext":
+    """Return a TLS context of its own, for HTTP libraries that change the one they are given."""
     import ssl
 
     import certifi

@@ -26,7 +26,6 @@ class ArxivSearch(ServiceSearch):
     page_size = 50
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of papers, with their abstracts."""
         ids = _ID.findall(query.query)
         text = await self.service.get_text(
             "/api/query",
@@ -43,7 +42,7 @@ class ArxivSearch(ServiceSearch):
         if root is None:
             raise self.wrong_form()
         entries = root.findall(f"{ATOM}entry")
-        # An error is told as an entry, with status 200.
+        # An error comes as an entry, with status 200.
         if any(_ERROR in (entry.findtext(f"{ATOM}id") or "") for entry in entries):
             raise self.wrong_form()
         return Page([_found(entry) for entry in entries], is_last=bool(ids) or len(entries) < size)

@@ -2,21 +2,19 @@
 
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, OnePageSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
 _MAX_SITES: Final = 20
 
 
-class BochaSearch(ServiceSearch):
+class BochaSearch(OnePageSearch):
     """Bocha: up to 50 results, no pages."""
 
     page_size = 50
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the results of a query."""
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         days = self.days(query)
         data: JsonObject = {
             "query": words_of(query),
@@ -34,13 +32,10 @@ class BochaSearch(ServiceSearch):
         if not isinstance(pages, dict):
             raise self.wrong_form()
         results = self.items_at(pages, "value") if pages.get("value") is not None else []
-        return Page(
-            [
-                Found(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), _day(item))
-                for item in results
-            ],
-            is_last=True,
-        )
+        return [
+            Found(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), _day(item))
+            for item in results
+        ]
 
 
 def _day(item: JsonObject) -> str:

@@ -1,6 +1,6 @@
 """Brave's web and news search, after api-dashboard.search.brave.com/app/documentation/web-search."""
 
-from deep_research.search.engine import Found, Page, ServiceSearch, is_short, value_at, words_with_sites
+from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
 
@@ -10,11 +10,9 @@ class BraveSearch(ServiceSearch):
     page_size = 20
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the header that carries the key."""
         return {"X-Subscription-Token": key, "Accept": "application/json"}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of results."""
         is_news = query.kind == "news"
         days = self.days(query)
         answer = await self.service.get_json(
@@ -37,9 +35,6 @@ class BraveSearch(ServiceSearch):
         # News do not say it.
         has_more = value_at(answer, "query", "more_results_available")
         return Page(
-            [
-                Found(item.get("url"), item.get("title"), item.get("description"), item.get("page_age"))
-                for item in results
-            ],
+            results_in(results, "url", "title", "description", "page_age"),
             is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), size),
         )

@@ -1,4 +1,4 @@
-"""The circuit breaker of one service: who failed several times in a row, or is not there at all, is left alone."""
+"""The circuit breaker of one service: after several failures in a row it is not called for a while."""
 
 import threading
 import time
@@ -32,12 +32,12 @@ class CircuitBreaker:
         self._reason = ""
 
     def check(self) -> None:
-        """Raise `ServiceClosed` while nobody is to be sent there."""
+        """Raise `ServiceClosed` while the service is not to be called."""
         left_s = self._open_until_s - self._clock()
         if left_s > 0:
-            raise ServiceClosed(self._told(), retry_after_s=left_s)
+            raise ServiceClosed(self._message(), retry_after_s=left_s)
         if self._is_on_trial:
-            raise ServiceClosed(self._told())
+            raise ServiceClosed(self._message())
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -52,12 +52,12 @@ class CircuitBreaker:
             self._succeeded()
             raise
         except CallFailed as failure:
-            # Who is not there for one, or answers no program, or none with this key, does so for nobody.
+            # These hold for every caller: nothing is there, no program is answered, or none with this key.
             is_for_all = isinstance(failure, Unreachable | SourceRefused | ChallengeShown)
             self._failed(str(failure), count=MAX_FAILURES if is_for_all else 1)
             raise
         except BaseException:
-            # Called off: this tells nothing about the service.
+            # Cancelled: this says nothing about the service.
             if is_trial:
                 self._is_on_trial = False
             raise
@@ -73,5 +73,5 @@ class CircuitBreaker:
             if self._failures >= MAX_FAILURES:
                 self._open_until_s = self._clock() + OPEN_S
 
-    def _told(self) -> str:
+    def _message(self) -> str:
         return f"{self._service} is left alone for a while ({self._reason.rstrip('.')})."

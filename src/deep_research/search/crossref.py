@@ -18,7 +18,6 @@ class CrossrefSearch(ServiceSearch):
     page_size = 100
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of publications."""
         dates = {"from-pub-date": query.since, "until-pub-date": query.until}
         data = await self.service.get_json(
             "/works",
@@ -47,8 +46,8 @@ def _abstract(work: JsonObject) -> str:
 
 
 def _published(work: JsonObject) -> str:
-    """Return year, month and day as far as they are told; a quarter of all works have no day."""
+    """Return year, month and day as far as they are given; a quarter of all works have no day."""
     parts = value_at(work, "published", "date-parts")
     first = parts[0] if isinstance(parts, list) and parts else None
-    told = [part for part in first if isinstance(part, int)] if isinstance(first, list) else []
-    return "-".join(f"{part:02d}" for part in told)
+    known = [part for part in first if isinstance(part, int)] if isinstance(first, list) else []
+    return "-".join(f"{part:02d}" for part in known)

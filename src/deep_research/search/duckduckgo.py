@@ -1,6 +1,6 @@
 """DuckDuckGo without a key, through the pages it offers to browsers without scripts: html.duckduckgo.com/html/.
 
-Nobody documents them; the forms and class names are those that the pages carry.
+They are not documented; the forms and class names are those that the pages carry.
 """
 
 from collections.abc import AsyncGenerator

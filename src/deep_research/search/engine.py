@@ -36,7 +36,8 @@ def _today() -> date:
 class Endpoint:
     """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
 
-    `contact` is who the service may turn to, `setup` how what it refuses is mended. `pace` is waited for before every
+    `contact` is the address that the service may write to, `setup` what errors name as settings to correct. `pace` is
+    waited for before every
     page but the first.
     """
 
@@ -71,7 +72,7 @@ class Page(NamedTuple):
 class PagedSearch(ABC):
     """A search engine behind a service, which gives its results page by page."""
 
-    # The most results that are asked for at once, and the most pages; 1 where the service has no pages.
+    # The most results that are asked for at once, and the most pages.
     page_size: ClassVar[int] = 10
     max_pages: ClassVar[int] = 3
     service_type: ClassVar[type[Service]] = Service
@@ -182,8 +183,27 @@ class ServiceSearch(PagedSearch):
             yield await self.page(query, number=number, size=size)
 
 
+class OnePageSearch(PagedSearch):
+    """A search engine that gives all its results at once."""
+
+    max_pages = 1
+
+    @abstractmethod
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+        """Return the results of a query."""
+
+    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+        """Yield the one page that there is."""
+        yield Page(await self.results(query, size=size), is_last=True)
+
+
+def results_in(items: Sequence[JsonObject], *names: str) -> list[Found]:
+    """Return the results in the objects of an answer; the names are those of address, title, snippet and date."""
+    return [Found(*(item.get(name) for name in names)) for item in items]
+
+
 def is_short(count: int, size: int) -> bool:
-    """Say whether a page is so short that there is no other; services leave single results out of full pages too."""
+    """Return whether a page is so short that there is no other; services leave single results out of full pages too."""
     return 2 * count < size
 
 
@@ -217,7 +237,7 @@ def connect(
 ) -> PagedSearch:
     """Return an engine, at its own address where none is given; raise `ConfigurationError` for what is missing.
 
-    Loads the engine's module, and calls nobody.
+    Loads the engine's module, and calls no service.
     """
     address = address or spec.default_address
     if spec.needs_key and not key:
@@ -237,7 +257,7 @@ def connect(
             key=key,
             model=model or spec.model,
             contact=contact,
-            # Who gave no key has none to check.
+            # Without a key there is none to check.
             setup=Setup(spec.key_variable if key else "", spec.model_setting, spec.address_setting),
             pace=pace,
         )

@@ -24,7 +24,7 @@ _MAX_WORDS: Final = 10
 
 class _PatentService(LimitedService):
     def _check(self, response: httpx2.Response) -> None:
-        # Only the body tells an empty result from a wrong address.
+        # Only the body distinguishes an empty result from a wrong address.
         if response.status_code != 404:
             super()._check(response)
 
@@ -90,24 +90,24 @@ def _asked(query: SearchQuery) -> str:
 
 def _found(patent: Json) -> Found:
     country, number, kind = (value_at(patent, f"@{name}") for name in ("country", "doc-number", "kind"))
-    # American applications are told without the zero that follows the year.
+    # American applications are given without the zero that follows the year.
     if country == "US" and isinstance(number, str) and len(number) == 10:
         number = f"{number[:4]}0{number[4:]}"
     address = f"https://patents.google.com/patent/{country}{number}{kind}/en" if country and number and kind else ""
     ids = _listed(value_at(patent, "bibliographic-data", "publication-reference", "document-id"))
-    day = next((told for one in ids if isinstance(told := value_at(one, "date", "$"), str)), "")
+    day = next((text for one in ids if isinstance(text := value_at(one, "date", "$"), str)), "")
     title = _english(value_at(patent, "bibliographic-data", "invention-title"))
     texts = _listed(value_at(_english(value_at(patent, "abstract")), "p"))
-    abstract = " ".join(told for text in texts if isinstance(told := value_at(text, "$"), str))
+    abstract = " ".join(words for text in texts if isinstance(words := value_at(text, "$"), str))
     return Found(address, value_at(title, "$"), abstract, f"{day[:4]}-{day[4:6]}-{day[6:]}" if day else "")
 
 
 def _english(given: Json) -> Json:
-    """Return what is told in English, else in whatever language comes first."""
-    told = _listed(given)
-    return next((one for one in told if value_at(one, "@lang") == "en"), told[0] if told else None)
+    """Return the English version, else the one that comes first."""
+    versions = _listed(given)
+    return next((one for one in versions if value_at(one, "@lang") == "en"), versions[0] if versions else None)
 
 
 def _listed(given: Json) -> list[Json]:
-    """Return a list, for the service tells a single thing without one."""
+    """Return a list; the service gives a single thing without one."""
     return given if isinstance(given, list) else [] if given is None else [given]

@@ -5,7 +5,7 @@ from datetime import date, time
 from typing import Final
 
 from deep_research.errors import SourceBusy, SourceError
-from deep_research.search.engine import Found, Page, ServiceSearch
+from deep_research.search.engine import Found, OnePageSearch
 from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
@@ -18,14 +18,12 @@ _MAX_WORDS: Final = 6
 _MIN_CHARS: Final = 3
 
 
-class GdeltSearch(ServiceSearch):
+class GdeltSearch(OnePageSearch):
     """GDELT: news of the last years by headline; no pages, and no more than one question in five seconds."""
 
     page_size = 100
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the articles on a query."""
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         text = await self.service.get_text(
             "/api/v2/doc/doc",
             params={
@@ -41,9 +39,7 @@ class GdeltSearch(ServiceSearch):
         data = self._json(text)
         # Where nothing was found the list itself is missing.
         articles = [] if data == {} else self.items_at(data, "articles")
-        return Page(
-            [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles], True
-        )
+        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
 
     def _json(self, text: str) -> Json:
         if text.startswith(_TOO_OFTEN):

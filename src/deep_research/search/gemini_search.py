@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, value_at
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
@@ -13,20 +13,17 @@ from deep_research.value import Json, JsonObject
 _RESULT_PAGE: Final = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
 
 
-class GeminiSearch(ServiceSearch):
+class GeminiSearch(OnePageSearch):
     """Gemini: the pages its answer rests on, titled by their site."""
 
     page_size = 20
-    max_pages = 1
-    # It tells addresses of Google's that lead on to the pages, and end after some days.
+    # Its results are addresses of Google's that redirect to the pages, and stop working after some days.
     redirects = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the header that carries the key."""
         return {"x-goog-api-key": key}
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the pages that the model found."""
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         days = self.days(query)
         tool: JsonObject = {}
         if days:
@@ -39,10 +36,10 @@ class GeminiSearch(ServiceSearch):
         candidates = self.items_at(answer, "candidates")
         if not candidates:
             raise self.wrong_form()
-        told = [found for candidate in candidates for found in self._pages_of(candidate)]
-        addresses = await asyncio.gather(*(self._target(found.address) for found in told))
-        found = [one._replace(address=address) for one, address in zip(told, addresses, strict=True)]
-        return Page([one for one in found if not _is_result_page(one.address)], is_last=True)
+        cited = [found for candidate in candidates for found in self._pages_of(candidate)]
+        addresses = await asyncio.gather(*(self._target(found.address) for found in cited))
+        found = [one._replace(address=address) for one, address in zip(cited, addresses, strict=True)]
+        return [one for one in found if not _is_result_page(one.address)]
 
     async def _target(self, address: Json) -> Json:
         """Return the page that an address of Google's leads to, or the address itself where it does not say."""

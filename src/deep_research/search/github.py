@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
+from deep_research.search.engine import Page, ServiceSearch, results_in, words_of
 from deep_research.sources.hit import SearchQuery
 
 # Longer queries are refused; the qualifiers we add count as well.
@@ -28,20 +28,11 @@ class GitHubSearch(ServiceSearch):
         return {**spoken, **super().headers(key)}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of results."""
         data = await self.service.get_json(
             self.path, params={"q": self._words(query), "per_page": size, "page": number + 1}
         )
         items = self.items_at(data, "items")
-        found = [
-            Found(
-                item.get("html_url"),
-                item.get(self.title_field),
-                item.get(self.text_field),
-                item.get(self.date_field[1]),
-            )
-            for item in items
-        ]
+        found = results_in(items, "html_url", self.title_field, self.text_field, self.date_field[1])
         return Page(found, is_last=len(items) < size)
 
     def _words(self, query: SearchQuery) -> str:

@@ -13,7 +13,6 @@ class HackerNewsSearch(ServiceSearch):
     page_size = 50
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of stories."""
         limits = [
             f"created_at_i>={_second(query.since, time.min)}" if query.since else "",
             f"created_at_i<={_second(query.until, time.max)}" if query.until else "",

@@ -5,11 +5,9 @@ Daily papers and blog are lists that cannot be searched: what shares enough word
 
 from typing import Final
 
-from deep_research.search.cleaning import iso_date
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, value_at, words_of
 from deep_research.search.feed import feed_root
-from deep_research.search.terms import shared_terms
-from deep_research.sources.dating import may_be_within
+from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
@@ -17,19 +15,18 @@ _MAX_CHARS: Final = 250
 _MIN_SHARE: Final = 1 / 3
 
 
-class HuggingFacePapers(ServiceSearch):
+class HuggingFacePapers(OnePageSearch):
     """All papers on the hub, found by their meaning; one page."""
 
     page_size = 120
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         """Return the papers nearest to a query."""
         words = words_of(query)[:_MAX_CHARS]
         data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": size})
         entries = self.items_at({"papers": data}, "papers")
         found = [_paper(entry) for entry in entries]
-        return Page([paper for paper in found if _is_within(query, paper)], is_last=True)
+        return [paper for paper in found if is_timely(query, paper)]
 
 
 class HuggingFaceDaily(ServiceSearch):
@@ -41,31 +38,30 @@ class HuggingFaceDaily(ServiceSearch):
         """Return those papers of one page of the list that a query is about."""
         data = await self.service.get_json("/api/daily_papers", params={"p": number, "limit": self.page_size})
         entries = self.items_at({"papers": data}, "papers")
-        told = [(_paper(entry), value_at(entry, "paper", "ai_keywords")) for entry in entries]
-        fitting = _fitting(query, [(paper, _joined(keywords)) for paper, keywords in told])
+        papers = [(_paper(entry), _joined(value_at(entry, "paper", "ai_keywords"))) for entry in entries]
+        fitting = _fitting(query, papers)
         return Page(fitting, is_last=len(entries) < self.page_size or not fitting)
 
 
-class HuggingFaceBlog(ServiceSearch):
+class HuggingFaceBlog(OnePageSearch):
     """The blog, whose feed holds every post."""
 
     page_size = 100
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:  # noqa: ARG002 - it cannot be set
         """Return the posts that a query is about."""
         root = feed_root(await self.service.get_text("/blog/feed.xml"), "rss")
         channel = None if root is None else root.find("channel")
         if channel is None:
             raise self.wrong_form()
-        told = []
+        posts = []
         for item in channel.findall("item"):
             address, title, text, published = (
                 item.findtext(tag) for tag in ("link", "title", "description", "pubDate")
             )
             labels = " ".join(label.text or "" for label in item.findall("category"))
-            told.append((Found(address or "", title, text, published), labels))
-        return Page(_fitting(query, told), is_last=True)
+            posts.append((Found(address or "", title, text, published), labels))
+        return _fitting(query, posts)
 
 
 def _paper(entry: JsonObject) -> Found:
@@ -75,15 +71,11 @@ def _paper(entry: JsonObject) -> Found:
     return Found(address, title, abstract, published)
 
 
-def _fitting(query: SearchQuery, told: list[tuple[Found, str]]) -> list[Found]:
+def _fitting(query: SearchQuery, candidates: list[tuple[Found, str]]) -> list[Found]:
     """Return what shares enough words with a query, the most first; each comes with words of its own."""
-    shares = [(shared_terms(query, f"{found.title} {found.snippet} {words}"), found) for found, words in told]
-    kept = [pair for pair in shares if pair[0] >= _MIN_SHARE and _is_within(query, pair[1])]
+    shares = [(shared_terms(query, f"{found.title} {found.snippet} {words}"), found) for found, words in candidates]
+    kept = [pair for pair in shares if pair[0] >= _MIN_SHARE and is_timely(query, pair[1])]
     return [found for _, found in sorted(kept, key=lambda pair: -pair[0])]
-
-
-def _is_within(query: SearchQuery, found: Found) -> bool:
-    return may_be_within(iso_date(found.published), query.since, query.until)
 
 
 def _joined(words: Json) -> str:

@@ -36,7 +36,7 @@ class McpSearch(PagedSearch):
         title = f"MCP server {server.name}"
         super().__init__(Endpoint(server.engine_name, title, server.address, timeout_s, server.key, contact=contact))
         self._server = server
-        # The SDK logs what servers say, page and all; our errors tell what an operator needs.
+        # The SDK logs what servers say, page and all; our errors say what an operator needs.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
     async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:

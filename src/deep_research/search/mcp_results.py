@@ -8,7 +8,7 @@ from deep_research.search.cleaning import web_address
 from deep_research.search.engine import Found
 from deep_research.value import Json, JsonObject, json_of
 
-# The names under which tools tell address, title, text and date of a result.
+# The names under which tools give address, title, text and date of a result.
 _ADDRESS: Final = ("url", "link", "href", "uri", "address", "page_url")
 _TITLE: Final = ("title", "name", "headline")
 _TEXT: Final = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
@@ -93,10 +93,9 @@ def _linked(lines: list[str]) -> Found | None:
     if bare is None:
         return None
     address = link.group(2) if link else _without_stop(bare.group())
-    texts = [_plain(line) for line in lines]
-    told = [line for line in texts if line]
-    title = link.group(1) if link else (told.pop(0) if told else "")
-    return Found(address, title, " ".join(told))
+    texts = [text for line in lines if (text := _plain(line))]
+    title = link.group(1) if link else (texts.pop(0) if texts else "")
+    return Found(address, title, " ".join(texts))
 
 
 def _without_stop(address: str) -> str:

@@ -1,19 +1,17 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, value_at
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
 
-class OpenAiWebSearch(ServiceSearch):
+class OpenAiWebSearch(OnePageSearch):
     """OpenAI: the pages that a model cites, then the others it has looked at; its own words are no snippets."""
 
     page_size = 20
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the pages that the model found."""
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         tool: JsonObject = {"type": "web_search"}
         if query.sites:
             tool["filters"] = {"allowed_domains": list(query.sites)}
@@ -32,7 +30,7 @@ class OpenAiWebSearch(ServiceSearch):
         # A model that ran out of room has still found what it cites.
         if value_at(answer, "status") not in ("completed", "incomplete"):
             raise self.wrong_form()
-        return Page([*self._cited(output), *self._looked_at(output)], is_last=True)
+        return [*self._cited(output), *self._looked_at(output)]
 
     def _cited(self, output: list[JsonObject]) -> list[Found]:
         parts = [part for item in output if item.get("type") == "message" for part in self.items_at(item, "content")]

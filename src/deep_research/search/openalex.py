@@ -25,11 +25,9 @@ class OpenAlexSearch(ServiceSearch):
     service_type = LimitedService
 
     def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
-        """Return none."""
         return {}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of works."""
         data = await self.service.get_json(
             "/works",
             params={
@@ -69,7 +67,7 @@ def _address(work: JsonObject) -> Json:
 
 
 def _abstract(work: JsonObject) -> str:
-    """Return the text of an abstract, which is told as the places of each of its words."""
+    """Return the text of an abstract, which is given as the places of each of its words."""
     index = work.get("abstract_inverted_index")
     if not isinstance(index, dict):
         return ""

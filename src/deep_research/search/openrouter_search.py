@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, value_at
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
@@ -10,14 +10,12 @@ from deep_research.value import JsonObject
 _TOOL: Final = "openrouter:web_search"
 
 
-class OpenRouterWebSearch(ServiceSearch):
+class OpenRouterWebSearch(OnePageSearch):
     """OpenRouter: what the tool found, with its words where the engine behind it gives them."""
 
     page_size = 10
-    max_pages = 1
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - there is only one
-        """Return the pages that the tool found."""
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         # The model may search several times; what is found in all is limited, because each result is paid for.
         limits: JsonObject = {"max_results": size, "max_total_results": size}
         if query.sites:
@@ -36,7 +34,7 @@ class OpenRouterWebSearch(ServiceSearch):
         # A provider that fails after the call was taken says so here, with status 200.
         if not choices or any("error" in choice or not isinstance(choice.get("message"), dict) for choice in choices):
             raise self.wrong_form()
-        return Page([found for choice in choices for found in self._cited(choice)], is_last=True)
+        return [found for choice in choices for found in self._cited(choice)]
 
     def _cited(self, choice: JsonObject) -> list[Found]:
         if value_at(choice, "message", "annotations") is None:

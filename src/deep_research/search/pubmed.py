@@ -18,11 +18,9 @@ class PubMedSearch(ServiceSearch):
     page_size = 50
 
     def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
-        """Return none."""
         return {}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of articles."""
         found = await self.service.get_json(
             "/entrez/eutils/esearch.fcgi",
             params={
@@ -43,12 +41,12 @@ class PubMedSearch(ServiceSearch):
             raise self.wrong_form()
         if not numbers:
             return Page([], is_last=True)
-        told = await self.service.get_json(
+        summaries = await self.service.get_json(
             "/entrez/eutils/esummary.fcgi", params={**self._who(), "id": ",".join(numbers)}
         )
-        if not isinstance(value_at(told, "result", "uids"), list):
+        if not isinstance(value_at(summaries, "result", "uids"), list):
             raise self.wrong_form()
-        articles = [(one, value_at(told, "result", one)) for one in numbers]
+        articles = [(one, value_at(summaries, "result", one)) for one in numbers]
         # An article that is gone has an error in its place.
         kept = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
         return Page(kept, is_last=len(numbers) < size)
@@ -86,6 +84,6 @@ def _origin(article: JsonObject) -> str:
     authors: Json = article.get("authors")
     names = [value_at(author, "name") for author in authors] if isinstance(authors, list) else []
     known = [name for name in names if isinstance(name, str)]
-    told = ", ".join(known[:_MAX_AUTHORS]) + (" et al." if len(known) > _MAX_AUTHORS else "")
+    authors_text = ", ".join(known[:_MAX_AUTHORS]) + (" et al." if len(known) > _MAX_AUTHORS else "")
     journal = article.get("fulljournalname")
-    return ". ".join(part for part in (journal, told) if isinstance(part, str) and part)
+    return ". ".join(part for part in (journal, authors_text) if isinstance(part, str) and part)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from deep_research.errors import SourceBusy
 
-# Who would have to wait longer is told so at once, and may ask somewhere else.
+# A caller that would have to wait longer gets an error at once, and may ask somewhere else.
 MAX_QUEUE_S: Final = 15.0
 _LOOK_EVERY_S: Final = 0.25
 # A service that asks for more than that is asked again all the same.
@@ -24,7 +24,7 @@ class RateLimit(NamedTuple):
 
 
 class RateLimiter:
-    """Deals out the turns at one service, to all event loops and threads of a process."""
+    """Gives callers their turns at one service, over all event loops and threads of a process."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class RateLimiter:
     async def acquire(self, *, within_s: float = MAX_QUEUE_S, check: Callable[[], None] = lambda: None) -> None:
         """Wait for a turn; raise `SourceBusy` at once where it would not come in time.
 
-        `check` is asked again and again meanwhile, and may raise: nobody queues for a service that is found closed.
+        `check` is called again and again meanwhile, and may raise, so that no call waits for a service that is closed.
         """
         latest_s = self._clock() + within_s
         while True:
@@ -64,7 +64,7 @@ class RateLimiter:
             self._give_back(start_s)
 
     def pause(self, seconds: float) -> None:
-        """Let nobody have a turn for a while, because the service asks for it."""
+        """Let no call begin for a while, because the service asks for it."""
         self._paused_until_s = max(self._paused_until_s, self._clock() + min(seconds, _MAX_HOLD_S))
 
     def _reserve(self, latest_s: float) -> float:
@@ -85,7 +85,7 @@ class RateLimiter:
         del self._starts[: bisect_left(self._starts, now_s - self._limit.per_s)]
         if not self._starts:
             return now_s
-        # Nobody overtakes who has a turn already, even where the limit would allow it.
+        # No call begins before one that has its turn already, even where the limit would allow it.
         earliest_s = self._starts[-1]
         if len(self._starts) >= self._limit.calls:
             earliest_s = max(earliest_s, self._starts[-self._limit.calls] + self._limit.per_s)

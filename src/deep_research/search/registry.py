@@ -6,7 +6,6 @@ A new engine is an entry here, a module beside this one, and a line for its key 
 
 from dataclasses import dataclass, replace
 
-from deep_research.errors import ConfigurationError
 from deep_research.request import SearchKind
 from deep_research.search.rate_limiter import RateLimit
 from deep_research.sources.hit import Priority
@@ -221,11 +220,3 @@ _TABLE = (
 )
 # fmt: on
 ENGINES: dict[str, EngineSpec] = {engine.name: engine for engine in _TABLE}
-
-
-def engine_named(name: str) -> EngineSpec:
-    """Return the engine of a name; raise `ConfigurationError` with the valid names where there is none."""
-    spec = ENGINES.get(name.strip().lower())
-    if spec is None:
-        raise ConfigurationError(f"There is no search engine {name!r}; choose one of {', '.join(ENGINES)}.")
-    return spec

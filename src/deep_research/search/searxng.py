@@ -19,7 +19,6 @@ class SearxngSearch(ServiceSearch):
     """SearXNG: as many results a page as its engines give."""
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - it cannot be set
-        """Return one page of results."""
         answer = await self.service.get_json(
             "/search",
             params={

@@ -16,11 +16,9 @@ class SemanticScholarSearch(ServiceSearch):
     page_size = 100
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the key."""
         return {"x-api-key": key} if key else {}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of papers."""
         first, last = (day.isoformat() if day else "" for day in (query.since, query.until))
         data = await self.service.get_json(
             "/graph/v1/paper/search",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from deep_research.search.engine import Found, Page, ServiceSearch, is_short, value_at, words_with_sites
+from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
@@ -14,11 +14,9 @@ class SerperSearch(ServiceSearch):
     """Serper: ten results a page, for more on one page cost double."""
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the header that carries the key."""
         return {"X-API-KEY": key}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of results."""
         is_news = query.kind == "news"
         data: JsonObject = {"q": words_with_sites(query), "num": size, "page": number + 1, **_place(query.language)}
         days = self.days(query)
@@ -32,7 +30,7 @@ class SerperSearch(ServiceSearch):
         # A search without results may leave the list out.
         results = self.items_at(answer, name) if value_at(answer, name) is not None else []
         return Page(
-            [Found(item.get("link"), item.get("title"), item.get("snippet"), item.get("date")) for item in results],
+            results_in(results, "link", "title", "snippet", "date"),
             is_last=is_short(len(results), size),
         )
 

@@ -1,9 +1,11 @@
-"""The words of a query that carry its subject, for services that look for every word they are given."""
+"""What a query is about, for services that look for every word they are given or cannot search at all."""
 
 import re
 from typing import Final
 
-from deep_research.search.engine import words_of
+from deep_research.search.cleaning import iso_date
+from deep_research.search.engine import Found, words_of
+from deep_research.sources.dating import may_be_within
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.analyzer import content_terms
 
@@ -14,6 +16,11 @@ def subject_words(query: SearchQuery) -> list[str]:
     """Return the words of a query in order and each once, without stop words unless there are no others."""
     words = list(dict.fromkeys(_WORD.findall(words_of(query))))
     return [word for word in words if content_terms(word)] or words
+
+
+def is_timely(query: SearchQuery, found: Found) -> bool:
+    """Return whether a result may be of the query's time, for lists that cannot be searched."""
+    return may_be_within(iso_date(found.published), query.since, query.until)
 
 
 def shared_terms(query: SearchQuery, text: str) -> float:

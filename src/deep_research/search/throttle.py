@@ -1,4 +1,4 @@
-"""The throttle of a service: all calls of a process go through it, paced, tried again where that helps, and watched."""
+"""What all calls of a process to one service go through: a rate limit, retries and a circuit breaker."""
 
 import asyncio
 import random
@@ -65,12 +65,12 @@ class Throttle:
             attempt += 1
 
     async def _may_try_again(self, failure: SourceBusy | NetworkError, attempt: int, until_s: float) -> bool:
-        """Wait until another try makes sense; say whether one does at all, and in time."""
+        """Wait until another try makes sense; return whether one does at all, and in time."""
         wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self._jitter())
         if isinstance(failure, SourceBusy) and failure.retry_after_s is not None:
             self.limiter.pause(failure.retry_after_s)
             wait_s = 0.0
-        # Who hung until the time was over would hang again; who is not there is rarely there a moment later.
+        # A service that hung until the time was over would hang again; one that is not there rarely comes back soon.
         is_vain = isinstance(failure, TimedOut | Unreachable | ChallengeShown)
         if is_vain or attempt >= _RETRIES or self._clock() + wait_s >= until_s:
             return False
@@ -103,7 +103,6 @@ class ThrottledEngine:
 
     @property
     def name(self) -> str:
-        """The engine's name."""
         return self._engine.name
 
     @property
@@ -118,5 +117,4 @@ class ThrottledEngine:
         )
 
     async def close(self) -> None:
-        """Close the engine's connections."""
         await self._engine.close()

@@ -22,12 +22,11 @@ _BUSY: Final = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too
 
 
 class WikipediaSearch(ServiceSearch):
-    """Wikipedia: articles, in the asker's own script where it is Chinese."""
+    """Wikipedia: articles, in the user's own script where it is Chinese."""
 
     page_size = 50
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of articles."""
         language = query.language or detect_language(query.query)
         home = self.endpoint.address.rstrip("/").replace("{language}", _wiki_of(language))
         variant = _VARIANTS.get(language, "wiki")

@@ -5,6 +5,12 @@ from pydantic import BaseModel, Field, SecretStr
 from deep_research.settings.types import AbsoluteFolder, Duration, Names
 
 
+def _key(variable: str, owner: str) -> SecretStr | None:
+    """Return the field of a key, which users keep under its provider's usual variable."""
+    field: SecretStr | None = Field(default=None, validation_alias=variable, description=f"Key of {owner}.")
+    return field
+
+
 class ModelSettings(BaseModel):
     """The part of the settings that `llm/` and the model's reasoner are built from."""
 
@@ -36,24 +42,12 @@ class ModelSettings(BaseModel):
     openai_compatible_address: str | None = Field(
         default=None, description="Address of any server that speaks OpenAI's protocol: vLLM, LM Studio, llama.cpp."
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None, validation_alias="OPENAI_API_KEY", description="Key of OpenAI."
-    )
-    anthropic_api_key: SecretStr | None = Field(
-        default=None, validation_alias="ANTHROPIC_API_KEY", description="Key of Anthropic."
-    )
-    deepseek_api_key: SecretStr | None = Field(
-        default=None, validation_alias="DEEPSEEK_API_KEY", description="Key of DeepSeek."
-    )
-    gemini_api_key: SecretStr | None = Field(
-        default=None, validation_alias="GEMINI_API_KEY", description="Key of Gemini."
-    )
-    qwen_api_key: SecretStr | None = Field(
-        default=None, validation_alias="DASHSCOPE_API_KEY", description="Key of Aliyun's Qwen."
-    )
-    openrouter_api_key: SecretStr | None = Field(
-        default=None, validation_alias="OPENROUTER_API_KEY", description="Key of OpenRouter."
-    )
+    openai_api_key: SecretStr | None = _key("OPENAI_API_KEY", "OpenAI")
+    anthropic_api_key: SecretStr | None = _key("ANTHROPIC_API_KEY", "Anthropic")
+    deepseek_api_key: SecretStr | None = _key("DEEPSEEK_API_KEY", "DeepSeek")
+    gemini_api_key: SecretStr | None = _key("GEMINI_API_KEY", "Gemini")
+    qwen_api_key: SecretStr | None = _key("DASHSCOPE_API_KEY", "Aliyun's Qwen")
+    openrouter_api_key: SecretStr | None = _key("OPENROUTER_API_KEY", "OpenRouter")
     openai_compatible_api_key: SecretStr | None = Field(
         default=None, description="Key of the OpenAI-compatible server, where it wants one."
     )

@@ -49,7 +49,7 @@ def address_of(name: "ModelName", settings: Settings) -> str:
 
 
 def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
-    """Return those of the models whose price nobody has told."""
+    """Return those of the models without a known price."""
     from deep_research.llm.prices import load_prices, price_of
     from deep_research.llm.registry import model_named
 

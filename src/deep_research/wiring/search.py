@@ -32,7 +32,8 @@ class Web:
 def known_engines(settings: Settings) -> dict[str, EngineSpec]:
     """Return all sources by name: those of the registry, the web engines in the order of the chain, and MCP servers."""
     named = () if settings.engines == NO_ENGINES else settings.engines
-    unknown = [name for name in (*settings.search_chain, *named) if name not in _names(settings)]
+    known = {*ENGINES, *(server.engine_name for server in settings.mcp_servers)}
+    unknown = [name for name in (*settings.search_chain, *named) if name not in known]
     if unknown:
         raise ConfigurationError(
             f"There is no source {unknown[0]!r}; `deep-research sources list` shows those that there are."
@@ -72,7 +73,7 @@ def chosen_engines(settings: Settings) -> tuple[str, ...]:
 
 
 def problem_of(spec: EngineSpec, settings: Settings) -> str:
-    """Say what a source lacks and how to mend it; "" where it can be asked."""
+    """Return what a source lacks and how to correct it; "" where it can be asked."""
     if spec.needs_key and not key_of(spec, settings):
         return f"{spec.title} needs a key: set {spec.key_variable}."
     if spec.address_setting and not address_of(spec, settings):
@@ -160,15 +161,11 @@ def open_web(settings: Settings) -> Web:
 
 
 def _identity(spec: EngineSpec, settings: Settings) -> str:
-    """Return what tells an engine from another of its name: where it stands, who searches, what is started for it."""
+    """Return what differs between engines of one name: where it stands, who searches, what is started for it."""
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
         return digest(server.model_dump(mode="json", exclude={"key"}))
     return " ".join(filter(None, (address_of(spec, settings), model_of(spec, settings))))
-
-
-def _names(settings: Settings) -> set[str]:
-    return {*ENGINES, *(server.engine_name for server in settings.mcp_servers)}
 
 
 def _cache(settings: Settings) -> "DiskCache | None":

@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.errors import ConfigurationError
 from deep_research.search.engine import PagedSearch, connect
-from deep_research.search.registry import ENGINES, engine_named
+from deep_research.search.registry import ENGINES
 
 # In the form of two, for a service that wants two.
 KEY = "client-id:very-secret"
@@ -37,12 +37,6 @@ def test_missing_address_is_named_by_its_setting():
     for address in ("", "search.example.org", "ftp://search.example.org"):
         with pytest.raises(ConfigurationError, match="searxng_address"):
             connect(ENGINES["searxng"], address=address)
-
-
-def test_unknown_engine_raises_with_the_valid_names():
-    with pytest.raises(ConfigurationError, match=r"'tavly'.*tavily.*searxng"):
-        engine_named("tavly")
-    assert engine_named(" Tavily ") is ENGINES["tavily"]
 
 
 def test_fallback_chain_begins_as_specified():
