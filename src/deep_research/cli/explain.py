@@ -1,4 +1,4 @@
-"""How the command line says what went wrong: in the asker's language, and with the command that goes on."""
+"""How the command line says what went wrong: in the user's language, and with the command that goes on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`Verifier` (document 001): checks a report's files as they were shipped, without asking anyone."""
+"""`Verifier`: checks a report's files as they were shipped, without asking anyone."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""May a sentence be replaced by its revision: only if that says less, never something else (DESIGN).
+"""May a sentence be replaced by its revision: only if that says less, never something else.
 
 A revision may leave words out and add words of doubt. It may add no fact and no denial, and may not cut the "not" or
 the "may" off a word that stays.
