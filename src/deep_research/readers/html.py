@@ -17,10 +17,7 @@ from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.text.script import detect_language
-
-EXTRACTOR = extractor_of("html")
 
 WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
 TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"
@@ -84,7 +81,6 @@ def read(raw: bytes, name: str) -> Reading:
         # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
 

@@ -6,11 +6,8 @@ from pathlib import PurePath
 from deep_research.readers.encoding import decode
 from deep_research.readers.places import heading_places
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.dates import find_dates
-
-EXTRACTOR = extractor_of("markdown")
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:(.*)$", re.MULTILINE)
@@ -60,7 +57,6 @@ def read(raw: bytes, name: str) -> Reading:
             *heading_places(labelled, len(text)),
             Place(kind="line", label=str(first_line), start=0, end=len(text)),
         ),
-        extractor=EXTRACTOR,
     )
 
 

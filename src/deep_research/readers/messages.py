@@ -58,7 +58,7 @@ class _History:
         return not line.strip() or line.strip() not in self._lines
 
 
-def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings: Sequence[str] = ()) -> Reading:
+def reading_of(messages: Iterable[Message], name: str, warnings: Sequence[str] = ()) -> Reading:
     """Return messages as one text with a place for each; those past the limit are left out and counted."""
     blocks = BlockText()
     kept: list[Message] = []
@@ -82,7 +82,6 @@ def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings:
         author=_few([_name_of(message.sender) for message in kept]),
         published=max((iso_day(message.date) for message in kept), default=""),
         places=blocks.places(),
-        extractor=extractor,
         warnings=tuple(warnings),
     )
 

@@ -11,11 +11,8 @@ from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceError
 from deep_research.readers.port import MAX_PAGES, Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.analyzer import CJK
-
-EXTRACTOR = extractor_of("pdf")
 
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
@@ -49,7 +46,6 @@ def read(raw: bytes, name: str) -> Reading:
         author=metadata["Author"].strip(),
         published=_iso_date(metadata["CreationDate"] or metadata["ModDate"]),
         places=places,
-        extractor=EXTRACTOR,
         warnings=_warnings(pages, page_count),
     )
 

@@ -21,9 +21,6 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.grid import Row, add_grid, column_letters
 from deep_research.readers.number_format import is_date_format, shown
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("xlsx")
 
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})
 # A formula that no program has worked out yet: nothing, or an empty value, after it.
@@ -63,7 +60,6 @@ def read(raw: bytes, name: str) -> Reading:
         author="" if author.lower() in _TOOL_NAMES else author,
         published=dated.date().isoformat() if dated else "",
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=tuple(remarks),
     )
 
