@@ -39,7 +39,7 @@ def keeping(run: str, words: Words) -> Iterator[None]:
 
 
 def explain(exc: DeepResearchError) -> int:
-    """Say what went wrong, and return the exit code."""
+    """Print what went wrong, and return the exit code."""
     lines = (exc.in_words(words_in(exc.language or "en")), exc.next_step)
     tell("deep-research: " + masked("\n".join(filter(None, lines))))
     return exc.exit_code

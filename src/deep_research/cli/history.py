@@ -144,7 +144,7 @@ def cancel_run(run: str) -> None:
 
 
 def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
-    """Delete a run and, unless told otherwise, its folder."""
+    """Delete a run and, unless `keep_files`, its folder."""
     row = with_store(lambda store, _: store.get_run(run))
     if not is_confirmed:
         if not sys.stdin.isatty():

@@ -85,7 +85,7 @@ def bar_of(share: float) -> str:
 
 
 def _follows(data: dict[str, Any], words: Words) -> str:
-    """Say what follows from the judgement: another search, or why there is none."""
+    """Return what follows from the judgement: another search, or why there is none."""
     stop = str(data.get("stop", ""))
     # A run of an earlier version does not say why it stopped.
     return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")

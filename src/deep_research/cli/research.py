@@ -102,7 +102,7 @@ def _read_text(path: str) -> str:
 
 
 def _tell_what_is_used(settings: Settings, request: ResearchRequest, words: Words, *, is_quiet: bool) -> None:
-    """Say who will see what of the question and of the user's own documents, before anybody does."""
+    """Print who will see what of the question and of the user's own documents, before anybody does."""
     if variable := key_unused_offline(settings):
         tell(words("shell.offline_rules", variable=variable))
     if request.search.engines and not is_quiet:
@@ -246,7 +246,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
 
 
 def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[str]) -> str:
-    """Say in a few lines what the run came to: how much is proved, what it cost, where it lies."""
+    """Return in a few lines what the run came to: how much is proved, what it cost, where it lies."""
     folder = Path(row.folder)
     check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))

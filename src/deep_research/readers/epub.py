@@ -72,6 +72,6 @@ def _stated(package: etree._Element, field: str) -> str:
 
 
 def _locks_pages(encryption: etree._Element) -> bool:
-    """Say whether the text itself is encrypted; fonts often are, which locks nobody out."""
+    """Return whether the text itself is encrypted; fonts often are, which locks nobody out."""
     paths = encryption.xpath("//*[local-name()='CipherReference']/@URI")
     return any(str(path).lower().endswith((".xhtml", ".html", ".htm", ".xml")) for path in paths)

@@ -125,7 +125,7 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tupl
 
 
 def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
-    """Say whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
+    """Return whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
     if not article or len(main) <= (1 + _MIN_PROSE_LEFT) * len(article):
         return bool(article)
     # Longer pages are judged by their beginning, as each paragraph is looked for in the whole article.
@@ -343,7 +343,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
 
 
 def _is_layout(node: etree._Element) -> bool:
-    """Say whether a row only arranges the page: its cells hold blocks of their own."""
+    """Return whether a row only arranges the page: its cells hold blocks of their own."""
     if node.tag != "tr":
         return False
     return any(

@@ -136,7 +136,7 @@ def _heading_label(rest: str) -> str:
 
 
 def _is_title_line(stripped: list[str], headings: list[tuple[int, str]], index: int) -> bool:
-    """Say whether the line before an underline is a heading of its own: one line of prose after a blank one."""
+    """Return whether the line before an underline is a heading of its own: one line of prose after a blank one."""
     if not stripped or not stripped[-1].strip() or stripped[-1].lstrip().startswith(("|", "-", "*", "#", ">")):
         return False
     alone = len(stripped) == 1 or not stripped[-2].strip()

@@ -100,7 +100,7 @@ def moment(seconds: float) -> str:
 
 
 def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
-    """Add a message, and say whether hidden text may be left in it."""
+    """Add a message, and return whether hidden text may be left in it."""
     subject = one_line(message.subject)
     blocks.begin_place("message", f"{number}, {_short(subject, _MAX_LABEL_CHARS)}" if subject else str(number))
     if is_new_channel:

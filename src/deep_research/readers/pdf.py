@@ -174,7 +174,7 @@ def display_width(line: str) -> int:
 
 
 def is_full_line(line: str, page_width: int) -> bool:
-    """Say whether a line reaches so far that its break may be only the page's width."""
+    """Return whether a line reaches so far that its break may be only the page's width."""
     return display_width(line) >= _FULL_SHARE * page_width
 
 
@@ -194,7 +194,7 @@ def join_lines(lines: Sequence[str], words: Mapping[str, int]) -> str:
 
 
 def _needs_no_space(before: str, line: str) -> bool:
-    """Say whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
+    """Return whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
     edges = bool(_WIDE.match(before[-1:])) + bool(_WIDE.match(line[:1]))
     is_wide_text = all(3 * len(_WIDE.findall(each)) >= len(each) for each in (before, line))
     return edges == 2 or (edges == 1 and is_wide_text)

@@ -199,7 +199,7 @@ def _piped(cells: Sequence[str]) -> str:
 
 
 def _ends_wide(text: str) -> bool:
-    """Say whether a sentence ends in Chinese punctuation, which brings its own space."""
+    """Return whether a sentence ends in Chinese punctuation, which brings its own space."""
     return _WIDE_END.search(text) is not None
 
 

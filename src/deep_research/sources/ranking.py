@@ -90,7 +90,7 @@ def _by_address(answers: Iterable[Ranked]) -> dict[str, Hit]:
 
 
 def _is_within(query: SearchQuery, hit: Hit) -> bool:
-    """Say whether a hit may be of the query's time."""
+    """Return whether a hit may be of the query's time."""
     # Each of the user's own files that is left out is listed in the report; they are opened for that.
     return hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
 
@@ -141,7 +141,7 @@ class _Wording(NamedTuple):
     terms: frozenset[str]
 
     def is_copy_of(self, other: "_Wording") -> bool:
-        """Say whether two hosts show one text: the same long headline, or nearly all the same words and figures."""
+        """Return whether two hosts show one text: the same long headline, or nearly all the same words and figures."""
         if self.host == other.host:
             return False
         if self.title == other.title and _words(self.title) >= _TITLE_WORDS:

@@ -162,7 +162,7 @@ def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quant
 
 
 def _counts(match: re.Match[str]) -> bool:
-    """Say whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
+    """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
     numeral, unit = match.group("numeral"), match.group("unit")
     return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
 
