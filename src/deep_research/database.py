@@ -35,7 +35,7 @@ FileErrors: Final = (sqlite3.Error, UnicodeDecodeError)
 
 
 def fault_of(error: Exception) -> Fault | None:
-    """Say what is wrong with a file; None where it is our own misuse of the library."""
+    """Return what is wrong with a file; None where it is our own misuse of the library."""
     if isinstance(error, UnicodeDecodeError):
         return "damaged"
     code: int | None = getattr(error, "sqlite_errorcode", None)
@@ -68,7 +68,7 @@ def connect(path: Path, *, timeout_s: float, check_same_thread: bool = True) -> 
 
 
 def can_be_written(path: Path) -> bool:
-    """Say whether a database that is there can be written; one that is not there can be tried."""
+    """Return whether a database that is there can be written; one that is not there can be tried."""
     if not os.access(path, os.F_OK):
         return True
     present = [file for file in files_of(path) if os.access(file, os.F_OK)]

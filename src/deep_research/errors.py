@@ -45,7 +45,7 @@ from deep_research.request import Language, Spend
 
 
 class ErrorCategory(StrEnum):
-    """The four kinds of failure of SPEC R2."""
+    """The kinds of failure; only those of the network and of the model are worth another try."""
 
     NETWORK = "NETWORK"
     LLM = "LLM"
@@ -54,7 +54,7 @@ class ErrorCategory(StrEnum):
 
     @property
     def is_retryable(self) -> bool:
-        """Say whether trying again may help."""
+        """Whether trying again may help."""
         return self in (ErrorCategory.NETWORK, ErrorCategory.LLM)
 
 
@@ -63,20 +63,21 @@ class DeepResearchError(Exception):
 
     exit_code: ClassVar[int] = 70
     category: ClassVar[ErrorCategory] = ErrorCategory.BUSINESS
-    # The fixed words it was said in, if any; the language of whoever reads it, and how to go on, once these are known.
+    # The key and values of its message, if it has one; the language of whoever reads it and the command that goes on,
+    # once these are known.
     words_key: str = ""
     words_values: Mapping[str, object] = {}
     language: Language | None = None
     next_step: str = ""
 
     def said(self, key: str, **values: object) -> Self:
-        """Say it in fixed words: in English here, and by a shell in its reader's language."""
+        """Give it a message by key: in English here, and by a shell in its reader's language."""
         self.words_key, self.words_values = key, values
         self.args = (words_in("en")(key, **values),)
         return self
 
     def in_words(self, words: Words) -> str:
-        """Return it in a language, as far as it was said in fixed words."""
+        """Return the message in a language; a detail without a key stays as it is."""
         return words(self.words_key, **self.words_values) if self.words_key else str(self)
 
     def __str__(self) -> str:
@@ -265,7 +266,7 @@ class StoreCorrupt(StopRun):
 
 
 class ErrorClassifier:
-    """Sorts any exception into one of the four categories of SPEC R2."""
+    """Sorts any exception into one of the four categories."""
 
     @staticmethod
     def classify(error: BaseException) -> ErrorCategory:

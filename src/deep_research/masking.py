@@ -67,7 +67,7 @@ class MaskedFormatter(logging.Formatter):
 
 
 def is_secret(name: str) -> bool:
-    """Say whether what has this name is not to be shown."""
+    """Return whether what has this name is not to be shown."""
     words = [word.lower() for word in _SEAM.split(name) if word]
     return any(word in _SECRET_WORDS for word in (*words, "".join(words)))
 
@@ -99,7 +99,7 @@ def _without_named(text: str) -> str:
 
 
 def _is_value(found: re.Match[str], value: str) -> bool:
-    """Say whether a name and what comes after it belong together."""
+    """Return whether a name and what comes after it belong together."""
     name, mark = found["name"], found["mark"]
     if mark.isspace():
         return name.startswith("-") and not value.startswith("-")

@@ -59,7 +59,7 @@ def opener(path: str, flags: int) -> int:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Say whether others than its owner may look into a folder or a file."""
+    """Return whether others than its owner may look into a folder or a file."""
     try:
         return _HAS_RIGHTS and bool(path.stat().st_mode & _OTHERS)
     except OSError:
@@ -73,7 +73,7 @@ def _tighten_folder(path: Path, ours: re.Pattern[str]) -> None:
 
 
 def _is_loose(path: Path) -> bool:
-    """Say whether others may look into what belongs to this user; what all users share (/tmp) is not one's own."""
+    """Return whether others may look into what belongs to this user; what all users share (/tmp) is not one's own."""
     if not _HAS_RIGHTS:
         return False
     status = path.stat()

@@ -12,7 +12,7 @@ Language = Literal["en", "zh-Hans", "zh-Hant"]
 ReportLength = Literal["short", "standard", "long"]
 DepthName = Literal["quick", "standard", "deep"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]
-# SPEC P5: what kind of source is looked for; `local` means the asker's own documents.
+# What kind of source is looked for; `local` means the user's own documents.
 SearchKind = Literal["general", "academic", "news", "code", "patents", "local"]
 BudgetKind = Literal["usd", "tokens", "seconds", "queries", "pages"]
 BUDGET_KINDS: tuple[BudgetKind, ...] = ("usd", "tokens", "seconds", "queries", "pages")
@@ -58,7 +58,7 @@ class Budget(Value):
 
 
 class SearchEngineConfig(Value):
-    """Which engines are searched, and how search tasks are spread over them (SPEC H2, P5, section 10).
+    """Which engines are searched, and how search tasks are spread over them.
 
     `engines` are those of the web that were at hand when the run began.
     """
@@ -77,7 +77,7 @@ class SearchEngineConfig(Value):
 
 
 class Depth(Value):
-    """How many rounds, queries and pages a run may use (SPEC H5, L3)."""
+    """How many rounds, queries and pages a run may use."""
 
     max_iterations: int = Field(default=5, ge=1, le=10)
     queries_first_iteration: int = Field(default=8, ge=1)
@@ -125,7 +125,7 @@ class FocusRule(Value):
 
 
 class IntakeRules(Value):
-    """An asker's own rules for the intake (SPEC P5), as they stood when the run began.
+    """A user's own rules for the intake, as they stood when the run began.
 
     `terms` are names to be taken as known, with what they mean or ""; `questions` and `options` replace ours by the
     kind of doubt, in one wording or in one for each language.
@@ -140,7 +140,7 @@ class IntakeRules(Value):
 
 
 class ResearchRequest(Value):
-    """One question and everything its asker decided about the run.
+    """One question and everything its user decided about the run.
 
     `docs` is the absolute path of a folder of documents; `models` names the thinking model, the task model and those to
     fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;

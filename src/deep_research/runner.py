@@ -1,4 +1,4 @@
-"""The way in from Python: `research`, and the names of document 002."""
+"""The way in from Python: `research`, and the two functions that graph users know."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -74,7 +74,7 @@ async def run_deep_research(
     on_clarify_question: OnClarifyQuestion | None = None,
     on_event: OnEvent | None = None,
 ) -> str:
-    """Research a question and return the text of its report (document 002)."""
+    """Research a question and return the text of its report."""
     given = request_from(graph.settings, query)
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})

@@ -16,6 +16,7 @@ from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
+from deep_research.store.port import Store
 from deep_research.value import Json
 
 SCHEMA_VERSION = 1
@@ -101,7 +102,13 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
 def show_document(address: str, docs: Path | None, run: str | None, *, as_json: bool) -> None:
     """Print a document as it is read; with a run, as that run read it, even if the file is gone."""
     settings = load_settings(docs=docs)
-    shown = asyncio.run(_stored(address, run, settings)) if run else _as_read(address, _folder(settings))
+    shown: Document | Reading
+    if run:
+        from deep_research.cli.history import with_store
+
+        shown = with_store(lambda store, _: _stored(address, run, store))
+    else:
+        shown = _as_read(address, _folder(settings))
     if as_json:
         _print_json(document=shown.to_json())
         return
@@ -156,18 +163,12 @@ def _as_read(address: str, folder: Path) -> Reading:
         raise InputError(str(exc)) from exc
 
 
-async def _stored(address: str, run: str, settings: Settings) -> Document:
-    from deep_research.wiring import open_store
-
-    store = open_store(settings)
-    try:
-        row = await store.get_run(run)
-        known = await store.list_addresses(row.id)
-        if address not in known:
-            raise InputError(f"Run {row.id} did not read {address!r}; it read {', '.join(sorted(known)) or 'nothing'}.")
-        return await store.get_document(known[address])
-    finally:
-        await store.close()
+async def _stored(address: str, run: str, store: Store) -> Document:
+    row = await store.get_run(run)
+    known = await store.list_addresses(row.id)
+    if address not in known:
+        raise InputError(f"Run {row.id} did not read {address!r}; it read {', '.join(sorted(known)) or 'nothing'}.")
+    return await store.get_document(known[address])
 
 
 def _place(folder: Path, hit: PassageHit) -> str:

@@ -57,7 +57,7 @@ def _plain(value: object) -> str | int | float | bool | None:
 
 
 def _fields(server: McpServer) -> dict[str, object]:
-    """Return what is set of a server; nothing of its environment but the names is told."""
+    """Return what is set of a server; of its environment only the names are shown."""
     fields = {name: getattr(server, name) for name in server.model_fields_set}
     return fields | {"environment": dict.fromkeys(server.environment, MASK)} if server.environment else fields
 
@@ -126,7 +126,7 @@ def _depth(settings: Settings) -> tuple[str, str, str]:
 
 
 def _models(settings: Settings) -> list[tuple[str, str, str]]:
-    """Say which models would be used and why, which cannot be, and how to set one."""
+    """Return which models would be used and why, which cannot be, and how to set one."""
     try:
         models = chosen_models(settings)
     except DeepResearchError as exc:
@@ -151,7 +151,7 @@ def _models(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def _sources(settings: Settings) -> list[tuple[str, str, str]]:
-    """Say which sources of the web are asked, and which lack a key or an address."""
+    """Return which sources of the web are asked, and which lack a key or an address."""
     try:
         used = chosen_engines(settings)
         specs = known_engines(settings)
@@ -168,7 +168,7 @@ def _sources(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def _silence(models: Sequence[str], settings: Settings) -> str:
-    """Say of which servers on this machine nobody answers, and what to do; other machines are not asked."""
+    """Return which server on this machine does not answer, and what to do; other machines are not asked."""
     for name in map(model_named, models):
         address, provider = address_of(name, settings), name.provider
         if is_local(address) and not is_answered(address):

@@ -1,4 +1,4 @@
-"""How the command line says what went wrong: in the asker's language, and with the command that goes on."""
+"""How the command line says what went wrong: in the user's language, and with the command that goes on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def keeping(run: str, words: Words) -> Iterator[None]:
 
 
 def explain(exc: DeepResearchError) -> int:
-    """Say what went wrong, and return the exit code."""
+    """Print what went wrong, and return the exit code."""
     lines = (exc.in_words(words_in(exc.language or "en")), exc.next_step)
     tell("deep-research: " + masked("\n".join(filter(None, lines))))
     return exc.exit_code

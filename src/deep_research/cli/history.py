@@ -13,8 +13,6 @@ import typer
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
-from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
@@ -35,7 +33,7 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     if status is not None and status not in get_args(RunStatus):
         raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
     wanted: RunStatus | None = status  # type: ignore[assignment]  # checked above
-    rows = _with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
+    rows = with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
         show_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]})
@@ -60,7 +58,7 @@ def print_run(run: str, *, as_json: bool) -> None:
         row = await store.get_run(run)
         return row, await store.read_events(row.id), await store.list_calls(row.id), settings
 
-    row, events, calls, settings = _with_store(look)
+    row, events, calls, settings = with_store(look)
     spent = spent_so_far(calls)
     unpriced = _unpriced(row, calls, settings)
     if not as_json:
@@ -90,7 +88,7 @@ def print_statistics(run: str, *, as_json: bool) -> None:
         unpriced = _unpriced(row, await store.list_calls(row.id), settings)
         return row, await statistics_for(row, store=store), unpriced
 
-    row, figures, unpriced = _with_store(look)
+    row, figures, unpriced = with_store(look)
     shown = {
         "schema_version": SCHEMA_VERSION,
         "run": _summary(row),
@@ -112,7 +110,7 @@ def _unpriced(row: RunRow, calls: Sequence[JournalRow], settings: Settings) -> S
 
 def print_plan(run: str) -> None:
     """Print the plan that waits for approval, or the one that is followed, as text to edit."""
-    from deep_research.cli.run_page import last_plan
+    from deep_research.cli.run_page import last_plan, words_of
     from deep_research.pipeline.plan_text import plan_as_text
     from deep_research.reasoning.values import Plan
 
@@ -120,14 +118,13 @@ def print_plan(run: str) -> None:
         row = await store.get_run(run)
         return row, await store.read_events(row.id)
 
-    row, events = _with_store(look)
-    words = words_in(report_language(row.request.question, row.request.language))
+    row, events = with_store(look)
     plan = (row.pending or {}).get("plan")
     if plan is None and (followed := last_plan(events)):
         plan = {"research_title": followed["title"], "goal": followed["goal"], "sections": followed["sections"]}
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
-    show(plan_as_text(Plan.from_json(plan), head=words("plan.file_head", run=row.id[:8])), end="")
+    show(plan_as_text(Plan.from_json(plan), head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
 
 
 def cancel_run(run: str) -> None:
@@ -137,7 +134,7 @@ def cancel_run(run: str) -> None:
         row = await store.get_run(run)
         return await cancel(store, row, clock=SystemClock(), lease_s=settings.lease_s)
 
-    row = _with_store(ask)
+    row = with_store(ask)
     if row.status == "cancelled":
         tell(f"Run {row.id} was cancelled; everything finished so far is kept.")
     elif row.cancel_requested:
@@ -147,8 +144,8 @@ def cancel_run(run: str) -> None:
 
 
 def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
-    """Delete a run and, unless told otherwise, its folder."""
-    row = _with_store(lambda store, _: store.get_run(run))
+    """Delete a run and, unless `keep_files`, its folder."""
+    row = with_store(lambda store, _: store.get_run(run))
     if not is_confirmed:
         if not sys.stdin.isatty():
             raise UsageError(f"Deleting run {row.id} cannot be undone: say --yes.")
@@ -160,7 +157,7 @@ def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
 
     from deep_research.pipeline.folder import report_copy_of
 
-    _with_store(remove)
+    with_store(remove)
     if not keep_files:
         shutil.rmtree(Path(row.folder), ignore_errors=True)
         report_copy_of(Path(row.folder)).unlink(missing_ok=True)
@@ -180,7 +177,8 @@ def _summary(row: RunRow) -> dict[str, object]:
     }
 
 
-def _with_store(work: Callable[[Store, Settings], Awaitable[Result]]) -> Result:
+def with_store(work: Callable[[Store, Settings], Awaitable[Result]]) -> Result:
+    """Do work on the store of the current settings, and close it."""
     settings = load_settings()
 
     async def run() -> Result:

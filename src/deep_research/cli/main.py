@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-# SPEC I7: typer's own code for bad usage is 2, ours is 64.
+# Typer's own code for bad usage is 2; ours is 64, because 2 says that a run waits for an answer.
 EXIT_USAGE = 64
 EXIT_FAILED = 70
 EXIT_INTERRUPTED = 130
@@ -99,7 +99,7 @@ def ask(
     offline: Annotated[bool, typer.Option("--offline", help="Forbid every address outside this machine.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file instead.")] = None,
     wiring: Annotated[str | None, typer.Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
-    deep_research: Annotated[bool, typer.Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - SPEC R8
+    deep_research: Annotated[bool, typer.Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - calls written for a former command line go on to work
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
@@ -130,10 +130,10 @@ def ask(
         "offline": offline or None,
         "wiring": wiring,
     }
-    wishes = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
-    wishes |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
+    fields = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
+    fields |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
     where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
-    raise typer.Exit(ask_question(question if query is None else query, flags=flags, wishes=wishes, output=where))
+    raise typer.Exit(ask_question(question if query is None else query, flags=flags, fields=fields, output=where))
 
 
 @runs.command("list")
@@ -356,7 +356,7 @@ def _top(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit with one of the codes of SPEC I7."""
+    """Run the command line and exit with the code of what came out (see `errors.py`)."""
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -42,7 +42,7 @@ def json_line(data: object) -> str:
 
 
 def set_up_logs(*, is_verbose: bool) -> None:
-    """Let warnings, and with `is_verbose` everything of ours, be told as lines."""
+    """Print warnings, and with `is_verbose` everything of ours, as lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_LogFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

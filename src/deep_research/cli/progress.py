@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
@@ -85,7 +85,7 @@ def bar_of(share: float) -> str:
 
 
 def _follows(data: dict[str, Any], words: Words) -> str:
-    """Say what follows from the judgement: another search, or why there is none."""
+    """Return what follows from the judgement: another search, or why there is none."""
     stop = str(data.get("stop", ""))
     # A run of an earlier version does not say why it stopped.
     return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
@@ -119,43 +119,23 @@ _WRITING = {"plan": "plan", "analyze": "analyze", "draft": "draft", "conclude": 
 _LETTER_OR_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?<![\u3400-\u9fff])")
 
 
-class Display(Protocol):
-    """Shows a run's events as they come."""
+class Display:
+    """Shows a run's events as they come; this one shows nothing."""
 
     def show(self, event: RunEvent) -> None:
         """Show one event."""
-        ...
 
-    def hear(self, live: LiveText) -> None:
+    def on_live_text(self, live: LiveText) -> None:
         """Show that an answer is coming."""
-        ...
 
     def pause(self) -> None:
         """Leave the terminal to a question; the next event takes it back."""
-        ...
 
     def close(self) -> None:
         """Show nothing from now on."""
-        ...
 
 
-class Silent:
-    """Shows nothing."""
-
-    def show(self, event: RunEvent) -> None:
-        """Show nothing."""
-
-    def hear(self, live: LiveText) -> None:
-        """Show nothing."""
-
-    def pause(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Lines:
+class Lines(Display):
     """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
     def __init__(self, words: Words) -> None:
@@ -165,18 +145,8 @@ class Lines:
 
     def show(self, event: RunEvent) -> None:
         """Print the event's line, if it has one."""
-        line = self._line(event)
-        if line:
+        if line := self._line(event):
             tell(line)
-
-    def hear(self, live: LiveText) -> None:
-        """Do nothing: what comes piece by piece makes no line."""
-
-    def pause(self) -> None:
-        """Do nothing: lines do not hold the terminal."""
-
-    def close(self) -> None:
-        """Do nothing: the last lines may still be told."""
 
     def _line(self, event: RunEvent) -> str:
         news = self._news.of(event)
@@ -200,15 +170,15 @@ class News:
 
     def __init__(self, words: Words) -> None:
         self._words = words
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
         self._thin: dict[str, float] = {}
 
     def of(self, event: RunEvent) -> str:
         """Return the event's line, or "" where it has none or said the same before."""
         line = self._line(event)
-        if not line or line in self._told:
+        if not line or line in self._shown:
             return ""
-        self._told.add(line)
+        self._shown.add(line)
         return f"  {line}"
 
     def _line(self, event: RunEvent) -> str:
@@ -228,7 +198,7 @@ class News:
             ]
             return self._words("shell.thin_sections", sections=self._listed(sections))
         if event.kind == "progress" and data["step"] == "supervise":
-            return self._dealt(data.get("data"))
+            return self._allocated(data.get("data"))
         if event.kind == "budget":
             return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
@@ -236,9 +206,9 @@ class News:
             return self._words("shell.trying_again", retry=data["retry_count"])
         return f"! {data['message']}" if event.kind == "error" else ""
 
-    def _dealt(self, told: Json) -> str:
-        dealt = told.get("dealt") if isinstance(told, dict) else None
-        shares = dealt.items() if isinstance(dealt, dict) else ()
+    def _allocated(self, data: Json) -> str:
+        queries = data.get("dealt") if isinstance(data, dict) else None
+        shares = queries.items() if isinstance(queries, dict) else ()
         sections = [self._words("shell.dealt_section", title=title, count=count) for title, count in shares]
         return self._words("shell.dealt", sections=self._listed(sections)) if sections else ""
 
@@ -246,7 +216,7 @@ class News:
         return self._words("report.list_separator").join(items)
 
 
-class Bars:
+class Bars(Display):
     """Stages with bars that move, and below them the sections: how well covered, how good, and what they lack."""
 
     def __init__(self, words: Words) -> None:
@@ -293,7 +263,7 @@ class Bars:
         elif event.kind == "run-status" and data["status"] != "running":
             self.pause()
 
-    def hear(self, live: LiveText) -> None:
+    def on_live_text(self, live: LiveText) -> None:
         """Show that the model thinks, or how much it has written."""
         stage = _WRITING.get(live.act)
         if self._is_closed or stage is None or stage not in self._tasks:
@@ -348,13 +318,7 @@ class Bars:
 @contextmanager
 def display(words: Words, *, is_quiet: bool) -> Iterator[Display]:
     """Return what fits: nothing, bars on a terminal, lines elsewhere."""
-    shown: Display
-    if is_quiet:
-        shown = Silent()
-    elif sys.stderr.isatty():
-        shown = Bars(words)
-    else:
-        shown = Lines(words)
+    shown = Display() if is_quiet else Bars(words) if sys.stderr.isatty() else Lines(words)
     try:
         yield shown
     finally:

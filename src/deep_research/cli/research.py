@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import typer
 
 from deep_research.cli.explain import in_words_of, keeping
+from deep_research.cli.history import with_store
 from deep_research.cli.printing import json_line, show, show_json, tell
 from deep_research.cli.progress import Display, display
-from deep_research.cli.run_page import cost_in_words, next_commands, question_lines
+from deep_research.cli.run_page import cost_in_words, next_commands, question_lines, words_of
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
@@ -36,7 +37,7 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
-from deep_research.wiring import adapters_for, open_store
+from deep_research.wiring import adapters_for
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 SCHEMA_VERSION = 1
@@ -53,7 +54,7 @@ class Output:
     is_quiet: bool = False
 
 
-def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapping[str, Any], output: Output) -> int:
+def ask_question(question: str | None, *, flags: Mapping[str, Any], fields: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it."""
     settings = load_settings(**flags)
     is_prompted = question is None and sys.stdin.isatty()
@@ -71,7 +72,7 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapp
         return row
 
     with in_words_of(words):
-        request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **wishes})
+        request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **fields})
         return _stay(processor, begin, output=output)
 
 
@@ -101,7 +102,7 @@ def _read_text(path: str) -> str:
 
 
 def _tell_what_is_used(settings: Settings, request: ResearchRequest, words: Words, *, is_quiet: bool) -> None:
-    """Say who will see what of the question and of the asker's own documents, before any does."""
+    """Print who will see what of the question and of the user's own documents, before anybody does."""
     if variable := key_unused_offline(settings):
         tell(words("shell.offline_rules", variable=variable))
     if request.search.engines and not is_quiet:
@@ -145,7 +146,7 @@ def submit_plan(run: str, file: str, *, output: Output) -> int:
         )
     plan = Plan.from_json((row.pending or {})["plan"])
     try:
-        plan_from_text(text, plan, words_in(report_language(row.request.question, row.request.language)))
+        plan_from_text(text, plan, words_of(row))
     except InputError as exc:
         raise InputError(f"{file}: {exc}") from exc
 
@@ -171,19 +172,10 @@ def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchPro
 
 
 def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
-    settings = load_settings()
-
-    async def find() -> RunRow:
-        store = open_store(settings)
-        try:
-            return await store.get_run(run)
-        finally:
-            await store.close()
-
-    row = asyncio.run(find())
-    words = words_in(report_language(row.request.question, row.request.language))
+    row = with_store(lambda store, _: store.get_run(run))
+    words = words_of(row)
     with in_words_of(words):
-        own = settings_of(row.request, settings).with_changes(**changes)
+        own = settings_of(row.request, load_settings()).with_changes(**changes)
         return _processor(own, row.wiring, words), row
 
 
@@ -192,7 +184,7 @@ def _stay(
 ) -> int:
     async def drive() -> int:
         row = await begin()
-        words = words_in(report_language(row.request.question, row.request.language))
+        words = words_of(row)
         is_quiet = output.is_quiet or output.events == "-"
         with (
             _event_sink(output.events) as sink,
@@ -200,12 +192,12 @@ def _stay(
             _Signals(processor.runtime, shown, words) as signals,
             keeping(row.id, words),
         ):
-            on_question = _asker(row, shown, words, signals) if is_terminal() else None
+            on_question = _terminal_answers(row, shown, words, signals) if is_terminal() else None
             try:
                 row = await processor.runtime.resume(
                     row.id,
-                    on_event=_teller(sink, shown),
-                    on_live=shown.hear,
+                    on_event=_event_writer(sink, shown),
+                    on_live=shown.on_live_text,
                     on_question=on_question,
                     retry=retry,
                 )
@@ -254,7 +246,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
 
 
 def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[str]) -> str:
-    """Say in a few lines what the run came to: how much is proved, what it cost, where it lies."""
+    """Return in a few lines what the run came to: how much is proved, what it cost, where it lies."""
     folder = Path(row.folder)
     check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
@@ -302,17 +294,17 @@ def _event_sink(target: str | None) -> Iterator[TextIO | None]:
             yield file
 
 
-def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
-    is_heard = sink is not None
+def _event_writer(sink: TextIO | None, shown: Display) -> OnEvent:
+    is_read = sink is not None
 
     def pass_on(event: RunEvent) -> None:
-        nonlocal is_heard
-        if is_heard and sink is not None:
+        nonlocal is_read
+        if is_read and sink is not None:
             try:
                 sink.write(json_line(event.to_json()))
                 sink.flush()
             except OSError:  # The reader went away; the run goes on, and its events are in the store.
-                is_heard = False
+                is_read = False
         shown.show(event)
 
     return pass_on
@@ -325,8 +317,8 @@ def _waiting(row: RunRow, pending: JsonObject, words: Words) -> AnswerNeeded:
     return AnswerNeeded("\n".join(lines))
 
 
-def _asker(row: RunRow, shown: Display, words: Words, signals: "_Signals") -> OnQuestion:
-    """Return the one who answers: the person at the terminal."""
+def _terminal_answers(row: RunRow, shown: Display, words: Words, signals: "_Signals") -> OnQuestion:
+    """Return what asks the person at the terminal."""
 
     async def ask(pending: JsonObject) -> Json:
         shown.pause()

@@ -15,9 +15,14 @@ from deep_research.value import JsonObject
 _MAX_ASSUMPTIONS = 5
 
 
+def words_of(row: RunRow) -> Words:
+    """Return the words of the language that a run's report is written in."""
+    return words_in(report_language(row.request.question, row.request.language))
+
+
 def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Sequence[str] = ()) -> str:
     """Return the page of a run in the language of its report; `unpriced` are models used without a known price."""
-    words = words_in(report_language(row.request.question, row.request.language))
+    words = words_of(row)
     parts: list[tuple[str, Sequence[str]]] = [
         ("status", [f"{words('status.' + row.status)} ({row.id[:8]})"]),
         ("started", [f"{row.created_at:%Y-%m-%d %H:%M} UTC · {words('page.active', seconds=round(row.active_s, 1))}"]),

@@ -1,4 +1,4 @@
-"""A run's statistics in the terminal (SPEC R9): a bar for each stage, the aims, and what calls came to."""
+"""A run's statistics in the terminal: a bar for each stage, the aims, and what calls came to."""
 
 import shutil
 from collections import Counter
@@ -7,9 +7,8 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from deep_research.cli.run_page import cost_in_words
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words_in
+from deep_research.cli.run_page import cost_in_words, words_of
+from deep_research.messages.words import Words
 from deep_research.pipeline.statistics import DECISIONS
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
@@ -22,7 +21,7 @@ _MARKS = {True: "✓", False: "✗", None: "–"}
 
 def stats_page(row: RunRow, figures: JsonObject, unpriced: Sequence[str] = ()) -> str:
     """Return a run's statistics in the language of its report, as wide as the terminal; `unpriced` as for its page."""
-    words = words_in(report_language(row.request.question, row.request.language))
+    words = words_of(row)
     width = shutil.get_terminal_size((80, 24)).columns
     head = f"{words('stats.title', run=row.id[:8])} ({words('status.' + row.status)})"
     return "\n".join(
@@ -55,20 +54,25 @@ def _targets(figures: Mapping[str, Any], words: Words) -> Iterator[str]:
     """Yield what was aimed at beside what was measured."""
     yield words("stats.targets")
     rows = [
-        (words(f"stats.{name}"), _told(name, aim["measured"], words), _aim(name, aim["target"], words), aim["is_met"])
+        (
+            words(f"stats.{name}"),
+            _measured(name, aim["measured"], words),
+            _aim(name, aim["target"], words),
+            aim["is_met"],
+        )
         for name, aim in figures["targets"].items()
     ]
     widths = [max(cell_len(row[column]) for row in rows) for column in (0, 1)]
     for label, measured, aim, is_met in rows:
-        told = " " * (widths[1] - cell_len(measured)) + measured
-        yield f"  {_MARKS[is_met]} {_padded(label, widths[0])}  {told}  ({aim})"
+        gap = " " * (widths[1] - cell_len(measured))
+        yield f"  {_MARKS[is_met]} {_padded(label, widths[0])}  {gap}{measured}  ({aim})"
 
 
 def _aim(name: str, target: float, words: Words) -> str:
-    return words("stats.above" if name == "steps" else "stats.below", target=_told(name, target, words))
+    return words("stats.above" if name == "steps" else "stats.below", target=_measured(name, target, words))
 
 
-def _told(name: str, figure: float | None, words: Words) -> str:
+def _measured(name: str, figure: float | None, words: Words) -> str:
     if figure is None:
         return "–"
     if name == "steps":

@@ -20,7 +20,7 @@ from deep_research.value import JsonObject
 
 
 def is_terminal() -> bool:
-    """Say whether somebody is there who can be asked."""
+    """Return whether somebody is there who can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

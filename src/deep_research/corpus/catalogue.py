@@ -55,7 +55,7 @@ class Catalogue:
             ]
 
     def forget(self, folder: Path) -> bool:
-        """Remove a folder from the index, and say whether it was there; its files are left alone."""
+        """Remove a folder from the index, and return whether it was there; its files are left alone."""
         with closing(Index(self._path)) as index, index.writing() as session:
             row = session.one("folder", path=folder_key(folder))
             if row is None:

@@ -76,7 +76,7 @@ def _number(text: str) -> int:
 
 
 def same_but_for_spelling(one: str, other: str) -> bool:
-    """Say whether two texts differ in nothing but spelling and a few words more or less."""
+    """Return whether two texts differ in nothing but spelling and a few words more or less."""
     lines, other_lines = _lines(one), _lines(other)
     words = sum(map(len, lines)) + sum(map(len, other_lines))
     changed = 0
@@ -127,7 +127,7 @@ def _differences(one: Sequence[T], other: Sequence[T]) -> Iterator[tuple[Sequenc
 
 
 def _is_harmless(gone: Sequence[str], come: Sequence[str]) -> bool:
-    """Say whether one run of words may stand for another: nothing fixed differs, and words are only respelled."""
+    """Return whether one run of words may stand for another: nothing fixed differs, and words are only respelled."""
     if any(_FIXED.match(word) for word in (*gone, *come)):
         return False
     if not gone or not come:

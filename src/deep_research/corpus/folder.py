@@ -63,7 +63,6 @@ class FolderCorpus:
         return await self._read(lambda session: _passages(session, address))
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """Return the number of passages, and for each term of the analyzer how many of them hold it."""
         return await self._read(lambda session: (_passage_count(session), _frequencies(session, terms)))
 
     async def close(self) -> None:

@@ -40,7 +40,7 @@ def folder_key(folder: Path) -> str:
 
 
 def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
-    """Read what is new or changed, forget what is gone, and report; stop early between two files when told to."""
+    """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
     work = _Refresh(index, folder)
     scan = work.scan()
     removed = 0

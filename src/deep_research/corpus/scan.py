@@ -65,7 +65,7 @@ def require_documents(survey: Survey, folder: Path) -> None:
 
 
 def is_hidden(name: str) -> bool:
-    """Say whether a file or folder of this name is never looked into."""
+    """Return whether a file or folder of this name is never looked into."""
     return name.startswith((".", _LOCK_FILE)) or name in _NOT_DOCUMENTS
 
 
@@ -111,7 +111,7 @@ class _Walk:
             self._skip(at, f"cannot be listed ({exc.strerror}); give yourself the right to read it")
 
     def _is_folder(self, path: Path) -> bool:
-        """Say whether a path is a folder to look into; take note of anything else."""
+        """Return whether a path is a folder to look into; take note of anything else."""
         full = self._root / path
         try:
             status = full.lstat()

@@ -28,7 +28,7 @@ _CPU_S, _CPU_S_PER_MB = 8, 2
 # On a busy machine the clock runs ahead of the processor; this ends only what would never end.
 _CLOCK_FACTOR = 10
 _ENDING_S = 1.0
-_MAX_TOLD_CHARS = 2_000
+_MAX_MESSAGE_CHARS = 2_000
 _MAX_CHILDREN = 2
 # After these a child is as good as before.
 _ANSWERED = ("read", "refused", "failed", "size")
@@ -54,9 +54,9 @@ def read_in_child(module: str, raw: bytes, name: str) -> Reading:
         with suppress(ValidationError):
             return Reading.model_validate_json(body)
     elif outcome == "refused":
-        raise SourceError(_told(body))
+        raise SourceError(_message(body))
     elif outcome == "failed":
-        raise failed(name, _told(body))
+        raise failed(name, _message(body))
     memory = f"more than {MAX_MEMORY_BYTES // 1_000_000} MB of memory"
     reasons = {
         "memory": f"needs {memory} to be read; split it into smaller files, or save it again",
@@ -68,8 +68,8 @@ def read_in_child(module: str, raw: bytes, name: str) -> Reading:
     raise SourceError(f"{name!r} {reasons.get(outcome, crashed)}.")
 
 
-def _told(body: bytes) -> str:
-    return clean_text(body.decode("utf-8", "replace"))[:_MAX_TOLD_CHARS]
+def _message(body: bytes) -> str:
+    return clean_text(body.decode("utf-8", "replace"))[:_MAX_MESSAGE_CHARS]
 
 
 class _Child:

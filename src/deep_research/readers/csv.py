@@ -12,9 +12,6 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.grid import Row, add_grid
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("csv")
 
 _DELIMITERS = (",", "\t", ";", "|")
 _STATED = re.compile(r"\Asep=([,;|\t])\n", re.IGNORECASE)
@@ -48,7 +45,6 @@ def read(raw: bytes, name: str) -> Reading:
         text=blocks.text(),
         title=PurePath(name).stem,
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=tuple(warnings),
     )
 

@@ -16,9 +16,6 @@ from deep_research.errors import SourceError
 from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("docx")
 
 _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*(\d)", re.IGNORECASE)
 _TITLE_STYLES = frozenset({"title", "标题", "標題"})
@@ -49,7 +46,6 @@ def read(raw: bytes, name: str) -> Reading:
         author="" if author == "python-docx" else author.strip(),
         published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
         places=places,
-        extractor=EXTRACTOR,
     )
 
 

@@ -14,9 +14,6 @@ from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, reading_of
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("eml")
 
 _MAX_NAMED_FILES = 10
 _MAX_HEADER_CHARS = 20_000
@@ -38,7 +35,7 @@ def read(raw: bytes, name: str) -> Reading:
         raise SourceError(f"{name!r} is not an e-mail: it has no headers such as From or Subject; save it again.")
     message = parse(raw, name)
     warnings = (f"attachments were not read: {message.attachments}",) if message.attachments else ()
-    return reading_of([message], name, EXTRACTOR, warnings)
+    return reading_of([message], name, warnings)
 
 
 def parse(raw: bytes, name: str) -> Message:

@@ -100,7 +100,7 @@ def _codec(label: str) -> str:
 
 
 def _is_misread(text: str, raw: bytes) -> bool:
-    """Say whether a text makes no sense as declared and does in another encoding."""
+    """Return whether a text makes no sense as declared and does in another encoding."""
     return not _reads_well(text) and _reads_well(_best_legacy(raw)[0])
 
 

@@ -15,9 +15,6 @@ from deep_research.readers.encoding import decode
 from deep_research.readers.html import add_visible
 from deep_research.readers.messages import iso_day
 from deep_research.readers.port import HIDDEN_LEFT, MAX_PAGES, Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("epub")
 
 _PAGES = ("application/xhtml+xml", "text/html")
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -53,7 +50,6 @@ def read(raw: bytes, name: str) -> Reading:
         author=_stated(package, "creator"),
         published=iso_day(_stated(package, "date")),
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=tuple(warnings),
     )
 
@@ -76,6 +72,6 @@ def _stated(package: etree._Element, field: str) -> str:
 
 
 def _locks_pages(encryption: etree._Element) -> bool:
-    """Say whether the text itself is encrypted; fonts often are, which locks nobody out."""
+    """Return whether the text itself is encrypted; fonts often are, which locks nobody out."""
     paths = encryption.xpath("//*[local-name()='CipherReference']/@URI")
     return any(str(path).lower().endswith((".xhtml", ".html", ".htm", ".xml")) for path in paths)

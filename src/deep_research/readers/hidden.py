@@ -63,7 +63,7 @@ def _is_white(hsl: str) -> bool:
 
 
 def looks_like(text: Colour, background: Colour | None) -> bool:
-    """Say whether text of one colour cannot be seen on another; an unknown background tells nothing."""
+    """Return whether text of one colour cannot be seen on another; an unknown background tells nothing."""
     if text.is_clear:
         return True
     return background is not None and all(
@@ -103,7 +103,7 @@ class _Look(NamedTuple):
     background: Colour | None
 
     def hides_text(self) -> bool:
-        """Say whether text that looks so cannot be read."""
+        """Return whether text that looks so cannot be read."""
         unreadable = not self.is_visible or self.font_px < _READABLE_PX
         return unreadable or (self.colour is not None and looks_like(self.colour, self.background))
 
@@ -172,7 +172,7 @@ def _is_zero(value: str | None) -> bool:
 
 
 def _is_clipped(declared: Declarations) -> bool:
-    """Say whether an element is cut to nothing, as for text that only screen readers tell."""
+    """Return whether an element is cut to nothing, as for text that only screen readers tell."""
     if _ZERO_BOX.search(declared.get("clip", "")) or _CLIPPED.search(declared.get("clip-path", "")):
         return True
     if not any("hidden" in declared.get(name, "") or "clip" in declared.get(name, "") for name in _OVERFLOW):
@@ -185,7 +185,7 @@ _OVERFLOW: Final = ("overflow", "overflow-x", "overflow-y")
 
 
 def _is_far_away(declared: Declarations) -> bool:
-    """Say whether an element is moved or shrunk out of every screen."""
+    """Return whether an element is moved or shrunk out of every screen."""
     for name in ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"):
         px = _length_px(declared.get(name, ""), _PLAIN_PX)
         if px is not None and (px <= -_FAR_PX or (px >= 5 * _FAR_PX and not name.startswith("margin"))):

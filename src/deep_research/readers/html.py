@@ -17,10 +17,7 @@ from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.text.script import detect_language
-
-EXTRACTOR = extractor_of("html")
 
 WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
 TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"
@@ -84,7 +81,6 @@ def read(raw: bytes, name: str) -> Reading:
         # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
 
@@ -129,7 +125,7 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tupl
 
 
 def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
-    """Say whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
+    """Return whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
     if not article or len(main) <= (1 + _MIN_PROSE_LEFT) * len(article):
         return bool(article)
     # Longer pages are judged by their beginning, as each paragraph is looked for in the whole article.
@@ -347,7 +343,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
 
 
 def _is_layout(node: etree._Element) -> bool:
-    """Say whether a row only arranges the page: its cells hold blocks of their own."""
+    """Return whether a row only arranges the page: its cells hold blocks of their own."""
     if node.tag != "tr":
         return False
     return any(

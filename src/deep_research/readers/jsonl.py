@@ -12,10 +12,7 @@ from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, moment, reading_of
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.value import Json, JsonObject
-
-EXTRACTOR = extractor_of("jsonl")
 
 # Spelled without case, "_" and "-"; the first that an object has is taken.
 _BODY = ("body", "text", "content", "message", "msg", "plaintext", "bodytext", "bodyplain", "bodyhtml", "html", "parts")
@@ -46,7 +43,7 @@ def read(raw: bytes, name: str) -> Reading:
     if not values:
         raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
     warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()
-    return reading_of(_entries(values), name, EXTRACTOR, warnings)
+    return reading_of(_entries(values), name, warnings)
 
 
 def _values(text: str) -> tuple[list[Json], int]:

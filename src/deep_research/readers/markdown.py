@@ -6,11 +6,8 @@ from pathlib import PurePath
 from deep_research.readers.encoding import decode
 from deep_research.readers.places import heading_places
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.dates import find_dates
-
-EXTRACTOR = extractor_of("markdown")
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:(.*)$", re.MULTILINE)
@@ -60,7 +57,6 @@ def read(raw: bytes, name: str) -> Reading:
             *heading_places(labelled, len(text)),
             Place(kind="line", label=str(first_line), start=0, end=len(text)),
         ),
-        extractor=EXTRACTOR,
     )
 
 
@@ -140,7 +136,7 @@ def _heading_label(rest: str) -> str:
 
 
 def _is_title_line(stripped: list[str], headings: list[tuple[int, str]], index: int) -> bool:
-    """Say whether the line before an underline is a heading of its own: one line of prose after a blank one."""
+    """Return whether the line before an underline is a heading of its own: one line of prose after a blank one."""
     if not stripped or not stripped[-1].strip() or stripped[-1].lstrip().startswith(("|", "-", "*", "#", ">")):
         return False
     alone = len(stripped) == 1 or not stripped[-2].strip()

@@ -9,8 +9,6 @@ from deep_research.readers.messages import Message, reading_of
 from deep_research.readers.port import MAX_MESSAGES, Reading
 from deep_research.readers.versions import extractor_of
 
-EXTRACTOR = extractor_of("mbox")
-
 # "From sender Mon May  6 10:00:00 2024", after a blank line; a line of a text that begins alike is written ">From".
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S(?=[^\n]*\d\d:\d\d)[^\n]*\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -21,7 +19,7 @@ def read(raw: bytes, name: str) -> Reading:
     raw = raw.removeprefix(codecs.BOM_UTF8)
     starts = [match.span() for match in _ENVELOPE.finditer(raw)]
     if not starts:
-        return eml.read(raw, name)
+        return eml.read(raw, name).model_copy(update={"extractor": extractor_of("eml")})
     ends = [start for start, _ in starts[1:]] + [len(raw)]
     messages: list[Message] = []
     broken = 0
@@ -33,4 +31,4 @@ def read(raw: bytes, name: str) -> Reading:
     warnings = [f"{broken} messages cannot be taken apart and were left out"] if broken else []
     if len(starts) > MAX_MESSAGES:
         warnings.append(f"only the first {MAX_MESSAGES} of {len(starts)} messages were read; split the mailbox")
-    return reading_of(messages, name, EXTRACTOR, warnings)
+    return reading_of(messages, name, warnings)

@@ -58,7 +58,7 @@ class _History:
         return not line.strip() or line.strip() not in self._lines
 
 
-def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings: Sequence[str] = ()) -> Reading:
+def reading_of(messages: Iterable[Message], name: str, warnings: Sequence[str] = ()) -> Reading:
     """Return messages as one text with a place for each; those past the limit are left out and counted."""
     blocks = BlockText()
     kept: list[Message] = []
@@ -82,7 +82,6 @@ def reading_of(messages: Iterable[Message], name: str, extractor: str, warnings:
         author=_few([_name_of(message.sender) for message in kept]),
         published=max((iso_day(message.date) for message in kept), default=""),
         places=blocks.places(),
-        extractor=extractor,
         warnings=tuple(warnings),
     )
 
@@ -101,7 +100,7 @@ def moment(seconds: float) -> str:
 
 
 def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
-    """Add a message, and say whether hidden text may be left in it."""
+    """Add a message, and return whether hidden text may be left in it."""
     subject = one_line(message.subject)
     blocks.begin_place("message", f"{number}, {_short(subject, _MAX_LABEL_CHARS)}" if subject else str(number))
     if is_new_channel:

@@ -50,7 +50,7 @@ def shown(value: object, number_format: str = "General") -> str:
 
 
 def is_date_format(number_format: str) -> bool:
-    """Say whether a format shows a date or time; with places for digits, as in `$0.0M`, it shows a number."""
+    """Return whether a format shows a date or time; with places for digits, as in `$0.0M`, it shows a number."""
     codes = re.sub(r"s+\.0+", "s", _sections(number_format)[0].codes.lower())
     return bool(re.search(r"[ymdhs]", codes)) and not any(sign in codes for sign in _DIGIT)
 

@@ -11,11 +11,8 @@ from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceError
 from deep_research.readers.port import MAX_PAGES, Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.analyzer import CJK
-
-EXTRACTOR = extractor_of("pdf")
 
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
@@ -49,7 +46,6 @@ def read(raw: bytes, name: str) -> Reading:
         author=metadata["Author"].strip(),
         published=_iso_date(metadata["CreationDate"] or metadata["ModDate"]),
         places=places,
-        extractor=EXTRACTOR,
         warnings=_warnings(pages, page_count),
     )
 
@@ -178,7 +174,7 @@ def display_width(line: str) -> int:
 
 
 def is_full_line(line: str, page_width: int) -> bool:
-    """Say whether a line reaches so far that its break may be only the page's width."""
+    """Return whether a line reaches so far that its break may be only the page's width."""
     return display_width(line) >= _FULL_SHARE * page_width
 
 
@@ -198,7 +194,7 @@ def join_lines(lines: Sequence[str], words: Mapping[str, int]) -> str:
 
 
 def _needs_no_space(before: str, line: str) -> bool:
-    """Say whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
+    """Return whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
     edges = bool(_WIDE.match(before[-1:])) + bool(_WIDE.match(line[:1]))
     is_wide_text = all(3 * len(_WIDE.findall(each)) >= len(each) for each in (before, line))
     return edges == 2 or (edges == 1 and is_wide_text)

@@ -4,10 +4,8 @@ from pathlib import PurePath
 
 from deep_research.readers.encoding import decode
 from deep_research.readers.port import Reading
-from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 
-EXTRACTOR = extractor_of("text")
 _MAX_TITLE_CHARS = 120
 
 
@@ -22,6 +20,5 @@ def read(raw: bytes, name: str) -> Reading:
         text=text,
         title=first if is_title else PurePath(name).stem,
         places=(Place(kind="line", label="1", start=0, end=len(text)),),
-        extractor=EXTRACTOR,
         warnings=() if "\ufffd" not in text else (f"some characters could not be read as {encoding}",),
     )

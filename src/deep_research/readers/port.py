@@ -32,6 +32,7 @@ class Reading(Value):
     # The address a page calls its own.
     canonical: str = ""
     places: tuple[Place, ...] = ()
+    # Set by `readers.read`: the name and version of what read the file.
     extractor: str = ""
     warnings: tuple[str, ...] = ()
 

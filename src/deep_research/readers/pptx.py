@@ -24,9 +24,6 @@ from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.number_format import shown
 from deep_research.readers.port import MAX_PAGES, MAX_ROWS, Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("pptx")
 
 # What python-pptx's own template carries; files made with it mostly still do.
 _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58)  # noqa: DTZ001 - a stamp as written in the file, not a moment
@@ -68,7 +65,6 @@ def read(raw: bytes, name: str) -> Reading:
         author=author,
         published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
         places=places,
-        extractor=EXTRACTOR,
         warnings=_warnings(len(slides), len(named) - len(slides), hidden),
     )
 

@@ -14,6 +14,7 @@ from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import in_utf8
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
+from deep_research.readers.versions import extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
 from deep_research.text.prompt_injection import find_prompt_injection
@@ -127,7 +128,11 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     if find_prompt_injection(f"{reading.title}\n\n{reading.text}"):
         warnings = (*warnings, PROMPT_INJECTION_FOUND)
     return reading.model_copy(
-        update={"language": reading.language or detect_language(reading.text), "warnings": warnings}
+        update={
+            "language": reading.language or detect_language(reading.text),
+            "extractor": reading.extractor or extractor_of(file_format.name),
+            "warnings": warnings,
+        }
     )
 
 

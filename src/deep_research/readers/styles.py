@@ -57,7 +57,7 @@ class Compound(NamedTuple):
     is_child: bool
 
     def matches(self, element: html.HtmlElement) -> bool:
-        """Say whether an element is of this kind."""
+        """Return whether an element is of this kind."""
         return (
             (not self.tag or self.tag == element.tag)
             and (not self.id or self.id == element.get("id"))
@@ -96,11 +96,11 @@ class StyleSheet:
 
     @property
     def is_exhausted(self) -> bool:
-        """Say whether there were too many rules to hold all of them against every element."""
+        """Return whether there were too many rules to hold all of them against every element."""
         return self._has_left_out or self._looks_left <= 0
 
     def may_hide(self, element: html.HtmlElement) -> bool:
-        """Say whether some rule might take an element out of sight; cheaper than asking for all that holds."""
+        """Return whether some rule might take an element out of sight; cheaper than asking for all that holds."""
         return bool(self._hiding) and any(
             self._applies(rule.steps, element) for key in _keys(element) for rule in self._hiding.get(key, ())
         )
@@ -139,7 +139,7 @@ class StyleSheet:
                 self._has_left_out = True
 
     def _applies(self, steps: tuple[Compound, ...], element: html.HtmlElement) -> bool:
-        """Say whether a selector meets an element: the last step here, the others above it."""
+        """Return whether a selector meets an element: the last step here, the others above it."""
         if not self._meets(steps[-1], element):
             return False
         is_child = steps[-1].is_child
@@ -283,7 +283,7 @@ def page_sheet(tree: html.HtmlElement) -> StyleSheet:
 
 
 def has_other_sheets(tree: html.HtmlElement) -> bool:
-    """Say whether rules that are not known here shape the page too."""
+    """Return whether rules that are not known here shape the page too."""
     return any("stylesheet" in (link.get("rel") or "").lower() for link in tree.iter("link")) or any(
         "@import" in (style.text or "") for style in tree.iter("style")
     )

@@ -21,9 +21,6 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.grid import Row, add_grid, column_letters
 from deep_research.readers.number_format import is_date_format, shown
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Reading
-from deep_research.readers.versions import extractor_of
-
-EXTRACTOR = extractor_of("xlsx")
 
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})
 # A formula that no program has worked out yet: nothing, or an empty value, after it.
@@ -63,7 +60,6 @@ def read(raw: bytes, name: str) -> Reading:
         author="" if author.lower() in _TOOL_NAMES else author,
         published=dated.date().isoformat() if dated else "",
         places=blocks.places(),
-        extractor=EXTRACTOR,
         warnings=tuple(remarks),
     )
 
@@ -101,7 +97,7 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
 
 
 def _are_whole_percents(values: list[float]) -> bool:
-    """Say whether a column of percentages was filled with whole numbers: none below 100%, all up to 100 times that."""
+    """Return whether a column of percentages was filled with whole numbers: none below 100%, all up to 10,000%."""
     sizes = [abs(value) for value in values]
     return len(sizes) >= _MIN_PERCENTS and all(not 0 < size < 1 for size in sizes) and 3 < max(sizes) <= 100
 

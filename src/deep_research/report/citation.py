@@ -19,7 +19,7 @@ class Source(Value):
 
 
 class Citations(Value):
-    """The numbered sources: the cited ones first, then the others (SPEC W4)."""
+    """The numbered sources: the cited ones first, then the others."""
 
     cited: tuple[Source, ...] = ()
     additional: tuple[Source, ...] = ()

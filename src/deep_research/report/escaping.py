@@ -53,9 +53,9 @@ def escape(text: str) -> str:
 
 def escape_line(text: str) -> str:
     """Return a text as Markdown that stands at the start of a line or of a list item."""
-    told = escape(text)
-    begin = _BLOCK_START.match(told)
-    return told if begin is None else f"{told[: begin.end()]}\\{told[begin.end() :]}"
+    escaped = escape(text)
+    begin = _BLOCK_START.match(escaped)
+    return escaped if begin is None else f"{escaped[: begin.end()]}\\{escaped[begin.end() :]}"
 
 
 def escape_heading(text: str) -> str:

@@ -99,9 +99,9 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
         return f"**{' '.join(escape(sentence.text) for sentence in paragraph.sentences)}**"
     text = ""
     for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
-        told = _joint(before, words) + _sentence(sentence, number_of, words, is_first=before is None)
+        piece = _joint(before, words) + _sentence(sentence, number_of, words, is_first=before is None)
         # Right behind a marker a bracket would make a link of both, and a tilde could end a strike-through.
-        text += f"\\{told}" if told[:1] in ("(", "~") and text.endswith("]") else told
+        text += f"\\{piece}" if piece[:1] in ("(", "~") and text.endswith("]") else piece
     return text
 
 
@@ -173,8 +173,8 @@ def _origins(backing: Backing, number_of: Cite, words: Words) -> str:
 
 
 def _others(backing: Backing, number_of: Cite, words: Words) -> str:
-    told = (f"{escape_cell(figure)} [{number_of(id_)}]" for figure, id_ in backing.against)
-    return words("report.value_separator").join(told) or "–"
+    others = (f"{escape_cell(figure)} [{number_of(id_)}]" for figure, id_ in backing.against)
+    return words("report.value_separator").join(others) or "–"
 
 
 def _days(backing: Backing, words: Words) -> str:
@@ -199,7 +199,7 @@ def _piped(cells: Sequence[str]) -> str:
 
 
 def _ends_wide(text: str) -> bool:
-    """Say whether a sentence ends in Chinese punctuation, which brings its own space."""
+    """Return whether a sentence ends in Chinese punctuation, which brings its own space."""
     return _WIDE_END.search(text) is not None
 
 
@@ -220,9 +220,9 @@ def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     for number, source in enumerate(sources, start=first):
         # A page of the web is dated, and its first heading is its title again.
         is_page = source.address.startswith(("http://", "https://"))
-        told = [place for place in source.places if not (is_page and source.title in place)]
+        listed = [place for place in source.places if not (is_page and source.title in place)]
         dated = [source.published[:10]] if is_page and source.published else []
-        named = [*dated, *told[:_MAX_PLACES], *(["…"] if len(told) > _MAX_PLACES else [])]
+        named = [*dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
         places = f" ({escape(words('report.value_separator').join(named))})" if named else ""
         lines.append(f"[{number}] {escape(source.title)} - {escape_address(source.address)}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.

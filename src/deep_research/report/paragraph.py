@@ -5,13 +5,13 @@ from typing import Literal
 from deep_research.value import Value
 
 ParagraphKind = Literal["claim", "note", "table", "caption"]
-# So many rows of one kind make a table with their own columns; fewer are told as records.
+# So many rows of one kind make a table with their own columns; fewer are shown as records.
 TABLE_ROWS = 3
 VerdictKind = Literal["supported", "partly", "not_found", "contradicted", "not_checked"]
 
 
 class Verdict(Value):
-    """What checking a sentence against its passages showed, and the passage that carries it (SPEC V2)."""
+    """What checking a sentence against its passages showed, and the passage that carries it."""
 
     kind: VerdictKind
     reason: str = ""
@@ -21,7 +21,7 @@ class Verdict(Value):
 
 
 class Backing(Value):
-    """How well a statement's figure is backed: by how many independent origins, and of which days (SPEC C1).
+    """How well a statement's figure is backed: by how many independent origins, and of which days.
 
     `published` is the day of its own source, `oldest` and `newest` are those of all that give the figure, "" where
     none is known. `also` is their evidence; `against` are other figures for the same thing, each with its evidence.
@@ -69,7 +69,7 @@ class Refusal(Value):
 
 
 class Paragraph(Value):
-    """A paragraph of one section; `note` paragraphs hold no claim about the world (SPEC V1).
+    """A paragraph of one section; `note` paragraphs hold no claim about the world.
 
     `lead` is the small heading that it stands under.
     """
@@ -89,8 +89,8 @@ class Paragraph(Value):
 
 def row(cells: tuple[tuple[str, str], ...], evidence: tuple[str, ...]) -> Sentence:
     """Return a table row as a sentence."""
-    told = (f"{label}: {value}" if label else value for label, value in cells)
-    return Sentence(text="; ".join(told), evidence=evidence, cells=cells)
+    parts = (f"{label}: {value}" if label else value for label, value in cells)
+    return Sentence(text="; ".join(parts), evidence=evidence, cells=cells)
 
 
 def note(section: str, text: str) -> Paragraph:

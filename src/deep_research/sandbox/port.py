@@ -6,7 +6,7 @@ from deep_research.value import Value
 
 
 class Execution(Value):
-    """What a piece of code printed and drew; figures are PNG in base64 (SPEC C5)."""
+    """What a piece of code printed and drew; figures are PNG in base64."""
 
     stdout: str
     figures: tuple[str, ...]

@@ -39,7 +39,7 @@ def days_of(published: str) -> tuple[date, date] | None:
 
 
 def may_be_within(published: str, since: date | None, until: date | None) -> bool:
-    """Say whether something may have been published in a time; what bears no date may."""
+    """Return whether something may have been published in a time; what bears no date may."""
     days = days_of(published)
     return days is None or not ((since and days[1] < since) or (until and days[0] > until))
 

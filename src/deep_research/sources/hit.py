@@ -10,7 +10,7 @@ Priority = Literal["high", "medium", "low"]
 
 
 class SearchQuery(Value):
-    """One query with the goal it serves (SPEC P3), and filters, which an engine keeps to as far as it can.
+    """One query with the goal it serves, and filters, which an engine keeps to as far as it can.
 
     `language` is a code such as `en` or `zh-Hans`; `sites` are host names; `engines` are the specialist sources that
     a reasoner chose for it, none where rules are to choose.

@@ -109,7 +109,7 @@ def _sketch(text: str) -> _Sketch:
 
 
 def _is_copy(one: _Sketch, other: _Sketch) -> bool:
-    """Say whether the shorter of two texts is mostly part of the longer, with the same figures."""
+    """Return whether the shorter of two texts is mostly part of the longer, with the same figures."""
     less, more = (one, other) if one.length <= other.length else (other, one)
     shared = len(less.numbers & more.numbers)
     if shared < _SAME * _MIN_STRETCHES or less.length < _MIN_LENGTH * more.length:
@@ -133,7 +133,7 @@ def _agree(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _is_rounded(exact: str, rounded: str) -> bool:
-    """Say whether one figure is the other with fewer digits: 410 for 412, 3 for 3.1."""
+    """Return whether one figure is the other with fewer digits: 410 for 412, 3 for 3.1."""
     try:
         digits = len(rounded.replace(".", "").strip("0"))
         is_shorter = digits < len(exact.replace(".", "").strip("0"))

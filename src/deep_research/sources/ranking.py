@@ -1,4 +1,4 @@
-"""From the answers of several engines to one list: what to read first (SPEC H6). Looks at hits alone, opens nothing."""
+"""From the answers of several engines to one list: what to read first. Looks at hits alone, opens nothing."""
 
 import re
 from collections import defaultdict
@@ -14,7 +14,7 @@ from deep_research.sources.source_quality import SourceQuality, host_of, source_
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.value import Value
 
-# The engine that searches the asker's own documents.
+# The engine that searches the user's own documents.
 LOCAL: Final = "local"
 
 # The usual 60 is meant for lists of a thousand and lets the tenth of ten count nearly as much as the first. Three
@@ -67,7 +67,7 @@ def fuse(answers: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[
 
 
 def _files_in_their_order(ordered: Sequence[Hit], answers: Iterable[Ranked]) -> list[Hit]:
-    """Return the hits with the asker's own files at the same places, but as their search ranks them: it read them."""
+    """Return the hits with the user's own files at the same places, but as their search ranks them: it read them."""
     files = [canonical_address(hit.address) for answer in answers if answer.engine == LOCAL for hit in answer.hits]
     by_rank = iter(
         sorted(
@@ -90,15 +90,15 @@ def _by_address(answers: Iterable[Ranked]) -> dict[str, Hit]:
 
 
 def _is_within(query: SearchQuery, hit: Hit) -> bool:
-    """Say whether a hit may be of the query's time."""
-    # Of the asker's own files each one that is left out is told; they are opened for that.
+    """Return whether a hit may be of the query's time."""
+    # Each of the user's own files that is left out is listed in the report; they are opened for that.
     return hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
 
 
 def _votes(answers: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:
     """Return the reciprocal ranks of each address, added up over the engines that found it.
 
-    Several engines can agree on a page of the web, never on a file of the asker's: so the best file has as many votes
+    Several engines can agree on a page of the web, never on a file of the user's: so the best file has as many votes
     as the best page, the second as many as the second, and neither side pushes out the other.
     """
     web, own = (_reciprocal_ranks(answers, hits, is_own=is_own) for is_own in (False, True))
@@ -141,7 +141,7 @@ class _Wording(NamedTuple):
     terms: frozenset[str]
 
     def is_copy_of(self, other: "_Wording") -> bool:
-        """Say whether two hosts show one text: the same long headline, or nearly all the same words and figures."""
+        """Return whether two hosts show one text: the same long headline, or nearly all the same words and figures."""
         if self.host == other.host:
             return False
         if self.title == other.title and _words(self.title) >= _TITLE_WORDS:

@@ -34,7 +34,7 @@ def source_quality_of(address: str) -> SourceQuality:
 
 
 def is_archive(address: str) -> bool:
-    """Say whether the works of many who have nothing to do with each other lie at one host, as with journals."""
+    """Return whether the works of many who have nothing to do with each other lie at one host, as with journals."""
     labels = host_of(address).split(".")
     return not _hosts().archives.isdisjoint(".".join(labels[at:]) for at in range(len(labels)))
 

@@ -26,7 +26,7 @@ class Owner(Value):
     beat_monotonic_s: float
 
     def is_same_process(self, other: "Owner") -> bool:
-        """Say whether both are one process."""
+        """Return whether both are one process."""
         return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
 
 
@@ -43,7 +43,7 @@ def current_owner() -> Owner:
 
 
 def holds_lease(owner: Owner, claimant: Owner, *, lease_s: float) -> bool:
-    """Say whether `owner` still keeps `claimant` out: dead on the same host never, alive while its heart beats."""
+    """Return whether `owner` still keeps `claimant` out: dead on the same host never, alive while its heart beats."""
     if owner.host != claimant.host:
         return claimant.beat_wall_s - owner.beat_wall_s < lease_s
     if owner.boot != claimant.boot or _process_start(owner.pid) != owner.started:

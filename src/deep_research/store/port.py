@@ -153,7 +153,7 @@ class Store(Protocol):
         """Do something short outside the store (a rename) that must not happen once another process owns the run."""
         ...
 
-    # Answers of the asker
+    # Answers of the user
 
     async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
         """Keep the answer to a waiting question; False if it has been answered before (the first answer stands)."""
@@ -225,7 +225,7 @@ class Store(Protocol):
         ...
 
     async def size(self) -> StoreSize:
-        """Say how much the store holds."""
+        """Return how much the store holds."""
         ...
 
 

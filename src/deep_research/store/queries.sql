@@ -101,7 +101,7 @@ WHERE id IN (SELECT blob FROM run_blobs WHERE run = :run)
 -- name: drop_run
 DELETE FROM runs WHERE id = :run
 
--- Answers of the asker
+-- Answers of the user
 
 -- name: add_answer
 INSERT INTO answers (run, scope, answer) VALUES (:run, :scope, :answer) ON CONFLICT (run, scope) DO NOTHING

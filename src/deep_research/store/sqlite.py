@@ -15,24 +15,6 @@ from deep_research.store import sqlite_rows as rows
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
 from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
-from deep_research.store.sqlite_rows import (
-    ReadCache,
-    append_events,
-    check_claim,
-    check_exists,
-    check_free,
-    check_removable,
-    drop_run,
-    find_run,
-    get_evidence,
-    get_run,
-    keep_document,
-    list_addresses,
-    list_calls,
-    list_runs,
-    read_answers,
-    read_events,
-)
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
@@ -53,12 +35,11 @@ class SqliteStore:
         self._file = SqliteFile(path, busy_timeout_s=busy_timeout_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(self._file, self._thread)
-        self._cache = ReadCache()
+        self._cache = rows.ReadCache()
         self._clock = clock
         self._is_closed = False
 
     async def close(self) -> None:
-        """Close the connection and end the thread."""
         if not self._is_closed:
             self._is_closed = True
             await self._in_thread(self._file.close)
@@ -79,8 +60,6 @@ class SqliteStore:
     # Runs
 
     async def create_run(self, run: RunRow) -> None:
-        """Add a run with status `created`."""
-
         def work(session: Session) -> None:
             if session.run("add_run", **rows.run_columns(run)) == 0:
                 raise UsageError(f"There is a run {run.id} already.")
@@ -88,39 +67,33 @@ class SqliteStore:
         await self._write(work)
 
     async def get_run(self, run: str) -> RunRow:
-        """Return a run by its id or by a prefix that is no other run's."""
-        return await self._read(lambda session: find_run(session, run))
+        return await self._read(lambda session: rows.find_run(session, run))
 
     async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
         """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-        return await self._read(lambda session: list_runs(session, limit=limit, status=status))
+        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status))
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
-        """Remove a run and everything only it named."""
-
         def work(session: Session) -> None:
-            check_removable(session, run, claimant, lease_s=_DELETE_LEASE_S)
-            drop_run(session, run)
+            rows.check_removable(session, run, claimant, lease_s=_DELETE_LEASE_S)
+            rows.drop_run(session, run)
             self._cache.clear()
 
         await self._write(work)
 
     async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
-        """Raise the run's epoch for this owner."""
-
         def work(session: Session) -> Claim:
-            check_free(session, run, owner, lease_s=lease_s)
+            rows.check_free(session, run, owner, lease_s=lease_s)
             (row,) = session.all("claim_run", run=run, owner=rows.json_column(owner.to_json()), now=self._now())
             return Claim(run=run, epoch=row["epoch"])
 
         return await self._write(work)
 
     async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
-        """Renew the lease and add to the run's active seconds."""
         fresh = rows.json_column(owner.to_json())
 
         def work(session: Session) -> None:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now())
 
         await self._write(work)
@@ -136,37 +109,32 @@ class SqliteStore:
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
     ) -> list[RunEvent]:
-        """Give the run its status, tell it and release the lease, also after a cancel was asked for."""
         given = {"result": result, "error": error, "pending": pending}
         columns = {name: rows.optional_json_column(data) for name, data in given.items()}
 
         def work(session: Session) -> list[RunEvent]:
-            check_claim(session, claim, even_if_cancelled=True)
+            rows.check_claim(session, claim, even_if_cancelled=True)
             session.run("finish_run", run=claim.run, status=status, active_s=active_s, now=self._now(), **columns)
-            return append_events(session, claim.run, [event])
+            return rows.append_events(session, claim.run, [event])
 
         return await self._write(work)
 
     async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
-        """Cancel a run nobody holds at once, or ask its owner to stop."""
-
         def work(session: Session) -> RunRow:
-            row = get_run(session, run)
+            row = rows.get_run(session, run)
             if row.status in ("done", "cancelled"):
                 return row
             is_held = row.owner is not None and holds_lease(row.owner, claimant, lease_s=lease_s)
             session.run("ask_to_stop" if is_held else "cancel_run", run=run, now=self._now())
             if not is_held:
-                append_events(session, run, [event])
-            return get_run(session, run)
+                rows.append_events(session, run, [event])
+            return rows.get_run(session, run)
 
         return await self._write(work)
 
     async def raise_attempt(self, claim: Claim) -> int:
-        """Count a retry of the run and supersede its failed and refused calls."""
-
         def work(session: Session) -> int:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             session.run("supersede_failures", run=claim.run)
             (row,) = session.all("raise_attempt", run=claim.run, now=self._now())
             attempt: int = row["attempt"]
@@ -175,28 +143,23 @@ class SqliteStore:
         return await self._write(work)
 
     async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
-        """Do something short while no other process can claim the run."""
-
         def work(session: Session) -> None:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             action()
 
         await self._writes.write(work, is_alone=True)
 
-    # Answers of the asker
+    # Answers of the user
 
     async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
-        """Keep the first answer to a question."""
-
         def work(session: Session) -> bool:
-            check_exists(session, run)
+            rows.run_row(session, run)
             return session.run("add_answer", run=run, scope=scope, answer=rows.json_column(answer)) == 1
 
         return await self._write(work)
 
     async def get_answers(self, run: str) -> dict[str, Json]:
-        """Return all answers by scope."""
-        return await self._read(lambda session: read_answers(session, run))
+        return await self._read(lambda session: rows.read_answers(session, run))
 
     # Journal
 
@@ -210,39 +173,33 @@ class SqliteStore:
         columns = rows.call_columns(row)
 
         def work(session: Session) -> None:
-            check_claim(session, claim, even_if_cancelled=row.state != "started")
+            rows.check_claim(session, claim, even_if_cancelled=row.state != "started")
             session.run("record_call", run=claim.run, **columns)
 
         await self._write(work)
 
     async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
-        """Mark failed rows as tried again."""
-
         def work(session: Session) -> None:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             for key in keys:
                 session.run("supersede_call", run=claim.run, key=key)
 
         await self._write(work)
 
     async def list_calls(self, run: str) -> list[JournalRow]:
-        """Return the journal in the order in which the calls were started."""
-        return await self._read(lambda session: list_calls(session, run))
+        return await self._read(lambda session: rows.list_calls(session, run))
 
     # Events
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
-        """Number and keep the events whose key is new; return those."""
-
         def work(session: Session) -> list[RunEvent]:
-            check_claim(session, claim)
-            return append_events(session, claim.run, events)
+            rows.check_claim(session, claim)
+            return rows.append_events(session, claim.run, events)
 
         return await self._write(work)
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
-        """Return events with a sequence number above `after`."""
-        return await self._read(lambda session: read_events(session, run, after=after, limit=limit))
+        return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
 
     # What was read
 
@@ -252,7 +209,7 @@ class SqliteStore:
         blob = str(columns["id"])
 
         def work(session: Session) -> str:
-            check_claim(session, claim, even_if_cancelled=True)
+            rows.check_claim(session, claim, even_if_cancelled=True)
             session.run("add_blob", **columns)
             session.run("keep_blob", run=claim.run, blob=blob)
             return blob
@@ -260,7 +217,6 @@ class SqliteStore:
         return await self._write(work)
 
     async def get_blob(self, blob: str) -> bytes:
-        """Return kept bytes, checked against their id."""
         row = await self._read(lambda session: session.one("get_blob", blob=blob))
         return await asyncio.to_thread(rows.unpack, row, blob)
 
@@ -268,26 +224,24 @@ class SqliteStore:
         """Keep a document by its id; where the same text was kept before, that document stands."""
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
-        text = await asyncio.to_thread(rows.pack, rows.text_bytes(document))
+        text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
         columns = {"snapshot": document.snapshot, "text": text["id"], "about": rows.about_column(document)}
 
         def work(session: Session) -> None:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             session.run("add_blob", **text)
             session.run("add_document", id=document.id, **columns)
             session.run("add_address", run=claim.run, address=address, document=document.id)
             session.run("keep_blob", run=claim.run, blob=document.snapshot)
-            keep_document(session, claim.run, document.id)
+            rows.keep_document(session, claim.run, document.id)
 
         await self._write(work)
 
     async def get_document(self, document: str) -> Document:
-        """Return a document, checked against its id."""
         return await self._read(lambda session: self._cache.document(session, document))
 
     async def list_addresses(self, run: str) -> dict[str, str]:
-        """Return address → document id for everything the run read."""
-        return await self._read(lambda session: list_addresses(session, run))
+        return await self._read(lambda session: rows.list_addresses(session, run))
 
     async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
         """Keep passages by content id, with one finding for each section of the run.
@@ -299,20 +253,19 @@ class SqliteStore:
                 raise ValueError("evidence's id must be the id of its passage")
 
         def work(session: Session) -> None:
-            check_claim(session, claim)
+            rows.check_claim(session, claim)
             # Of several findings about a passage another one may stand from now on.
             self._cache.evidence.clear()
             for document in {item.document for item in evidence}:
-                keep_document(session, claim.run, document)
+                rows.keep_document(session, claim.run, document)
             for item in evidence:
                 session.run("add_passage", id=item.id, document=item.document, start=item.start, end=item.end)
-                finding = rows.json_column(item.finding)
                 session.run(
                     "add_evidence",
                     run=claim.run,
                     passage=item.id,
                     section=item.section,
-                    finding=finding,
+                    finding=rows.json_column(item.finding),
                     score=item.score,
                     header=item.header,
                 )
@@ -320,12 +273,9 @@ class SqliteStore:
         await self._write(work)
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
-        """Return the run's evidence in the order of the ids; of several sections this one's, else the first one's."""
-        return await self._read(lambda session: get_evidence(session, self._cache, run, ids, section))
+        return await self._read(lambda session: rows.get_evidence(session, self._cache, run, ids, section))
 
     async def size(self) -> StoreSize:
-        """Say how much the store holds."""
-
         def work(session: Session) -> StoreSize:
             (counts,) = session.all("count_rows")
             files = [session.path.with_name(session.path.name + end) for end in ("", "-wal", "-shm")]

@@ -84,7 +84,7 @@ def seal_of(*columns: Column) -> int:
 
 
 def is_sound(row: sqlite3.Row) -> bool:
-    """Say whether a whole row is as it was written."""
+    """Return whether a whole row is as it was written."""
     names = row.keys()
     return bool(seal_of(*(row[name] for name in names if name != SEAL)) == row[SEAL])
 
@@ -366,7 +366,7 @@ class WriteQueue:
                 for write in wanted:
                     write.done.set_exception(exc)
                 return
-            except Exception:  # Nothing was kept; each is tried by itself, and told its own failure.
+            except Exception:  # Nothing was kept; each is tried by itself, and raises its own failure.
                 results = []
             for write, result in zip(wanted, results, strict=False):
                 write.done.set_result(result)

@@ -141,11 +141,6 @@ def unpack(row: sqlite3.Row | None, blob: str) -> bytes:
     return raw
 
 
-def text_bytes(document: Document) -> bytes:
-    """Return a document's text as the bytes that its blob keeps."""
-    return document.text.encode("utf-8", "surrogatepass")
-
-
 def read_document(row: sqlite3.Row, raw: bytes) -> Document:
     """Return the document of a sound row and of its text's bytes, which must be the ones its id was made from."""
     about = read_json(row["about"], table="documents", key=row["id"])
@@ -204,7 +199,7 @@ _SEE_LIST = "`deep-research runs list` shows all."
 
 def get_run(session: Session, run: str) -> RunRow:
     """Return a run by its whole id."""
-    return read_run(_row_of(session, run))
+    return read_run(run_row(session, run))
 
 
 def find_run(session: Session, name: str) -> RunRow:
@@ -244,14 +239,9 @@ def run_at(session: Session, number: int) -> RunRow:
     return read_run(row)
 
 
-def check_exists(session: Session, run: str) -> None:
-    """Raise `UnknownRun` unless there is such a run."""
-    _row_of(session, run)
-
-
 def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
     """Raise `RunHeld` while a live owner holds the run's lease."""
-    row = _row_of(session, run)
+    row = run_row(session, run)
     _refuse_held(require_sound(row, table="runs", key=run), claimant, lease_s=lease_s)
 
 
@@ -262,7 +252,7 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
         if row is not None:
             _refuse_held(row, claimant, lease_s=lease_s)
             return
-    check_exists(session, run)
+    run_row(session, run)
 
 
 def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
@@ -299,7 +289,8 @@ def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> lis
     return new
 
 
-def _row_of(session: Session, run: str) -> sqlite3.Row:
+def run_row(session: Session, run: str) -> sqlite3.Row:
+    """Return the row of a run by its whole id; raise `UnknownRun` if there is none."""
     row = session.one("get_run", run=run)
     if row is None:
         raise _unknown(session, run)
@@ -347,7 +338,7 @@ def read_events(session: Session, run: str, *, after: int, limit: int | None) ->
 
 
 def read_answers(session: Session, run: str) -> dict[str, Json]:
-    """Return the asker's answers by scope."""
+    """Return the user's answers by scope."""
     found = session.all("list_answers", run=run)
     _require_count(found, session.all("count_answers", run=run), table="answers", run=run)
     answers = {}
@@ -411,12 +402,16 @@ class ReadCache:
         self._chars = 0
 
 
-def get_document(session: Session, document: str) -> Document:
-    """Return a document, checked against its id."""
+def _document_row(session: Session, document: str) -> sqlite3.Row:
     row = session.one("get_document", document=document)
     if row is None:
-        raise _missing_document(document)
-    require_sound(row, table="documents", key=document)
+        raise StoreCorrupt(f"The store does not hold the document {document}.")
+    return require_sound(row, table="documents", key=document)
+
+
+def get_document(session: Session, document: str) -> Document:
+    """Return a document, checked against its id."""
+    row = _document_row(session, document)
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
@@ -424,13 +419,10 @@ def get_evidence(session: Session, cache: ReadCache, run: str, ids: Sequence[str
     """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
     found = []
     for passage in ids:
-        known = cache.evidence.get((run, passage, section))
-        if known is not None:
-            found.append(known)
-            continue
-        piece = _evidence(session, cache, run, passage, section)
-        cache.evidence[run, passage, section] = piece
-        found.append(piece)
+        key = run, passage, section
+        if key not in cache.evidence:
+            cache.evidence[key] = _evidence(session, cache, *key)
+        found.append(cache.evidence[key])
     return found
 
 
@@ -451,10 +443,7 @@ def _evidence(session: Session, cache: ReadCache, run: str, id_: str, section: s
 
 def keep_document(session: Session, run: str, document: str) -> None:
     """Let a document's bytes stay for as long as the run does."""
-    row = session.one("get_document", document=document)
-    if row is None:
-        raise _missing_document(document)
-    require_sound(row, table="documents", key=document)
+    row = _document_row(session, document)
     for blob in (row["text"], row["snapshot"]):
         session.run("keep_blob", run=run, blob=blob)
 
@@ -467,7 +456,3 @@ def drop_run(session: Session, run: str) -> None:
     session.run("drop_loose_documents")
     session.run("drop_loose_blobs", run=run)
     session.run("drop_run", run=run)
-
-
-def _missing_document(document: str) -> StoreCorrupt:
-    return StoreCorrupt(f"The store does not hold the document {document}.")

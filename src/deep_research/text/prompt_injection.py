@@ -255,7 +255,7 @@ def _certain(text: str, orders: list[_Order]) -> Iterator[tuple[int, int]]:
 
 
 def _is_within(at: int, orders: Sequence[_Order]) -> bool:
-    """Say whether an offset lies in the last order, or its sentence, that begins before it."""
+    """Return whether an offset lies in the last order, or its sentence, that begins before it."""
     before = bisect_right(orders, at, key=lambda order: order.start) - 1
     return before >= 0 and at < orders[before].until
 

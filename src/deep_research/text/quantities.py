@@ -4,12 +4,17 @@ Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
+
+
+def _spellings(names: Mapping[str, str]) -> dict[str, str]:
+    return {spelling: name for name, spellings in names.items() for spelling in spellings.split(", ")}
+
 
 SCALES = {
     "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "mm": 1e6, "billion": 1e9, "b": 1e9, "bn": 1e9,
@@ -19,31 +24,26 @@ SCALES = {
 # These letters are a scale only after a currency sign or as capitals: "5 m" is a length, "$5m" is money.
 LOOSE_SCALES = frozenset({"k", "m", "mm", "b"})
 
-CURRENCY_SIGNS = {
-    "$": "USD", "US$": "USD", "USD": "USD", "€": "EUR", "EUR": "EUR", "£": "GBP", "GBP": "GBP", "¥": "CNY", "￥": "CNY",
-    "RMB": "CNY", "CNY": "CNY", "JPY": "JPY", "HK$": "HKD", "NT$": "TWD", "₹": "INR", "人民币": "CNY",
-}  # fmt: skip
+# The one name of each currency and unit, and how it is spelled.
+CURRENCY_SIGNS = _spellings({
+    "USD": "$, US$, USD", "EUR": "€, EUR", "GBP": "£, GBP", "CNY": "¥, ￥, RMB, CNY, 人民币", "JPY": "JPY",
+    "HKD": "HK$", "TWD": "NT$", "INR": "₹",
+})  # fmt: skip
 
-UNITS = {
-    "dollars": "USD", "dollar": "USD", "usd": "USD", "美元": "USD", "euros": "EUR", "euro": "EUR", "eur": "EUR",
-    "欧元": "EUR", "gbp": "GBP", "英镑": "GBP", "yuan": "CNY", "rmb": "CNY", "cny": "CNY", "元": "CNY", "人民币": "CNY",
-    "yen": "JPY", "日元": "JPY", "港元": "HKD", "新台币": "TWD", "%": "%", "percent": "%", "per cent": "%",
-    "percentage points": "pp", "percentage point": "pp", "pp": "pp", "个百分点": "pp", "basis points": "bp",
-    "bps": "bp", "times": "x", "x": "x", "×": "x", "fold": "x", "倍": "x", "kg": "kg", "kilograms": "kg", "公斤": "kg",
-    "千克": "kg", "g": "g", "grams": "g", "克": "g", "mg": "mg", "毫克": "mg", "tons": "t", "tonnes": "t", "ton": "t",
-    "tonne": "t", "吨": "t", "lb": "lb", "lbs": "lb", "pounds": "lb", "km": "km", "kilometers": "km",
-    "kilometres": "km", "公里": "km", "千米": "km", "m": "m", "meters": "m", "metres": "m", "米": "m", "cm": "cm",
-    "厘米": "cm", "mm": "mm", "毫米": "mm", "nm": "nm", "纳米": "nm", "miles": "mi", "hectares": "ha", "公顷": "ha",
-    "kw": "kW", "mw": "MW", "gw": "GW", "tw": "TW", "kwh": "kWh", "mwh": "MWh", "gwh": "GWh", "twh": "TWh",
-    "千瓦": "kW", "兆瓦": "MW", "吉瓦": "GW", "千瓦时": "kWh", "兆瓦时": "MWh", "吉瓦时": "GWh", "°c": "°C", "℃": "°C",
-    "摄氏度": "°C", "°f": "°F",
-    "seconds": "s", "second": "s", "秒": "s", "ms": "ms", "minutes": "min", "minute": "min", "分钟": "min",
-    "hours": "h", "hour": "h", "小时": "h", "days": "day", "day": "day", "天": "day", "weeks": "week", "week": "week",
-    "周": "week", "months": "month", "month": "month", "个月": "month", "years": "year", "year": "year", "年": "year",
-    "gb": "GB", "mb": "MB", "tb": "TB", "people": "people", "人": "people", "名": "people", "employees": "people",
-    "users": "people", "patients": "people", "家": "家", "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套",
-    "项": "项", "件": "件", "次": "次", "户": "户",
-}  # fmt: skip
+UNITS = _spellings({
+    "USD": "dollars, dollar, usd, 美元", "EUR": "euros, euro, eur, 欧元", "GBP": "gbp, 英镑",
+    "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
+    "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
+    "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
+    "t": "tons, tonnes, ton, tonne, 吨", "lb": "lb, lbs, pounds", "km": "km, kilometers, kilometres, 公里, 千米",
+    "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米", "nm": "nm, 纳米", "mi": "miles",
+    "ha": "hectares, 公顷", "kW": "kw, 千瓦", "MW": "mw, 兆瓦", "GW": "gw, 吉瓦", "TW": "tw", "kWh": "kwh, 千瓦时",
+    "MWh": "mwh, 兆瓦时", "GWh": "gwh, 吉瓦时", "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
+    "s": "seconds, second, 秒", "ms": "ms", "min": "minutes, minute, 分钟", "h": "hours, hour, 小时",
+    "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
+    "GB": "gb", "MB": "mb", "TB": "tb", "people": "people, 人, 名, employees, users, patients", "家": "家",
+    "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套", "项": "项", "件": "件", "次": "次", "户": "户",
+})  # fmt: skip
 
 
 __all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
@@ -162,7 +162,7 @@ def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quant
 
 
 def _counts(match: re.Match[str]) -> bool:
-    """Say whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
+    """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
     numeral, unit = match.group("numeral"), match.group("unit")
     return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
 

@@ -51,7 +51,7 @@ def detect_language(text: str) -> Language:
 
 
 def is_traditional(text: str) -> bool:
-    """Say whether a Chinese text has more letters of traditional writing than of simplified writing."""
+    """Return whether a Chinese text has more letters of traditional writing than of simplified writing."""
     table = simplified_table()
     simplified = _simplified_letters()
     letters = _HAN.findall(text)

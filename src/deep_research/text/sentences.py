@@ -86,7 +86,7 @@ def split_sentences(text: str) -> list[TextSpan]:
 
 
 def line_kind(text: str, offset: int) -> LineKind:
-    """Say what kind of line an offset stands in."""
+    """Return what kind of line an offset stands in."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     return _kind_of(text[start : end if end >= 0 else len(text)])
@@ -133,7 +133,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
 
 
 def _is_wrapped(before: str, following: str) -> bool:
-    """Say whether a line was cut by its width and goes on in the following one."""
+    """Return whether a line was cut by its width and goes on in the following one."""
     line = before.rstrip()
     first = following.lstrip()[:1]
     if first.islower() and first.isascii() and len(line) > 1:
@@ -168,7 +168,7 @@ def _first_sign(text: str, start: int, end: int) -> int:
 
 
 def _in_title(text: str, begin: int, at: int) -> bool:
-    """Say whether a stop stands inside a title or parenthesis that is still open."""
+    """Return whether a stop stands inside a title or parenthesis that is still open."""
     for opening, closing in _TITLE_MARKS:
         opened = text.rfind(opening, max(begin, at - _MAX_TITLE_CHARS), at)
         if opened >= 0 and text.find(closing, opened, at) < 0 and closing in text[at : at + _MAX_TITLE_CHARS]:
@@ -195,7 +195,7 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
 
 
 def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:
-    """Say whether a sentence can end after `last` and its full stop, with `word` next."""
+    """Return whether a sentence can end after `last` and its full stop, with `word` next."""
     if is_closed:
         return True
     plain = last.lower().lstrip("(")

@@ -40,7 +40,7 @@ def find_tables(text: str) -> tuple[Table, ...]:
 
 
 def is_label(cell: str) -> bool:
-    """Say whether a cell names something: it holds no figure but a year, a quarter or a running number."""
+    """Return whether a cell names something: it holds no figure but a year, a quarter or a running number."""
     return not _FIGURE.search(_NAMING_FIGURE.sub("", cell))
 
 
@@ -71,7 +71,7 @@ def _table(run: Sequence[TableRow]) -> Table | None:
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:
-    """Say whether the first row holds labels for the columns, and figures or dates come below it."""
+    """Return whether the first row holds labels for the columns, and figures or dates come below it."""
     names = [cell for cell in rows[0].cells if cell]
     if len(names) < 2 or not all(map(is_label, names)):
         return False

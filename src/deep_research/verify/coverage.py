@@ -35,7 +35,7 @@ class Hint(NamedTuple):
 
     @property
     def is_likely(self) -> bool:
-        """Say whether the passages rather carry the sentence than not."""
+        """Return whether the passages rather carry the sentence than not."""
         return not self.is_vetoed and not self.is_opposed and self.score >= _LIKELY
 
 
@@ -83,14 +83,14 @@ _MIN_TERMS = 2
 
 
 def is_related(sentence: str, span: str) -> bool:
-    """Say whether a span shares a term or a figure with a sentence; across languages that cannot be told."""
+    """Return whether a span shares a term or a figure with a sentence; across languages that cannot be known."""
     if detect_language(sentence)[:2] != detect_language(span)[:2]:
         return True
     return bool(_terms(sentence) & _terms(span)) or bool(_figures(sentence) & _figures(span))
 
 
 def adds_to(sentence: str, passage: str, proof: str) -> bool:
-    """Say whether a passage holds part of a sentence that its proof does not."""
+    """Return whether a passage holds part of a sentence that its proof does not."""
     if (_figures(sentence) - _figures(proof)) & _figures(passage):
         return True
     rest = _terms(sentence) - _terms(proof)

@@ -165,7 +165,7 @@ def _is_content(term: str) -> bool:
 
 
 def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
-    """Say whether the sentences that speak about the claim's subject say the contrary of it."""
+    """Return whether the sentences that speak about the claim's subject say the contrary of it."""
     said = _terms(claim)
     subject = {term for term in said.words if _is_content(term) and term not in _sides()}
     near = [_shared(held, subject) for sentence in sentences for held in _pieces(_terms(sentence))]
@@ -207,7 +207,7 @@ def _relation(one: str, other: str) -> int:
 
 
 def _has_opposite(said: Terms, near: Sequence[Terms]) -> bool:
-    """Say whether a word's opposite stands closer to its surroundings in the claim than the word, or one like it."""
+    """Return whether a word's opposite stands closer to its surroundings in the claim than the word, or one like it."""
     for at, word in enumerate(said.words):
         if word not in _sides():
             continue
@@ -241,7 +241,7 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
 
 
 def _is_substituted(said: Terms, near: Sequence[Terms]) -> bool:
-    """Say whether a sentence in nearly the same words has an opposite in a word's place."""
+    """Return whether a sentence in nearly the same words has an opposite in a word's place."""
     for held in near:
         if held.share < _ALIKE:
             continue
@@ -253,7 +253,7 @@ def _is_substituted(said: Terms, near: Sequence[Terms]) -> bool:
 
 
 def _is_denied(said: Terms, near: Sequence[Terms]) -> bool:
-    """Say whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
+    """Return whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
     most = max(held.share for held in near)
     mine = {word: _always(said, word) for word in said.words if _is_content(word)}
     if NEGATION_WORD in said.words:
@@ -270,13 +270,13 @@ def _is_denied(said: Terms, near: Sequence[Terms]) -> bool:
 
 
 def _always(held: Terms, word: str) -> bool:
-    """Say whether a word stands in a sentence, and everywhere under a negation."""
+    """Return whether a word stands in a sentence, and everywhere under a negation."""
     denials = [no for each, no in zip(held.words, held.denied, strict=True) if each == word]
     return bool(denials) and all(denials)
 
 
 def _is_reversed(said: Terms, near: Sequence[Terms]) -> bool:
-    """Say whether what does something to another comes after it in all sentences that hold much of both."""
+    """Return whether what does something to another comes after it in all sentences that hold much of both."""
     most = max(held.share for held in near)
     heard = [held.words for held in near if held.share >= _HEARD * most]
     found: list[tuple[float, bool]] = []
@@ -298,7 +298,7 @@ def _is_reversed(said: Terms, near: Sequence[Terms]) -> bool:
 
 
 def _is_passive(words: Sequence[str], link: str) -> bool:
-    """Say whether who does something is named after it; "reduced by 12 per cent" names nobody."""
+    """Return whether who does something is named after it; "reduced by 12 per cent" names nobody."""
     places = [place for place, word in enumerate(words) if word == link]
     nearby = [(word, after) for place in places for word, after in pairwise([*words[place + 1 : place + 4], ""][:3])]
     return any(word == _AGENT and not after[:1].isdigit() for word, after in nearby)

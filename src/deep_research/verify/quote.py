@@ -187,7 +187,7 @@ def _is_same(token: str, wanted: str, *, after_connective: bool) -> bool:
 
 
 def _agrees(original: str, sentence: str, cuts: Sequence[Cut] = ()) -> bool:
-    """Say once more, without tokens, that figures, dates, negations and hedges are the same and none was cut."""
+    """Return whether figures, dates, negations and hedges are the same, read without tokens, and none was cut."""
     kept = original
     for cut in cuts:
         lost = particulars(original[cut.start : cut.end])

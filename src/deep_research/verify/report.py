@@ -1,4 +1,4 @@
-"""`Verifier` (document 001): checks a report's files as they were shipped, without asking anyone."""
+"""`Verifier`: checks a report's files as they were shipped, without asking anyone."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
 
 
 def _may_cite(block: Block) -> bool:
-    """Say whether numbers in brackets are markers there: in titles, gaps and assumptions they are the user's words."""
+    """Return whether numbers in brackets are markers: in titles, gaps and assumptions they are the user's words."""
     return block.kind != "heading" and not (block.is_exempt and block.kind == "item")
 
 

@@ -1,4 +1,4 @@
-"""May a sentence be replaced by its revision: only if that says less, never something else (DESIGN).
+"""May a sentence be replaced by its revision: only if that says less, never something else.
 
 A revision may leave words out and add words of doubt. It may add no fact and no denial, and may not cut the "not" or
 the "may" off a word that stays.
@@ -38,7 +38,7 @@ class _Word(NamedTuple):
 
 
 def only_weakens(revised: str, original: str) -> bool:
-    """Say whether a revision only leaves out, or doubts, what the original says."""
+    """Return whether a revision only leaves out, or doubts, what the original says."""
     kept, held = _words(_ATTRIBUTION.sub(" ", spell_negations(revised))), _words(spell_negations(original))
     if not kept or not _keeps_particulars(revised, original):
         return False
@@ -84,7 +84,7 @@ def _words(text: str) -> list[_Word]:
 
 
 def _keeps_particulars(revised: str, original: str) -> bool:
-    """Say whether every figure and date of the revision is the original's: leaving out "million" makes another."""
+    """Return whether every figure and date of the revision is the original's: leaving out "million" makes another."""
     in_digits, in_words = split_figures(original)
     figures = {(figure.value, figure.unit) for figure in in_digits} | {worded.values for worded in in_words}
     dates = [date.iso for date in dates_of(original)]

@@ -16,8 +16,8 @@ def check_cells(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict:
     Each must be a passage of its own, both of one document, the header first.
     """
     labels, values = [label for label, _ in sentence.cells], [value for _, value in sentence.cells]
-    is_told = sentence.text == row(sentence.cells, ()).text
-    for piece in passages if is_told else ():
+    is_shown = sentence.text == row(sentence.cells, ()).text
+    for piece in passages if is_shown else ():
         for header in passages:
             is_above = header.document == piece.document and header.end <= piece.start
             if is_above and check_row(labels, values, header.quote, piece.quote):
@@ -26,7 +26,7 @@ def check_cells(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict:
 
 
 def check_row(labels: Sequence[str], values: Sequence[str], header_line: str, row_line: str) -> bool:
-    """Say whether the values are the row's in every column that has a shown label, and no others; empty cells aside.
+    """Return whether the values are the row's in every column that has a shown label, and no others; empty cells aside.
 
     The row's own label, its first cell, must be among them. Where two columns share a header both must be shown, or
     none: one alone could be the other.

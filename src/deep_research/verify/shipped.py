@@ -97,7 +97,7 @@ def markers(text: str) -> list[int]:
 
 
 def ends_in_marker(text: str) -> bool:
-    """Say whether a block's last words carry a citation."""
+    """Return whether a block's last words carry a citation."""
     return bool(_MARKERS_AT_END.search(text))
 
 

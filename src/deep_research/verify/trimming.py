@@ -118,7 +118,7 @@ def _says_nothing_new(content: str, before: str) -> bool:
 
 
 def _abbreviates(short: str, before: str) -> bool:
-    """Say whether the letters are the initials of the words right before them."""
+    """Return whether the letters are the initials of the words right before them."""
     letters = [letter for letter in short if letter.isalpha()]
     stretch = _WORDS_BEFORE.search(before, max(0, len(before) - 160))
     named = stretch.group().replace("'s", "").replace("-", " ").split() if stretch else []

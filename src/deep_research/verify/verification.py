@@ -70,7 +70,7 @@ class ParagraphCheck(Value):
 
 
 class Verification(Value):
-    """`verify.json` (SPEC V1)."""
+    """`verify.json`: whether every claim is cited, and every citation resolves."""
 
     passed: bool
     report_passed: bool

@@ -116,7 +116,7 @@ def _is_spelled(figure: Quantity, quote: str) -> bool:
 
 
 def _holds(quote: str, worded: Worded) -> bool:
-    """Say whether a passage holds a quantity in words or in digits, or another that equals it."""
+    """Return whether a passage holds a quantity in words or in digits, or another that equals it."""
     held = [(figure.value, figure.unit) for figure in figures_of(quote)]
     held += [(share, SHARE) for share in implied_shares(quote)]
     if worded.values[0][1] != ORDER:
@@ -127,7 +127,7 @@ def _holds(quote: str, worded: Worded) -> bool:
 
 
 def _are_equal(one: Values, other: Values) -> bool:
-    """Say whether what one quantity plainly is can be said of the other: tripled and doubled only share 200 %."""
+    """Return whether what one quantity plainly is can be said of the other: tripled and doubled only share 200 %."""
     points = _SHARE_POINTS if len(one) > 1 or len(other) > 1 else 0.0
     return any(_equals(one[0], value, points) for value in other) or any(
         _equals(value, other[0], points) for value in one
@@ -135,7 +135,7 @@ def _are_equal(one: Values, other: Values) -> bool:
 
 
 def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> bool:
-    """Say whether two values are equal; shares may differ by so many points, but by no more than a part of them."""
+    """Return whether two values are equal; shares may differ by so many points, but by no more than a part of them."""
     (value, unit), (held, held_unit) = one, other
     if unit == ORDER:
         is_near = held_unit not in (SHARE, TIMES) and value <= held < _ORDER_REACH * value
@@ -153,7 +153,7 @@ def _digits(raw: str) -> float | None:
 
 
 def _is_date_of(wanted: str, held: str) -> bool:
-    """Say whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
+    """Return whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
     if "Q" in wanted or "Q" in held:
         return wanted == held or (("Q" in wanted) != ("Q" in held) and wanted[:4] == held[:4])
     return held.startswith(wanted) or wanted.startswith(held)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deep_research.cli.progress import Bars, Lines, News, Silent
+from deep_research.cli.progress import Bars, Display, Lines, News
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words
 from deep_research.value import JsonObject
@@ -63,7 +63,7 @@ def test_lines_tell_of_each_round_and_silence_of_none(capsys):
     )
     Lines(words("en")).show(judged)
     assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
-    Silent().show(judged)
+    Display().show(judged)
     assert capsys.readouterr().err == ""
 
 

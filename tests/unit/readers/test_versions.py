@@ -1,12 +1,11 @@
 """Whoever changes what a file gives, or which terms a text has, raises the version by which indexes are told apart."""
 
-from importlib import import_module
-
 import pytest
 
+from deep_research.readers import read
 from deep_research.readers.registry import FORMATS
 from deep_research.readers.versions import all_extractors, extractor_of
-from tests.unit.readers.golden import Made, made_before, made_now, objection
+from tests.unit.readers.golden import SAMPLES, Made, made_before, made_now, objection
 
 
 def test_no_output_changed_without_its_version():
@@ -16,8 +15,9 @@ def test_no_output_changed_without_its_version():
 
 
 def test_every_format_has_a_version_that_its_texts_carry():
-    for name, file_format in FORMATS.items():
-        assert extractor_of(name) == import_module(f"deep_research.readers.{file_format.module}").EXTRACTOR
+    for name in FORMATS:
+        file, sample = SAMPLES[name]
+        assert read(sample(), name=file).extractor == extractor_of(name)
     assert len(all_extractors()) == len(FORMATS)
 
 
