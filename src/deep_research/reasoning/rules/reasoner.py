@@ -76,7 +76,7 @@ _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
-_LEAST_REACH = 0.3
+_MIN_REACH = 0.3
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 # Of each side, so many words of a language stand in a query.
@@ -90,7 +90,7 @@ class ExtractiveReasoner:
         self._corpus = corpus
         # What was chosen from a document does not depend on the section that asks.
         self._reached: dict[str, float] = {}
-        self._gists: dict[tuple[str, str], _Gist] = {}
+        self._matches: dict[tuple[str, str], DocumentMatch] = {}
         self._called: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
@@ -142,14 +142,14 @@ class ExtractiveReasoner:
 
     async def extract(self, reading: Reading) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
-        gist = await self._read(reading.document, reading.brief.question)
+        match = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
         title = reading.document.title
         return tuple(
-            _finding(candidate, gist.relevance, rank).model_copy(
-                update={"section": section_of(candidate.unit, outline, title=title, document=gist.terms)}
+            _finding(candidate, match.relevance, rank).model_copy(
+                update={"section": section_of(candidate.unit, outline, title=title, document=match.terms)}
             )
-            for rank, candidate in enumerate(gist.chosen)
+            for rank, candidate in enumerate(match.chosen)
         )
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
@@ -171,11 +171,11 @@ class ExtractiveReasoner:
 
     async def _read(self, document: Document, question: str) -> "_Gist":
         key = (document.id, question)
-        if key not in self._gists:
-            while len(self._gists) >= _REMEMBERED:
-                del self._gists[next(iter(self._gists))]
-            self._gists[key] = await self._gist(document, question)
-        return self._gists[key]
+        if key not in self._matches:
+            while len(self._matches) >= _REMEMBERED:
+                del self._matches[next(iter(self._matches))]
+            self._matches[key] = await self._match(document, question)
+        return self._matches[key]
 
     async def _named(self, question: str) -> frozenset[str]:
         """Return the titles of the documents that a question names, to be told what stands in them."""
@@ -185,9 +185,9 @@ class ExtractiveReasoner:
             self._called[question] = frozenset(titles)
         return self._called[question]
 
-    async def _gist(self, document: Document, question: str) -> "_Gist":
+    async def _match(self, document: Document, question: str) -> "_Gist":
         if named := await self._named(question):
-            return await self._contents(document, question) if document.title in named else _NOTHING
+            return await self._contents(document, question) if document.title in named else _NO_MATCH
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await aside(terms_of, text)
@@ -198,11 +198,13 @@ class ExtractiveReasoner:
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest = await self._interest(question, is_foreign=is_foreign)
 
-        def judge() -> _Gist:
+        def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
-                return _NOTHING
-            return _Gist(relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms))
+                return _NO_MATCH
+            return DocumentMatch(
+                relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms)
+            )
 
         return await aside(judge)
 
@@ -212,7 +214,7 @@ class ExtractiveReasoner:
         wanted = wanted_of_document(question)
         interest = await self._interest(wanted or question)
         chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
-        return _Gist(1.0, tuple(chosen), frozenset(terms_of(document.text)))
+        return DocumentMatch(1.0, tuple(chosen), frozenset(terms_of(document.text)))
 
     async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
         """Return what of a document is looked at: all of it, or of a very long one its best passages."""
@@ -235,7 +237,7 @@ class ExtractiveReasoner:
         if question not in self._reached:
             best = await self._corpus.search(question, limit=_REACH_PASSAGES)
             self._reached[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
-        return max(self._reached[question], _LEAST_REACH)
+        return max(self._reached[question], _MIN_REACH)
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
@@ -347,7 +349,7 @@ def _gap(brief: Brief) -> str:
 
 def _usual_reach(topic: Weights) -> float:
     """Return how much of a question a good page covers: all of a short one, of a long one what a short one holds."""
-    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _LEAST_REACH)
+    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _MIN_REACH)
 
 
 def _all_words(lens: Lens) -> str:
@@ -359,7 +361,7 @@ def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
     return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
-class _Gist(NamedTuple):
+class DocumentMatch(NamedTuple):
     """What a document has to say on a question: how far it is about it, its best units, and its terms."""
 
     relevance: float
@@ -367,7 +369,7 @@ class _Gist(NamedTuple):
     terms: frozenset[str]
 
 
-_NOTHING = _Gist(0.0, (), frozenset())
+_NO_MATCH = DocumentMatch(0.0, (), frozenset())
 
 
 def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:

@@ -18,7 +18,7 @@ from deep_research.text.dates import find_dates
 from deep_research.value import Value
 
 _MCP: Final = "mcp:"
-_MOST_WIDENED: Final = 4
+_MAX_WIDENED: Final = 4
 # News can be searched from this year on.
 _FIRST_NEWS_YEAR: Final = "2017"
 
@@ -67,7 +67,7 @@ def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str
     usable = _usable(query, offered)
     further = dict.fromkeys((*chain.from_iterable(called), *_table().broad))
     free = [name for name in further if name in usable and not usable[name].needs_key and name not in asked]
-    return tuple(free[:_MOST_WIDENED])
+    return tuple(free[:_MAX_WIDENED])
 
 
 def describe(offered: Iterable[EngineSpec]) -> str:

@@ -140,7 +140,7 @@ _ARTICLES = frozenset("a an the at in on for".split())
 _ANSWER_EDGE = " \t.。!！?？\"'“”"
 
 
-class Folded(NamedTuple):
+class FoldedQuestion(NamedTuple):
     """The question with its answers in it, and what they settled."""
 
     text: str
@@ -157,9 +157,11 @@ def is_no_preference(answer: str) -> bool:
     return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
 
 
-def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words, rules: IntakeRules = NO_RULES) -> Folded:
+def fold_answers(
+    question: str, exchanges: tuple[Exchange, ...], say: Words, rules: IntakeRules = NO_RULES
+) -> FoldedQuestion:
     """Fold the answers into the question, one after the other."""
-    folded = Folded(question)
+    folded = FoldedQuestion(question)
     for exchange in exchanges:
         answer = exchange.answer.strip()
         if not is_no_preference(answer):
@@ -167,7 +169,7 @@ def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words, rul
     return folded
 
 
-def _fold(folded: Folded, asked: str, answer: str, say: Words, rules: IntakeRules) -> Folded:
+def _fold(folded: FoldedQuestion, asked: str, answer: str, say: Words, rules: IntakeRules) -> FoldedQuestion:
     for term in rare_terms(folded.text):
         if asked == ask(Doubt("term", term), say, rules).question:
             return _fold_term(folded, term, answer, say)
@@ -195,7 +197,7 @@ def _asks_subject(asked: str, pointer: Pointer | None, say: Words, rules: Intake
     return any(asked == ask(doubt, say, rules).question for doubt in doubts)
 
 
-def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
+def _fold_term(folded: FoldedQuestion, term: str, answer: str, say: Words) -> FoldedQuestion:
     as_written, left_out = term_options(term, say)
     settled = (*folded.settled_terms, term)
     if answer == as_written:
@@ -206,7 +208,9 @@ def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
     return folded._replace(text=text, settled_terms=settled)
 
 
-def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words, rules: IntakeRules) -> Folded:
+def _fold_reference(
+    folded: FoldedQuestion, pointer: Pointer, answer: str, say: Words, rules: IntakeRules
+) -> FoldedQuestion:
     in_documents, general = reference_options(pointer.noun, say)
     meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
     text = pointer.replaced_in(folded.text, meaning)
@@ -226,7 +230,7 @@ MAX_QUESTION_CHARS = 20_000
 # SPEC I3: where there are two focuses, a third is inferred.
 START_CONFIDENCE = 0.7
 START_FOCUSES = 3
-LEAST_FOCUSES = 2
+MIN_FOCUSES = 2
 # Without a goal or a name, more words than this make a subject specific: 癌症治疗 (1.3) is broad, 钙钛矿太阳能电池
 # (2.7) is not.
 _BROAD_WORDS = 2.0
@@ -340,7 +344,7 @@ def decide(
         return "CANNOT_DO"
     if any(term not in looked_up for term in unknown_terms):
         return "VERIFY_TOPIC"
-    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < LEAST_FOCUSES:
+    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < MIN_FOCUSES:
         return "NEED_CLARIFICATION"
     return "CONFIRM_PLAN" if is_complex else "START_RESEARCH"
 
@@ -390,7 +394,7 @@ def _judge(inquiry: Inquiry, say: Words) -> _Judged:
     return _Judged(text, read_topic(text), doubt, assumptions, whole.has_goal or bool(inquiry.focus))
 
 
-def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known: bool) -> Doubt | None:
+def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, is_known: bool) -> Doubt | None:
     """Return what is missing, the most important first; `is_known` says that the rules know a term of the question."""
     if not reading.has_subject and not is_known:
         return Doubt("topic")
@@ -406,7 +410,7 @@ def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known:
         return _abbreviation_doubt(reading.abbreviation)
     is_specific = reading.is_named or reading.is_narrowed or folded.is_named or is_known
     is_long = reading.words > (_BROAD_ANSWER_WORDS if folded.is_answered else _BROAD_WORDS)
-    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= LEAST_FOCUSES:
+    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= MIN_FOCUSES:
         return None
     return Doubt("aspect", _shown(reading.subject))
 

@@ -6,7 +6,7 @@ from deep_research.messages.words import Words
 from deep_research.text.folding import to_simplified
 
 ENOUGH_FOCUSES = 3
-_MOST_FOCUSES = 5
+_MAX_FOCUSES = 5
 
 # In the order in which they are offered; names are in the messages, `clarify.focus_<key>`.
 CUES: dict[str, re.Pattern[str]] = {
@@ -57,7 +57,7 @@ def stated_focuses(text: str) -> tuple[str, ...]:
     """Return the keys of the sides that the words of a text ask about, in the order of the text."""
     simple = to_simplified(text)
     found = ((match.start(), key) for key, cue in CUES.items() if (match := cue.search(simple)))
-    return tuple(key for _, key in sorted(found))[:_MOST_FOCUSES]
+    return tuple(key for _, key in sorted(found))[:_MAX_FOCUSES]
 
 
 def filled_up(stated: tuple[str, ...], given: int = 0) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from deep_research.text.folding import to_simplified
 # The kinds of doubt whose question and options a user may word; `docs/intake.md` says when each is asked.
 ASKED_KINDS = ("topic", "reference", "aspect", "meaning", "limits", "term", "vague")
 NO_RULES = IntakeRules()
-_MOST_CHARS = 200
-_MOST_FOCUSES = 5
+_MAX_CHARS = 200
+_MAX_FOCUSES = 5
 Wording = TypeVar("Wording", str, tuple[str, ...])
 
 
@@ -125,8 +125,8 @@ def _check(rules: IntakeRules, path: Path) -> None:
 
 def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None:
     texts = (wording,) if isinstance(wording, str) else wording
-    if not texts or not all(text.strip() and len(text) <= _MOST_CHARS for text in texts):
-        _refuse(path, key, f"give texts of 1 to {_MOST_CHARS} characters")
+    if not texts or not all(text.strip() and len(text) <= _MAX_CHARS for text in texts):
+        _refuse(path, key, f"give texts of 1 to {_MAX_CHARS} characters")
     for text in texts:
         try:
             names = placeholders(text)
@@ -137,8 +137,8 @@ def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None
 
 
 def _check_focus(path: Path, key: str, focus: tuple[str, ...]) -> None:
-    if not 0 < len(focus) <= _MOST_FOCUSES or not all(one.strip() for one in focus):
-        _refuse(path, key, f"give 1 to {_MOST_FOCUSES} focuses, none of them empty")
+    if not 0 < len(focus) <= _MAX_FOCUSES or not all(one.strip() for one in focus):
+        _refuse(path, key, f"give 1 to {_MAX_FOCUSES} focuses, none of them empty")
 
 
 def _refuse(path: Path, key: str, why: str) -> NoReturn:

@@ -96,11 +96,11 @@ def search_words(lens: Lens, language: Language, count: int) -> list[str]:
     return [word for _, word in lens.spelled[:count]]
 
 
-FEWEST_SECTIONS, MOST_SECTIONS = 3, 5
+MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
-_FEWEST_SENTENCES = 3
-_MOST_HITS = 4
+_MIN_SENTENCES = 3
+_MAX_HITS = 4
 # Beside what was asked for, so many further sides give the answer a setting.
 _SETTING = 2
 _USUAL = ("background", "results", "problems")
@@ -124,16 +124,16 @@ def sections_of(
 ) -> list[str]:
     """Return the titles of the sections that a question gets over passages of documents with these titles."""
     named = _facets(question, passages, titles)
-    asked = _asked_sides(question, strictly=len(named) >= FEWEST_SECTIONS)
-    chosen = [*named, *(title_of(key, language) for key in asked)][:MOST_SECTIONS]
-    if len(chosen) >= FEWEST_SECTIONS:
+    asked = _asked_sides(question, strictly=len(named) >= MIN_SECTIONS)
+    chosen = [*named, *(title_of(key, language) for key in asked)][:MAX_SECTIONS]
+    if len(chosen) >= MIN_SECTIONS:
         return chosen
     mass: dict[str, float] = {
-        lens.key: sum(min(lens.hits(passage), _MOST_HITS) for passage in passages) for lens in aspects()
+        lens.key: sum(min(lens.hits(passage), _MAX_HITS) for passage in passages) for lens in aspects()
     }
     # Where nothing shows a side, the usual ones are looked for.
     mass = {key: hits or (0.5 if key in _USUAL else 0) for key, hits in mass.items()}
-    room = max(FEWEST_SECTIONS - len(chosen), _SETTING) if chosen else MOST_SECTIONS
+    room = max(MIN_SECTIONS - len(chosen), _SETTING) if chosen else MAX_SECTIONS
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
     chosen += [title_of(lens.key, language) for lens in aspects() if lens.key in others]
     # What comes next stands last.
@@ -148,23 +148,23 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
     compares = _COMPARES.search(to_simplified(question)) is not None
     left = [phrase for phrase in phrases(question) if _may_head(phrase, compares=compares)]
     if not passages:
-        return [_title(phrase) for phrase in left][:MOST_SECTIONS] if len(left) > 1 else []
+        return [_title(phrase) for phrase in left][:MAX_SECTIONS] if len(left) > 1 else []
     headed = [frozenset(analyze(title)) for title in titles]
     sentences = [frozenset(analyze(text[at:end])) for text in passages for at, end in split_sentences(text)]
     held = {phrase: {at for at, terms in enumerate(sentences) if phrase.terms <= terms} for phrase in left}
     left = [
         phrase
         for phrase in left
-        if _FEWEST_SENTENCES <= len(held[phrase]) <= _TOPIC_SHARE * len(sentences)
+        if _MIN_SENTENCES <= len(held[phrase]) <= _TOPIC_SHARE * len(sentences)
         and sum(phrase.terms <= terms for terms in headed) <= _TOPIC_TITLES * len(headed)
     ]
     chosen: list[Phrase] = []
     covered: set[int] = set()
-    while left and len(chosen) < MOST_SECTIONS:
+    while left and len(chosen) < MAX_SECTIONS:
         # A single word heads a section only where no longer phrase is left that would.
-        most = [phrase for phrase in left if len(phrase.terms) > 1 and len(held[phrase] - covered) >= _FEWEST_SENTENCES]
+        most = [phrase for phrase in left if len(phrase.terms) > 1 and len(held[phrase] - covered) >= _MIN_SENTENCES]
         best = max(most or left, key=lambda phrase: (len(held[phrase] - covered), -left.index(phrase)))
-        if len(held[best] - covered) < _FEWEST_SENTENCES:
+        if len(held[best] - covered) < _MIN_SENTENCES:
             break
         left = [phrase for phrase in left if not (phrase.terms <= best.terms or best.terms <= phrase.terms)]
         chosen.append(best)

@@ -46,7 +46,7 @@ READ_CHARS = 2_000
 _QUESTION_WORDS = 1.3
 # A task told in this many words has told its limits too.
 _TOLD_AT_LENGTH_WORDS = 25
-_LONGEST_ACRONYM = 6
+_MAX_ACRONYM = 6
 # "Why" and "criticism" ask for judgement too, but make no question complex (SPEC I6).
 _JUDGING = frozenset(("analyse", "assess", "compare"))
 _OF = re.compile(r"\b(?:of|in|for) (?:the |a |an )?[a-z]", re.IGNORECASE)
@@ -165,7 +165,7 @@ def _looks_named(word: str, *, opens: bool, has_han: bool, capitals: Capitals) -
         return len(letters) > 1
     inner = [letter for letter in word[1:] if letter.isalpha()]
     if inner and all(letter.isupper() for letter in letters):
-        is_shouted = capitals != "some" and len(letters) > _LONGEST_ACRONYM
+        is_shouted = capitals != "some" and len(letters) > _MAX_ACRONYM
         return word.lower() not in BROAD_FIELDS and not is_shouted
     if any(letter.isupper() for letter in inner) and "-" not in word:
         return True

@@ -19,7 +19,7 @@ _WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # SPEC W1 counts 100 to 200 words, or characters of Chinese.
-_ABSTRACT_LENGTH, _MOST_ABSTRACT_LENGTH = 120, 200
+_ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
 # Of each section at most so many sentences may stand in the abstract.
 _LEADS = 2
 _CONCLUSION_SENTENCES = range(2, 5)
@@ -80,7 +80,7 @@ def abstract_of(draft: Draft, worth: Worth) -> tuple[Paragraph, ...]:
     chosen: list[Sentence] = []
     for sentence in sorted(order, key=lambda sentence: (-worth(sentence.text), order.index(sentence))):
         length = sum(_length(other.text) for other in chosen)
-        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MOST_ABSTRACT_LENGTH:
+        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MAX_ABSTRACT_LENGTH:
             chosen.append(sentence)
     return (Paragraph(section="abstract", sentences=tuple(sorted(chosen, key=order.index))),) if chosen else ()
 

@@ -9,7 +9,7 @@ from functools import cache, cached_property, lru_cache
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.sections import Lens, lens_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
-from deep_research.reasoning.rules.quoting.units import Sentence, Unit
+from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
@@ -24,7 +24,7 @@ _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _SIDE_HITS = 2
 _REPEATED_SHARE = 0.55
 # No section takes more of the room than this.
-LARGEST_SECTION = 0.5
+MAX_SECTION_SHARE = 0.5
 # A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
 _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
 
@@ -90,7 +90,7 @@ class Interest:
         held = len(self.topic.of) - len(self.topic.missing(terms))
         return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
 
-    def worth(self, sentence: Sentence) -> float:
+    def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
         is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
         figures = min(sentence.figures, 3)
@@ -131,7 +131,7 @@ def choose_units(
     return chosen
 
 
-def _score(unit: Unit, worth: Callable[[Sentence], float]) -> float:
+def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:
     worths = sorted((worth(sentence) for sentence in unit.sentences), reverse=True)
     leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
     score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
@@ -223,7 +223,7 @@ def sentence_count(piece: Evidence) -> int:
 
 
 def share_room(
-    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = LARGEST_SECTION
+    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = MAX_SECTION_SHARE
 ) -> list[list[Evidence]]:
     """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]

@@ -14,7 +14,7 @@ from deep_research.text.sentences import LineKind, Span, line_kind, split_senten
 from deep_research.text.tables import Row, Table, find_tables
 
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 _ENGLISH_WORDS = range(4, 81)
 _CHINESE_CHARACTERS = range(8, 221)
 _MAX_ROWS = 2_000
@@ -58,7 +58,7 @@ _SHOUTED = re.compile(r"\b[A-Z]{3,}\b[ \-–—:]+[A-Z]{3}")
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SourceSentence:
     """A sentence with what it holds; `terms` are the analyzer's."""
 
     start: int
@@ -81,16 +81,16 @@ class Sentence:
         return bool(find_dates(self.text))
 
 
-def as_sentence(text: str) -> Sentence:
+def as_sentence(text: str) -> SourceSentence:
     """Return a sentence by itself."""
-    return Sentence(0, len(text), text)
+    return SourceSentence(0, len(text), text)
 
 
 @dataclass(frozen=True)
 class Unit:
     """Neighbouring sentences under one heading, or a row; `header` is where the row's header stands."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SourceSentence, ...]
     heading: str
     header: Span | None = None
 
@@ -125,25 +125,25 @@ def units_of(text: str, stretches: Sequence[tuple[int, int]] = ()) -> list[Unit]
 
 def units_apart(text: str, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
     """Return everything in these stretches of a document that could be quoted, none overlapping."""
-    return _units(text, stretches, step=MOST_SENTENCES)
+    return _units(text, stretches, step=MAX_SENTENCES)
 
 
 def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> list[Unit]:
     found = list(_rows(text, stretches))
     for start, end in stretches:
         for heading, run in _runs(text[start:end], start):
-            found += [Unit(tuple(run[at : at + MOST_SENTENCES]), heading) for at in range(0, len(run), step)]
+            found += [Unit(tuple(run[at : at + MAX_SENTENCES]), heading) for at in range(0, len(run), step)]
     return found
 
 
-def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
+def _runs(text: str, offset: int) -> Iterator[tuple[str, list[SourceSentence]]]:
     """Yield stretches of neighbouring usable sentences with the heading above them."""
-    heading, run = "", list[Sentence]()
+    heading, run = "", list[SourceSentence]()
     orders = find_instructions(text)
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
         if kind in ("prose", "item") and not _is_order(span, orders) and is_usable(words, kind):
-            run.append(Sentence(offset + span.start, offset + span.end, words))
+            run.append(SourceSentence(offset + span.start, offset + span.end, words))
             continue
         if run:
             yield heading, run
@@ -193,7 +193,7 @@ def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
         header = table.header or table.rows[0]
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
-            sentence = Sentence(row.start, row.end, labelled(table, row))
+            sentence = SourceSentence(row.start, row.end, labelled(table, row))
             if not find_instructions(sentence.text):
                 yield Unit((sentence,), heading, Span(header.start, header.end))
 

@@ -22,9 +22,9 @@ _SAME_FIGURE = 0.004
 # A figure of so many digits is hardly another one's by chance.
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
 # The words around two figures are the same but for so many, and there are enough of them.
-_MOST_OTHER_WORDS, _FEWEST_SHARED = 1, 3
+_MAX_OTHER_WORDS, _MIN_SHARED = 1, 3
 _SAME_SENTENCE = 0.5
-_MOST_FIGURES = 4
+_MAX_FIGURES = 4
 # The ends of a range are no figure of their own.
 _RANGE = re.compile(r"\bbetween\b|\bfrom\b|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间")
 _CLAUSE = re.compile(r"[;；]|,\s(?!\d)|，|\b(?:while|whereas|but)\b")
@@ -56,7 +56,7 @@ _KIND = re.compile(
 
 
 @dataclass(frozen=True)
-class Claim:
+class FigureClaim:
     """A figure that a sentence states, and what it is a figure of.
 
     In a sentence that is a range or a list, which word belongs to which figure is not plain.
@@ -78,7 +78,7 @@ class Claim:
         return bool(_HEARSAY.search(to_simplified(self.sentence)))
 
 
-def claims_of(evidence: Iterable[Evidence]) -> Iterator[Claim]:
+def claims_of(evidence: Iterable[Evidence]) -> Iterator[FigureClaim]:
     """Yield the figures with a unit that prose states; what rows of tables mean is not plain without their headers."""
     for piece in evidence:
         if not piece.header:
@@ -87,8 +87,8 @@ def claims_of(evidence: Iterable[Evidence]) -> Iterator[Claim]:
 
 # A run asks for the same passages round by round, when it weighs them and when it writes.
 @lru_cache(maxsize=1_024)
-def _claims(piece: Evidence) -> tuple[Claim, ...]:
-    found: list[Claim] = []
+def _claims(piece: Evidence) -> tuple[FigureClaim, ...]:
+    found: list[FigureClaim] = []
     for start, end in split_sentences(piece.quote):
         sentence = piece.quote[start:end]
         figures = find_quantities(sentence)
@@ -97,17 +97,17 @@ def _claims(piece: Evidence) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[Claim]:
+def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[FigureClaim]:
     dates = find_dates(sentence)
     clauses = [span for span in _clauses(sentence) if not _ATTRIBUTION.match(sentence[slice(*span)].strip(" ,，"))]
     known = clauses or [(0, len(sentence))]
     whole = frozenset(term for at, end in known for term in content_terms(sentence[at:end]))
     values = frozenset(round(figure.value, 6) for figure in figures)
-    is_plain = len(figures) <= _MOST_FIGURES and not _RANGE.search(sentence)
+    is_plain = len(figures) <= _MAX_FIGURES and not _RANGE.search(sentence)
     for figure in figures:
         if figure.unit:
             about, near = _around(figure, sentence, clauses, dates)
-            yield Claim(
+            yield FigureClaim(
                 piece=piece,
                 sentence=sentence,
                 figure=figure,
@@ -126,7 +126,7 @@ def _around(
     """Return the words of the clause that a figure stands in, of all clauses where those are few, and its dates."""
     own = next((span for span in clauses if span[0] <= figure.start < span[1]), None)
     first, last = own or (0, len(sentence))
-    if len(content_terms(sentence[first:last])) <= _FEWEST_SHARED + 1:
+    if len(content_terms(sentence[first:last])) <= _MIN_SHARED + 1:
         known = clauses or [(first, last)]
         first, last = known[0][0], max(end for _, end in known)
     about = sentence[:last]
@@ -142,7 +142,7 @@ def _clauses(sentence: str) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def differ(one: Claim, other: Claim) -> bool:
+def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Say whether two documents' claims are about the same, at the same time, and their figures differ."""
     if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
         return False
@@ -155,13 +155,13 @@ def differ(one: Claim, other: Claim) -> bool:
     if round(one.figure.value, 6) in other.figures or round(other.figure.value, 6) in one.figures:
         return False
     is_same_time = not one.dates or not other.dates or one.dates == other.dates
-    if not is_same_time or one.kinds != other.kinds or len(one.about & other.about) < _FEWEST_SHARED:
+    if not is_same_time or one.kinds != other.kinds or len(one.about & other.about) < _MIN_SHARED:
         return False
     shared, both = one.sentence_about & other.sentence_about, one.sentence_about | other.sentence_about
-    return len(one.about ^ other.about) <= _MOST_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
+    return len(one.about ^ other.about) <= _MAX_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
 
 
-def agree(one: Claim, other: Claim) -> bool:
+def agree(one: FigureClaim, other: FigureClaim) -> bool:
     """Say whether two documents give the same figure for the same thing, in whatever words."""
     if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
         return False
@@ -174,7 +174,7 @@ def agree(one: Claim, other: Claim) -> bool:
     if digits >= _TELLING_DIGITS:
         shared = (one.about & other.sentence_about) | (other.about & one.sentence_about)
         return len(shared) >= _TELLING_SHARED
-    fewest = max(_FEWEST_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
+    fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
     return len(one.about & other.about) >= fewest
 
 
@@ -187,7 +187,7 @@ def _digits(figure: str) -> int:
     return len("".join(re.findall(r"\d", figure)).strip("0"))
 
 
-_MOST_SHOWN = 4
+_MAX_SHOWN = 4
 
 
 def find_disagreements(
@@ -201,7 +201,7 @@ def find_disagreements(
     others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
     told: set[str] = set()
     tables = []
-    alike: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+    alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
         alike[claim.figure.unit, claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
@@ -211,13 +211,13 @@ def find_disagreements(
             pair = sorted((one, other), key=lambda claim: claim.figure.value)
             told |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
-    return tuple(tables[:_MOST_SHOWN])
+    return tuple(tables[:_MAX_SHOWN])
 
 
-def _ranked(evidence: Sequence[Evidence]) -> list[Claim]:
+def _ranked(evidence: Sequence[Evidence]) -> list[FigureClaim]:
     return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
 
 
-def statement(claim: Claim) -> Sentence:
+def statement(claim: FigureClaim) -> Sentence:
     """Return a claim as a row of a table: its figure, and its source's own sentence."""
     return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=claim.figure.raw.strip())

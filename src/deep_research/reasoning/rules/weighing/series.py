@@ -18,7 +18,7 @@ MAX_CHARTS = 5
 # "Less than 5" is no point of a line.
 _LIMIT = re.compile(r"[<>≤≥~≈]|\b(?:less|more|under|over|up to|at (?:least|most))\b|不足|超过|以[上下]", re.IGNORECASE)
 _CHANGE = re.compile(r"\bby\b", re.IGNORECASE)
-_FEWEST_POINTS, _MOST_POINTS = 3, 40
+_MIN_POINTS, _MAX_POINTS = 3, 40
 _CODE = """import json
 import matplotlib.pyplot as plt
 
@@ -69,7 +69,7 @@ def find_series(evidence: Sequence[Evidence]) -> Iterator[Series]:
 
 def _columns(rows: Sequence[Evidence]) -> Iterator[Series]:
     told = [row_of(piece) for piece in rows]
-    if not _FEWEST_POINTS <= len(told) <= _MOST_POINTS or any(len(row.cells) < 2 for row in told):
+    if not _MIN_POINTS <= len(told) <= _MAX_POINTS or any(len(row.cells) < 2 for row in told):
         return
     for label, _ in told[0].cells[1:]:
         points, units = [], set()
@@ -90,7 +90,7 @@ def _sentences(piece: Evidence) -> Iterator[Series]:
     for start, end in split_sentences(piece.quote):
         sentence = piece.quote[start:end]
         figures, dates = find_quantities(sentence), find_dates(sentence)
-        is_series = len(figures) == len(dates) >= _FEWEST_POINTS and len({figure.unit for figure in figures}) == 1
+        is_series = len(figures) == len(dates) >= _MIN_POINTS and len({figure.unit for figure in figures}) == 1
         # "€88 in 2021, €103 in 2023": each figure has its own date, in the same order throughout.
         turns = {figure.start < date.start for figure, date in zip(figures, dates, strict=False)}
         is_series = is_series and len(turns) == 1 and len({date.iso for date in dates}) == len(dates)

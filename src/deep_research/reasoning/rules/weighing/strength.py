@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.rules.weighing.claims import Claim, agree, claims_of, differ, statement
+from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, claims_of, differ, statement
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of
 from deep_research.verify.particulars import dates_of, figures_of
 
 # The best of each section first, then what others confirm or contradict.
-_MOST_FIRST, _MOST_SHOWN = 4, 6
+_MAX_FIRST, _MAX_SHOWN = 4, 6
 # A longer sentence makes no row.
-_LONGEST = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
-_MOST_AGAINST = 2
+_MAX_LENGTH = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
+_MAX_AGAINST = 2
 _DURATIONS = frozenset(("s", "min", "h", "day", "week", "month", "year"))
 # A source older than this says little about today.
 _OLD_DAYS = 3 * 365
@@ -29,9 +29,9 @@ _OLD_DAYS = 3 * 365
 class Weighed:
     """A claim, those of other documents that give the same figure, and those that give another."""
 
-    claim: Claim
-    agreeing: tuple[Claim, ...] = ()
-    against: tuple[Claim, ...] = ()
+    claim: FigureClaim
+    agreeing: tuple[FigureClaim, ...] = ()
+    against: tuple[FigureClaim, ...] = ()
 
     @property
     def row(self) -> Sentence:
@@ -59,12 +59,12 @@ def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Wei
     telling = [_telling(work, findings.brief.language) for work in findings.sections]
     first_hand = [claim for own in telling for claim in own if not claim.is_hearsay]
     sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in telling]
-    first = [own[0] for own in sections if own][:_MOST_FIRST]
+    first = [own[0] for own in sections if own][:_MAX_FIRST]
     rest = [one for own in sections for one in own if one.agreeing or one.against]
     rest.sort(key=lambda one: (not one.against, -len(one.agreeing), -one.claim.piece.score, one.claim.piece.id))
     chosen: list[Weighed] = []
     for one in (*first, *rest):
-        if len(chosen) < _MOST_SHOWN and not any(_is_same(one, other) for other in chosen):
+        if len(chosen) < _MAX_SHOWN and not any(_is_same(one, other) for other in chosen):
             chosen.append(one)
     return chosen
 
@@ -120,33 +120,33 @@ def _is_old(newest: str, today: str) -> bool:
     return then is not None and now is not None and (now[0] - then[1]).days > _OLD_DAYS
 
 
-def _ranked(evidence: Iterable[Evidence]) -> list[Claim]:
+def _ranked(evidence: Iterable[Evidence]) -> list[FigureClaim]:
     return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
 
 
-def _telling(work: SectionWork, language: str) -> list[Claim]:
+def _telling(work: SectionWork, language: str) -> list[FigureClaim]:
     """Return the figures of a section whose sentences can stand in a table; how long something took is seldom one."""
     return [
         claim
         for claim in _ranked(work.evidence)
         if claim.is_plain
         and claim.figure.unit not in _DURATIONS
-        and len(claim.sentence) <= _LONGEST[language]
+        and len(claim.sentence) <= _MAX_LENGTH[language]
         and stands_alone(claim.sentence)
     ]
 
 
-def _at_first_hand(claim: Claim, known: Sequence[Claim]) -> Claim:
+def _at_first_hand(claim: FigureClaim, known: Sequence[FigureClaim]) -> FigureClaim:
     """Return who says it, instead of who quotes them."""
     return next((other for other in known if agree(claim, other)), claim) if claim.is_hearsay else claim
 
 
-def _weighed(claim: Claim, claims: Sequence[Claim]) -> Weighed:
+def _weighed(claim: FigureClaim, claims: Sequence[FigureClaim]) -> Weighed:
     near = [other for other in claims if other.figure.unit == claim.figure.unit]
     agreeing = tuple(other for other in near if agree(claim, other))
     same = (claim, *agreeing)
     against = {other.figure.value: other for other in reversed(near) if any(differ(one, other) for one in same)}
-    return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MOST_AGAINST]))
+    return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MAX_AGAINST]))
 
 
 def _is_same(one: Weighed, other: Weighed) -> bool:
