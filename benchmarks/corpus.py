@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus_files import make_file
-from deep_research.corpus.candidates import MAX_LOOKED_AT
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.rank import MAX_LOOKED_AT
 from deep_research.readers.registry import FORMATS
 from deep_research.text.analyzer import analyze
 from evals import retrieval

@@ -28,13 +28,13 @@ def question(number: int) -> str:
 async def research(count: int) -> list[dict[str, object]]:
     """Research so many questions at once; return what each came to."""
     settings = load_settings()
-    parts = build(settings)
-    processor = DeepResearchProcessor(parts)
+    adapters = build(settings)
+    processor = DeepResearchProcessor(adapters)
     try:
         requests = [request_from(settings, question(number)) for number in range(count)]
         rows = await asyncio.gather(*map(processor.process, requests))
     finally:
-        await parts.close()
+        await adapters.close()
     return [
         {"status": row.status, "is_verified": bool(row.result and row.result["is_verified"]), "folder": row.folder}
         for row in rows

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from deep_research.fetch.pages import kind_of_page
+from deep_research.fetch.page_kinds import kind_of_page
 from deep_research.fetch.port import Fetched
 from deep_research.fetch.web import WebFetcher
 from deep_research.net.client import GuardedClient

@@ -38,13 +38,13 @@ class Lookout(threading.Thread):
         self.ended = threading.Event()
 
     def run(self) -> None:
-        aside = {threading.main_thread().ident, self.ident}
+        in_thread = {threading.main_thread().ident, self.ident}
         while not self.ended.wait(_LOOK_EVERY_S):
             self.looks += 1
             for ident, frame in sys._current_frames().items():
                 code = frame.f_code
                 at_work = linecache.getline(code.co_filename, frame.f_lineno or 0)
-                if ident not in aside and not _WAITING.search(code.co_filename) and ".get()" not in at_work:
+                if ident not in in_thread and not _WAITING.search(code.co_filename) and ".get()" not in at_work:
                     self.seen[f"{_ROOTS.sub('', code.co_filename)}:{code.co_name}"] += 1
 
 

@@ -39,10 +39,10 @@ async def report() -> None:
         docs.mkdir()
         make_documents(docs)
         settings = Settings(home=Path(folder) / "home", logs=Path(folder) / "logs", docs=docs, strategy="local")
-        parts = build(settings)
+        adapters = build(settings)
         question = "How much did the Halden Bay heat pump retrofit cost and what did it achieve?"
-        await DeepResearchProcessor(parts).process(request_from(settings, question))
-        await parts.close()
+        await DeepResearchProcessor(adapters).process(request_from(settings, question))
+        await adapters.close()
         indexed = sum(path.stat().st_size for path in docs.iterdir())
         with sqlite3.connect(settings.store_path) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

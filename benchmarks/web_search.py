@@ -106,12 +106,12 @@ def settings_for(web: LocalWeb, folder: Path, **changes: object) -> Settings:
 async def retrieve(web: LocalWeb, folder: Path, **changes: object) -> tuple[float, dict[str, object]]:
     """Research once; return the CPU seconds and the statistics."""
     settings = settings_for(web, folder, **changes)
-    parts = build(settings)
+    adapters = build(settings)
     cpu = time.process_time()
     try:
-        row = await DeepResearchProcessor(parts).process(request_from(settings, QUESTION))
+        row = await DeepResearchProcessor(adapters).process(request_from(settings, QUESTION))
     finally:
-        await parts.close()
+        await adapters.close()
     return time.process_time() - cpu, json.loads((Path(row.folder) / "stats.json").read_text())
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from deep_research.text.instructions import WORDS, Grammar, find_instructions, make_grammar
+from deep_research.text.prompt_injection import WORDS, Grammar, find_prompt_injection, make_grammar
 from evals import shared
 
 ATTACKS = Path("hostile") / "bipia_text_attacks_train.json"
@@ -38,7 +38,7 @@ def load_attacks(data: Path) -> dict[str, list[str]]:
 
 def recall(texts: Sequence[str], grammar: Grammar) -> float:
     """Return which share of the texts is seen."""
-    return sum(bool(find_instructions(text, grammar)) for text in texts) / len(texts)
+    return sum(bool(find_prompt_injection(text, grammar)) for text in texts) / len(texts)
 
 
 def unseen(attacks: Attacks, left_out: Sequence[str]) -> dict[str, str]:
@@ -97,8 +97,8 @@ def ablation(attacks: Attacks, own: Attacks, requests: Sequence[str]) -> dict[st
     every = [text for group in (attacks, own) for texts in group.values() for text in texts]
     for name in ("", *WORDS):
         grammar = make_grammar({**WORDS, name: ""} if name else WORDS)
-        accused = sum(bool(find_instructions(text, grammar)) for text in requests)
-        found[name] = [sum(not find_instructions(text, grammar) for text in every), accused]
+        accused = sum(bool(find_prompt_injection(text, grammar)) for text in requests)
+        found[name] = [sum(not find_prompt_injection(text, grammar) for text in every), accused]
     return {name: [missed - found[""][0], accused - found[""][1]] for name, (missed, accused) in found.items() if name}
 
 
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
     by_own = {family: recall(texts, grammar) for family, texts in own["orders"].items()}
     requests = [text for texts in own["plain"].values() for text in texts]
     passages = plain_passages(given.data)
-    accused = [text for text in passages if find_instructions(text)]
+    accused = [text for text in passages if find_prompt_injection(text)]
     for family in families:
         print(
             f"{family:<28} seen {by_category[family]:.2f}  left out {one_out[family]:.2f}  half {half_out[family]:.2f}"
@@ -133,17 +133,17 @@ def main(arguments: list[str] | None = None) -> int:
         "recall, our own orders": mean(by_own.values()),
         "false alarms, per cent of passages": 100 * len(accused) / max(1, len(passages)),
         "passages": len(passages),
-        "false alarms, requests among people": sum(bool(find_instructions(text)) for text in requests),
+        "false alarms, requests among people": sum(bool(find_prompt_injection(text)) for text in requests),
         "requests among people": len(requests),
     }
-    missed = [text for texts in attacks.values() for text in texts if not find_instructions(text)]
+    missed = [text for texts in attacks.values() for text in texts if not find_prompt_injection(text)]
     details = {"recall": by_category, "left out": one_out, "half left out": half_out, "own": by_own,
                "missed": missed, "accused": [_seen(text) for text in [*accused, *requests]]}  # fmt: skip
     return shared.report("injection", figures, details=details)
 
 
 def _seen(passage: str) -> list[str]:
-    return [passage[start:end] for start, end in find_instructions(passage)]
+    return [passage[start:end] for start, end in find_prompt_injection(passage)]
 
 
 if __name__ == "__main__":

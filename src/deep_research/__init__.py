@@ -1,72 +1,18 @@
 """Deep research you can check: durable runs, and reports in which every claim can be held against a stored passage.
 
-Names are imported when they are first used, so that `import deep_research` costs nothing.
+The public names are those that `__init__.pyi` imports, for type checkers and for this module alike. Each is imported
+when it is first used, so that `import deep_research` costs nothing.
 """
 
+import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pkgutil import get_data
+from typing import Any
 
-if TYPE_CHECKING:
-    from deep_research.errors import DeepResearchError, ErrorCategory, ErrorClassifier
-    from deep_research.events import RunEvent
-    from deep_research.pipeline.machine import RunState, StateMachine
-    from deep_research.pipeline.processor import DeepResearchProcessor, Result
-    from deep_research.pipeline.runtime import AgentRuntime
-    from deep_research.pipeline.state import DeepResearchState, Stage
-    from deep_research.pipeline.workflow import WorkflowState
-    from deep_research.request import Budget, Depth, ResearchRequest, SearchEngineConfig
-    from deep_research.runner import build_deep_research_graph, research, research_sync, run_deep_research
-    from deep_research.settings import Settings, load_settings
+_IMPORT = re.compile(r"^from (\S+) import \w+ as (\w+)$", re.MULTILINE)
+_MODULES = {name: module for module, name in _IMPORT.findall((get_data(__name__, "__init__.pyi") or b"").decode())}
 
-_HOME = {
-    "AgentRuntime": "pipeline.runtime",
-    "Budget": "request",
-    "DeepResearchError": "errors",
-    "DeepResearchProcessor": "pipeline.processor",
-    "DeepResearchState": "pipeline.state",
-    "Depth": "request",
-    "ErrorCategory": "errors",
-    "ErrorClassifier": "errors",
-    "ResearchRequest": "request",
-    "Result": "pipeline.processor",
-    "RunEvent": "events",
-    "RunState": "pipeline.machine",
-    "SearchEngineConfig": "request",
-    "Settings": "settings",
-    "Stage": "pipeline.state",
-    "StateMachine": "pipeline.machine",
-    "WorkflowState": "pipeline.workflow",
-    "build_deep_research_graph": "runner",
-    "load_settings": "settings",
-    "research": "runner",
-    "research_sync": "runner",
-    "run_deep_research": "runner",
-}
-
-__all__ = [
-    "AgentRuntime",
-    "Budget",
-    "DeepResearchError",
-    "DeepResearchProcessor",
-    "DeepResearchState",
-    "Depth",
-    "ErrorCategory",
-    "ErrorClassifier",
-    "ResearchRequest",
-    "Result",
-    "RunEvent",
-    "RunState",
-    "SearchEngineConfig",
-    "Settings",
-    "Stage",
-    "StateMachine",
-    "WorkflowState",
-    "build_deep_research_graph",
-    "load_settings",
-    "research",
-    "research_sync",
-    "run_deep_research",
-]
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
@@ -74,6 +20,6 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("deep-research")
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'deep_research' has no attribute {name!r}")
-    return getattr(import_module(f"deep_research.{_HOME[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -40,7 +40,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar, Self
 
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.request import Language, Spend
 
 
@@ -67,17 +67,17 @@ class DeepResearchError(Exception):
     words_key: str = ""
     words_values: Mapping[str, object] = {}
     language: Language | None = None
-    way_on: str = ""
+    next_step: str = ""
 
     def said(self, key: str, **values: object) -> Self:
         """Say it in fixed words: in English here, and by a shell in its reader's language."""
         self.words_key, self.words_values = key, values
-        self.args = (words("en")(key, **values),)
+        self.args = (words_in("en")(key, **values),)
         return self
 
-    def in_words(self, say: Words) -> str:
+    def in_words(self, words: Words) -> str:
         """Return it in a language, as far as it was said in fixed words."""
-        return say(self.words_key, **self.words_values) if self.words_key else str(self)
+        return words(self.words_key, **self.words_values) if self.words_key else str(self)
 
     def __str__(self) -> str:
         detail = super().__str__()

@@ -1,32 +1,10 @@
-"""What a run tells, in the order in which it happened; store, command line and `on_event` read the same object."""
+"""What a run reports, in the order in which it happened; store, command line and `on_event` read the same object."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Literal, NamedTuple, NotRequired, TypedDict, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 from deep_research.value import JsonObject, Value
-
-EventKind = Literal[
-    "progress",
-    "message",
-    "reasoning",
-    "error",
-    "report-plan",
-    "serp-query",
-    "search-task",
-    "chart-planning",
-    "chart-result",
-    "final-report",
-    "run-status",
-    "clarification",
-    "plan-approval",
-    "source",
-    "section-coverage",
-    "budget",
-    "verdict",
-    "stream-gap",
-]
-EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 StepStatus = Literal["started", "done", "skipped", "failed"]
 RunStatus = Literal["created", "running", "waiting", "interrupted", "failed", "cancelled", "done"]
@@ -114,7 +92,7 @@ class RunStatusChange(TypedDict):
 
 
 class Clarification(TypedDict):
-    """A question to the asker."""
+    """A question to the user."""
 
     question: str
     options: list[str]
@@ -180,7 +158,8 @@ class StreamGap(TypedDict):
     first: int
 
 
-EVENT_DATA: dict[EventKind, type] = {
+# The one list of event kinds, each with what an event of the kind holds.
+EVENT_DATA: Final[dict[str, type]] = {
     "progress": Progress,
     "message": Text,
     "reasoning": Text,
@@ -200,6 +179,10 @@ EVENT_DATA: dict[EventKind, type] = {
     "verdict": VerdictCount,
     "stream-gap": StreamGap,
 }
+if TYPE_CHECKING:
+    EventKind = str
+else:
+    EventKind = Literal[tuple(EVENT_DATA)]
 EventData = (
     Progress
     | Text
@@ -222,7 +205,7 @@ EventData = (
 
 
 class RunEvent(Value):
-    """One thing a run told: `seq` counts without a gap within the run, and no `key` appears twice."""
+    """One thing that a run reported: `seq` counts without a gap within the run, and no `key` appears twice."""
 
     seq: int
     run: str
@@ -236,7 +219,7 @@ OnEvent = Callable[[RunEvent], Awaitable[None] | None]
 
 
 class LiveText(NamedTuple):
-    """A piece of a model's answer while it comes: told to whoever listens now, never stored."""
+    """A piece of a model's answer while it comes: sent to whoever listens now, never stored."""
 
     run: str
     scope: str

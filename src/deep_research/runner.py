@@ -15,7 +15,7 @@ from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
 from deep_research.settings import Settings, load_settings
 from deep_research.value import Json, JsonObject
-from deep_research.wiring import parts_for
+from deep_research.wiring import adapters_for
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import NO_ENGINES, chosen_engines
 
@@ -31,9 +31,9 @@ class DeepResearchGraph:
 
     def processor(self) -> DeepResearchProcessor:
         """Return the facade that runs questions."""
-        parts = parts_for(self.settings)
+        adapters = adapters_for(self.settings)
         wiring = self.settings.wiring
-        return DeepResearchProcessor(parts, machine=self.machine, wiring=wiring, code_version=code_version())
+        return DeepResearchProcessor(adapters, machine=self.machine, wiring=wiring, code_version=code_version())
 
     def draw_mermaid(self) -> str:
         """Return a picture of the graph as Mermaid text."""
@@ -195,7 +195,7 @@ async def _run(
             raise answer_needed(row)
         return await processor.result(row)
     finally:
-        await processor.parts.close()
+        await processor.adapters.close()
 
 
 def _plain_question(ask: OnClarifyQuestion) -> OnQuestion:

@@ -10,7 +10,7 @@ PACKAGE = "deep_research"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
-            *{"aside", "value", "text", "request", "events", "errors", "messages"},
+            *{"in_thread", "value", "text", "request", "events", "errors", "messages"},
             *{"private_files", "database", "masking"},
         }
     ),

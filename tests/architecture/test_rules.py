@@ -20,7 +20,7 @@ MAY_CATCH_EVERYTHING = {
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
-    "store/sqlite_writes.py": "a failure is told to whoever waits for the write, in another thread",
+    "store/sqlite_file.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from deep_research.errors import CallFailed
-from deep_research.llm.chat import Limits, VendorChat
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ModelReply, ModelRequest
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName

@@ -11,10 +11,10 @@ import pytest
 
 from deep_research.errors import AddressRefused, CallFailed, NetworkError, SourceBusy, SourceError
 from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import GuardedClient, Limits
+from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.readers import read
-from deep_research.search.connect import connect
+from deep_research.search.engine import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
 from tests.support.articles import articles
@@ -25,7 +25,7 @@ from tests.support.web_server import LocalWeb
 from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Wires, page
 
 MIB = 1024 * 1024
-PATIENT = Limits(connect_s=30, read_s=30, total_s=60, max_bytes=MIB, max_decoded_bytes=2 * MIB)
+PATIENT = ClientLimits(connect_s=30, read_s=30, total_s=60, max_bytes=MIB, max_decoded_bytes=2 * MIB)
 # Only what a fault is to be ended by is short: a busy machine takes its time over everything else.
 LIMITS = {
     "hang": PATIENT.model_copy(update={"read_s": 0.3}),

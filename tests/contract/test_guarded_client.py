@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
-from deep_research.net.client import GuardedClient, Limits
+from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.net.guard import Guard
 from tests.support.web_faults import reset
@@ -268,7 +268,7 @@ async def test_fifty_hosts_at_once_keep_to_the_connections_in_all():
     async with Site({"/": speak}) as site:
         guard = Guard(allowed={f"{host}:{site.port}" for host in hosts})
         names = ListedNames({host: [["127.0.0.1"]] for host in hosts})
-        async with GuardedClient(guard, resolver=names, limits=Limits(connections=10)) as client:
+        async with GuardedClient(guard, resolver=names, limits=ClientLimits(connections=10)) as client:
             responses = await asyncio.gather(*(client.fetch(f"http://{host}:{site.port}/") for host in hosts))
     assert [response.body for response in responses] == [b"the page"] * 50
     assert site.peak == 10
@@ -284,7 +284,7 @@ async def test_a_hanging_host_holds_up_no_other_and_waiting_for_a_turn_costs_no_
     async with Site({"/": hang}) as slow, Site({"/": page(b"quick")}) as quick:
         names = ListedNames({"slow.corp": [["127.0.0.1"]], "quick.corp": [["127.0.0.1"]]})
         guard = Guard(allowed={f"slow.corp:{slow.port}", f"quick.corp:{quick.port}"})
-        limits = Limits(connections=4, connections_per_host=2)
+        limits = ClientLimits(connections=4, connections_per_host=2)
         async with GuardedClient(guard, resolver=names, limits=limits) as client:
             waiting = [asyncio.ensure_future(client.fetch(f"http://slow.corp:{slow.port}/")) for _ in range(20)]
             while slow.in_flight < 2:

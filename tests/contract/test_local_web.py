@@ -10,7 +10,7 @@ from deep_research.fetch.web import WebFetcher
 from deep_research.net.client import GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.readers import read
-from deep_research.search.connect import connect
+from deep_research.search.engine import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
 from tests.support.articles import Article, articles

@@ -11,12 +11,11 @@ import pytest
 
 from deep_research.errors import ModelError, NetworkError
 from deep_research.llm.answer import MAX_THOUGHT_CHARS, GrowingAnswer
-from deep_research.llm.chat import Limits, VendorChat
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.openai import OpenaiVendor
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
-from deep_research.llm.vendor import Endpoint, Piece
+from deep_research.llm.vendor import ModelEndpoint, Piece
 from deep_research.llm.wire import MAX_OBJECT_BYTES, CallBroken, pieces_in
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=300)
@@ -107,7 +106,7 @@ async def _chunks(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-VENDOR = OpenaiVendor(Endpoint(PROVIDERS["openai"], "m", "http://127.0.0.1"))
+VENDOR = OpenaiVendor(ModelEndpoint(PROVIDERS["openai"], "m", "http://127.0.0.1"))
 
 
 async def test_words_beyond_the_limit_that_was_set_end_the_answer_as_the_limit_would() -> None:

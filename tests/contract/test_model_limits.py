@@ -7,8 +7,7 @@ import urllib.request
 
 import pytest
 
-from deep_research.llm.chat import Limits
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, model_named
 from tests.support.model_dialects import Answer, Asked

@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from deep_research.llm.chat import Limits
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, connect
 from deep_research.llm.port import Delta, ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.value import JsonObject

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from deep_research.errors import CallFailed, ModelBusy, ModelError, ModelRefused, NetworkError
-from deep_research.llm.chat import Limits, VendorChat
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ChatModel, Delta, ModelRequest, Turn
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName
@@ -34,7 +33,7 @@ FORMED = PLAIN.model_copy(update={"answer_schema": SCHEMA})
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 # Providers of one protocol differ in their settings only.
-PROTOCOLS = {provider.module: name for name, provider in reversed(PROVIDERS.items())}
+PROTOCOLS = {provider.adapter: name for name, provider in reversed(PROVIDERS.items())}
 each_protocol = pytest.mark.parametrize("provider", sorted(PROTOCOLS.values()))
 
 

@@ -16,7 +16,7 @@ from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.port import ModelReply, StopReason
 from deep_research.llm.registry import PROVIDERS
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.llm.vendor import Endpoint
+from deep_research.llm.vendor import ModelEndpoint
 from deep_research.llm.wire import CallBroken, pieces_in
 from tests.contract.replay import FORMED, REQUEST, Cut, Replay, cost, pieces_of
 
@@ -176,8 +176,9 @@ async def test_how_the_bytes_fall_does_not_matter(key: tuple[str, str], wanted: 
     provider, name = key
     _, _, body = recording(name)
     known = PROVIDERS[provider]
-    vendor = import_module(f"deep_research.llm.{known.module}").VENDOR(
-        Endpoint(known, "some-model", "http://127.0.0.1")
+    module, _, adapter = known.adapter.partition(":")
+    vendor = getattr(import_module(f"deep_research.llm.{module}"), adapter)(
+        ModelEndpoint(known, "some-model", "http://127.0.0.1")
     )
 
     async def chunks(cut: Cut) -> AsyncIterator[bytes]:

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
 from deep_research.messages.words import words
-from deep_research.search.connect import connect
+from deep_research.search.engine import connect
 from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import ENGINES
 from deep_research.value import JsonObject

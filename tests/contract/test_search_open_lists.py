@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from deep_research.errors import ConfigurationError, SourceBusy, SourceError, SourceRefused
-from deep_research.search.connect import connect
+from deep_research.search.engine import connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import SearchQuery
 from tests.contract.search_identities import IdentityConformance, IdentityVoice

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
-from deep_research.search.connect import connect
+from deep_research.search.engine import connect
 from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import Hit, SearchQuery

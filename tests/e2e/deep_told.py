@@ -11,8 +11,8 @@ from typing import Any
 from deep_research.events import RunEvent
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.report.escaping import unescape
 from deep_research.request import Depth, ResearchRequest
@@ -27,17 +27,17 @@ def ask(
     folder: Path,
     world: DeepWorld,
     *,
-    change: Callable[[Parts], Parts] = lambda parts: parts,
+    change: Callable[[Adapters], Adapters] = lambda adapters: adapters,
     machine: StateMachine | None = None,
     **wishes: Any,
 ) -> "Told":
     """Run the world's question to its end."""
     user = User(folder)
     world = replace(world, log=CallLog(user.call_log))
-    parts = change(world.parts(Settings(home=user.home, logs=folder / "logs")))
+    adapters = change(world.adapters(Settings(home=user.home, logs=folder / "logs")))
     given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | wishes
     request = ResearchRequest(question=world.script.question, **given)
-    row = asyncio.run(DeepResearchProcessor(parts, machine=machine).process(request))
+    row = asyncio.run(DeepResearchProcessor(adapters, machine=machine).process(request))
     assert row.status == "done", row.error
     return Told(world, user)
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from deep_research.llm.port import ModelRequest
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
@@ -104,13 +104,13 @@ class DeepWorld:
         answers = own | {"queries": self.queries, "draft": self._draft} | dict(self.answers)
         return ScriptedAnalyst(answers=answers, log=self.log)
 
-    def parts(self, settings: Settings) -> Parts:
+    def adapters(self, settings: Settings) -> Adapters:
         """Return the parts of a run in this world, over the real store."""
         hits, texts = self._web()
         search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
         real = build_real(settings.with_changes(engines=("none",)))
-        parts = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), shelf=None)
-        return with_models(parts, self.analyst)
+        adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), cache=None)
+        return with_models(adapters, self.analyst)
 
     def _web(self) -> tuple[list[Hit], dict[str, str]]:
         hits, texts = [], {}
@@ -171,7 +171,7 @@ def title_of(request: ModelRequest) -> str:
     return _TITLE.findall(request.text)[-1]
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> Adapters:
     """Return the parts of a run that dies where TEST_KILL says (`--wiring deep_world:build`).
 
     "drafting": while the first section's text is asked for and another is searched for; "drafted": when that text is
@@ -202,7 +202,7 @@ def build(settings: Settings) -> Parts:
         return world.queries(request)
 
     world.answers = {"draft": draft, "queries": queries}
-    return world.parts(settings)
+    return world.adapters(settings)
 
 
 def _die() -> None:

@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 from deep_research.cli.main import main
 from deep_research.events import OnEvent, RunEvent
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.statistics import DECISIONS
 from deep_research.report.escaping import unescape
@@ -223,14 +223,14 @@ class Lab:
     user: User
     world: World = field(default_factory=lambda: World(pages=8))
     machine: StateMachine | None = None
-    change: Callable[[Parts], Parts] = lambda parts: parts
+    change: Callable[[Adapters], Adapters] = lambda adapters: adapters
 
     def settings(self) -> Settings:
         return Settings(home=self.user.home, logs=self.user.folder / "logs")
 
     def processor(self) -> DeepResearchProcessor:
-        parts = replace(self.world, log=CallLog(self.user.call_log)).parts(self.settings())
-        return DeepResearchProcessor(self.change(parts), machine=self.machine, wiring="worlds:quick")
+        adapters = replace(self.world, log=CallLog(self.user.call_log)).adapters(self.settings())
+        return DeepResearchProcessor(self.change(adapters), machine=self.machine, wiring="worlds:quick")
 
     def ask(self, question: str = QUESTION, *, on_event: OnEvent | None = None, **wishes: Any) -> RunRow:
         request = ResearchRequest(question=question, **wishes)

@@ -11,7 +11,7 @@ import pytest
 
 from deep_research.llm.port import ModelRequest
 from deep_research.messages.words import words
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
@@ -37,9 +37,9 @@ DISPUTED: dict[Language, dict[str, tuple[int, str]]] = {
 class Told:
     """A finished run and what its folder holds."""
 
-    def __init__(self, parts: Parts, question: str, language: Language) -> None:
+    def __init__(self, adapters: Adapters, question: str, language: Language) -> None:
         request = ResearchRequest(question=question, clarify="off")
-        row = asyncio.run(DeepResearchProcessor(parts).process(request))
+        row = asyncio.run(DeepResearchProcessor(adapters).process(request))
         assert row.status == "done", row.error
         self.folder, self.say = Path(row.folder), words(language)
         self.report = (self.folder / "report.md").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ class Told:
         return {row["lead"]: row for line in own if line["kind"] == "table" for row in line["sentences"]}
 
 
-def _over_documents(folder: Path) -> Parts:
+def _over_documents(folder: Path) -> Adapters:
     return build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
 
 
@@ -131,13 +131,13 @@ PAGES = {
 }
 
 
-def _over_pages(pages: Mapping[str, str], folder: Path) -> Parts:
+def _over_pages(pages: Mapping[str, str], folder: Path) -> Adapters:
     hits = [
         Hit(address=address, title=text.partition("\n")[0], snippet=text[:80], engine="static")
         for address, text in pages.items()
     ]
-    parts = build(Settings(home=folder / "home", logs=folder / "logs", engines=("none",), max_iterations=1))
-    return replace(parts, engines=(StaticSearch(hits, hits_a_query=len(hits)),), fetcher=MemoryFetcher(pages))
+    adapters = build(Settings(home=folder / "home", logs=folder / "logs", engines=("none",), max_iterations=1))
+    return replace(adapters, engines=(StaticSearch(hits, hits_a_query=len(hits)),), fetcher=MemoryFetcher(pages))
 
 
 def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> None:

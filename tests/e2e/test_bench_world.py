@@ -71,12 +71,12 @@ async def _research(
 ) -> Sequence[RunRow]:
     given = settings_for(world.port, world.allowed, folder) | SMALL | dict.fromkeys(TIMEOUTS, limit_s) | changes
     settings = Settings.model_validate(given)
-    parts = replace(build(settings), clock=_Hasty())
-    processor = DeepResearchProcessor(parts)
+    adapters = replace(build(settings), clock=_Hasty())
+    processor = DeepResearchProcessor(adapters)
     try:
         return await asyncio.gather(*(processor.process(_request(settings, number)) for number in range(count)))
     finally:
-        await parts.close()
+        await adapters.close()
 
 
 def _request(settings: Settings, number: int) -> ResearchRequest:

@@ -165,7 +165,7 @@ def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
 
 def test_the_last_seconds_of_a_process_are_counted_too(tmp_path: Path) -> None:
     user = User(tmp_path)
-    row = Lab(user, change=lambda parts: replace(parts, heartbeat_s=60.0)).ask()
+    row = Lab(user, change=lambda adapters: replace(adapters, heartbeat_s=60.0)).ask()
     stats = json.loads((Path(row.folder) / "stats.json").read_text(encoding="utf-8"))
     assert row.active_s >= stats["spent"]["seconds"] > 0
 

@@ -9,7 +9,7 @@ import pytest
 from deep_research.errors import RunCancelled, RunInterrupted, UsageError
 from deep_research.events import RunEvent
 from deep_research.fetch.port import Fetched
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest
 from deep_research.testing import MemoryFetcher
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish
@@ -108,10 +108,10 @@ class _OneHangs(MemoryFetcher):
 def test_a_hanging_call_does_not_hold_up_a_cancel(tmp_path: Path) -> None:
     user = User(tmp_path)
 
-    def busy(parts: Parts) -> Parts:
-        fetcher = _OneHangs(**vars(parts.fetcher)) if parts.fetcher else None
+    def busy(adapters: Adapters) -> Adapters:
+        fetcher = _OneHangs(**vars(adapters.fetcher)) if adapters.fetcher else None
         # The heart beats slowly, so that the run's own writes are the first to meet the cancel.
-        return replace(parts, fetcher=fetcher, heartbeat_s=3.0)
+        return replace(adapters, fetcher=fetcher, heartbeat_s=3.0)
 
     runtime = Lab(user, change=busy).processor().runtime
 

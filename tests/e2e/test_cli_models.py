@@ -160,7 +160,7 @@ def test_secrets_in_addresses_and_commands_are_not_shown(user: User) -> None:
 def test_a_cost_nobody_knows_is_not_shown_as_nothing(user: User) -> None:
     models = ("openrouter:x/y", "openrouter:x/y")
     analyst = ScriptedAnalyst(name=models[0], unpriced=models[:1], usd_a_token=0.0)
-    row = Lab(user, change=lambda parts: with_models(parts, analyst)).ask(models=models)
+    row = Lab(user, change=lambda adapters: with_models(adapters, analyst)).ask(models=models)
     page = user.call("runs", "show", row.id[:8]).stdout
     assert "cost: not known (no price is known for openrouter:x/y); tokens: " in page
     assert "$0" not in page
@@ -169,7 +169,7 @@ def test_a_cost_nobody_knows_is_not_shown_as_nothing(user: User) -> None:
 
 def test_whose_words_a_report_is_made_of_has_a_place_of_its_own(user: User) -> None:
     analyst = ScriptedAnalyst(name="one:pen")
-    row = Lab(user, change=lambda parts: with_models(parts, analyst)).ask()
+    row = Lab(user, change=lambda adapters: with_models(adapters, analyst)).ask()
     assert row.result is not None
     assert row.result["is_verified"], "what is said there is no claim"
     chapter = user.report().partition("## How this report was written\n")[2].partition("\n## ")[0]

@@ -38,7 +38,7 @@ def test_plan_of_a_complex_question_is_confirmed_where_somebody_is_there(tmp_pat
 
 def test_costly_plan_is_confirmed_and_says_what_it_may_cost(tmp_path: Path) -> None:
     user = User(tmp_path)
-    lab = Lab(user, change=lambda parts: replace(parts, confirm_above_usd=0.01))
+    lab = Lab(user, change=lambda adapters: replace(adapters, confirm_above_usd=0.01))
     row = lab.ask(QUESTION, interactive=True)
     assert row.pending is not None
     assert row.pending["kind"] == "plan-approval"
@@ -133,14 +133,14 @@ def test_run_without_a_plan_says_so(tmp_path: Path) -> None:
     assert "no plan yet" in assert_explained(user.call("runs", "plan", user.only_run().id), 64)
 
 
-def _no_documents(parts: Any) -> Any:
+def _no_documents(adapters: Any) -> Any:
     class Empty:
         async def refresh(self) -> Any:
             raise InputError("The folder holds nothing.")
 
         async def close(self) -> None: ...
 
-    return replace(parts, corpus=Empty())
+    return replace(adapters, corpus=Empty())
 
 
 def test_page_of_a_run_says_what_it_waits_for_and_how_to_answer(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Update
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Update
 from deep_research.request import Budget, Depth
 from tests.e2e.deep_told import Told, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script

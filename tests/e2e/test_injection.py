@@ -12,10 +12,10 @@ import pytest
 
 from deep_research.llm.port import ModelRequest
 from deep_research.messages.words import words
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.store.port import RunRow
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 from evals.injection import ATTACKS, load_attacks
 from evals.shared import DEFAULT_DATA
 from tests.e2e.harness import Lab, User
@@ -84,8 +84,8 @@ async def _both(folder: Path, hostile: Site) -> tuple[Outcome, Outcome]:
 async def _run(folder: Path, site: Site, attacks: Sequence[str]) -> tuple[User, ObedientAnalyst, RunRow]:
     user, analyst = User(folder), _analyst(site.language, attacks)
 
-    def change(parts: Parts) -> Parts:
-        return replace(with_models(parts, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+    def change(adapters: Adapters) -> Adapters:
+        return replace(with_models(adapters, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
 
     request = ResearchRequest(question=QUESTIONS[site.language], depth=DEPTH, length="short")
     return user, analyst, await Lab(user, change=change).processor().process(request)
@@ -158,7 +158,7 @@ def test_orders_are_never_quoted_and_the_report_names_the_sources_that_gave_them
     site, hostile, clean = runs
     named = words(site.language)("limits.quarantined", address="{}", count="{}").split("{}")
     for page in site.pages:
-        held = [attack for attack in site.share(page.number) if find_instructions(attack)]
+        held = [attack for attack in site.share(page.number) if find_prompt_injection(attack)]
         # Titles of results and pages that fail are not read; what is hidden is dropped before anybody could.
         is_read = page.number <= len(SEEN) and page.snippet == ""
         pattern = re.escape(named[0]) + re.escape(page.address) + re.escape(named[1]) + r"\d+"

@@ -66,16 +66,16 @@ def test_strange_name_that_no_document_has_is_asked_about_once(tmp_path: Path, d
 def test_search_that_fails_does_not_make_a_name_unknown(tmp_path: Path) -> None:
     lab = Lab(User(tmp_path), world=World(pages=8, reasoner=ScriptedReasoner()))
     down = [NetworkError("the engine does not answer")]
-    lab.change = lambda parts: _with_engine(parts, down)
+    lab.change = lambda adapters: _with_engine(adapters, down)
     assert lab.ask("What does XYZ123 do?").status == "done"
 
 
-def _with_engine(parts: Any, failures: list[Any]) -> Any:
+def _with_engine(adapters: Any, failures: list[Any]) -> Any:
     from dataclasses import replace
 
-    engine = parts.engines[0]
+    engine = adapters.engines[0]
     assert isinstance(engine, StaticSearch)
-    return replace(parts, engines=(replace(engine, failures=list(failures)),))
+    return replace(adapters, engines=(replace(engine, failures=list(failures)),))
 
 
 @pytest.mark.parametrize("is_file", [False, True])

@@ -14,7 +14,7 @@ import pytest
 
 from deep_research.errors import RunInterrupted
 from deep_research.events import RunEvent
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest
 from tests.e2e.harness import (
     QUESTION,
@@ -134,11 +134,11 @@ def _read_until(process: "subprocess.Popen[str]", word: str) -> str:
 # Inside one process
 
 
-def _modelless(parts: Parts) -> Parts:
-    return replace(parts, models=(), reasoner=None, engines=())
+def _modelless(adapters: Adapters) -> Adapters:
+    return replace(adapters, models=(), reasoner=None, engines=())
 
 
-@pytest.mark.parametrize("change", [lambda parts: parts, _modelless], ids=["with a model", "without any call"])
+@pytest.mark.parametrize("change", [lambda adapters: adapters, _modelless], ids=["with a model", "without any call"])
 def test_a_run_interrupted_as_it_begins_stops(tmp_path: Path, change) -> None:
     user = User(tmp_path)
     runtime = Lab(user, change=change).processor().runtime
@@ -193,7 +193,7 @@ def test_a_run_stopped_again_and_again_in_one_process_ends_like_any_other(undist
             try:
                 await leg(row.id, events=6)
             except asyncio.CancelledError:
-                store = Lab(user).processor().parts.open_store()
+                store = Lab(user).processor().adapters.open_store()
                 assert (await store.get_run(row.id)).status == "interrupted"
                 await store.close()
             else:

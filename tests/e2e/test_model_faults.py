@@ -171,14 +171,14 @@ def test_a_dead_server_is_a_network_error_and_the_run_can_be_taken_up(user: User
     with ModelServer(answer_over_the_wire) as server:
         pass
     ended = _ask(user, server)
-    said, way_on = assert_explained(ended, 70).splitlines()
+    said, next_step = assert_explained(ended, 70).splitlines()
     row = user.only_run()
     assert row.error == {"name": "NetworkError", "detail": said, "category": "NETWORK"}
     assert row.status == "failed"
     place = server.address_of("openai-compatible").removeprefix("http://").partition("/")[0]
     assert f"at {place} failed: is the server running?" in said
     assert "openai_compatible_address" in said
-    assert way_on == f"Run {row.id[:8]} keeps what it has: deep-research runs retry {row.id[:8]}"
+    assert next_step == f"Run {row.id[:8]} keeps what it has: deep-research runs retry {row.id[:8]}"
     assert ended.stderr.count(said) == 1, "said once, not at each try"
 
 

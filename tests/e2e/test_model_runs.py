@@ -14,7 +14,7 @@ import pytest
 from deep_research.errors import ConfigurationError, ModelBusy, ModelRefused
 from deep_research.events import LiveText
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
@@ -26,15 +26,15 @@ GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道"
 
 
 def _lab(user: User, analyst: ScriptedAnalyst, options: PromptOptions | None = None) -> Lab:
-    return Lab(user, change=lambda parts: with_models(parts, analyst, options=options))
+    return Lab(user, change=lambda adapters: with_models(adapters, analyst, options=options))
 
 
-def _without_shelf(analyst: ScriptedAnalyst, parts: Parts) -> Parts:
-    return replace(with_models(parts, analyst), shelf=None)
+def _without_shelf(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
+    return replace(with_models(adapters, analyst), cache=None)
 
 
-def _without_model(parts: Parts) -> Parts:
-    return replace(parts, models=(), reasoner=None)
+def _without_model(adapters: Adapters) -> Adapters:
+    return replace(adapters, models=(), reasoner=None)
 
 
 def _body(user: User) -> str:
@@ -112,7 +112,7 @@ def test_a_plan_is_used_again_for_a_while_and_nothing_else_of_a_model(tmp_path: 
     assert asked[0]["plan"] == 1
     assert asked[0] - asked[1] == Counter({"plan": 1})
     garbled = ScriptedAnalyst(answers={"plan": lambda _: "no plan at all"})
-    another = Lab(user, change=lambda parts: with_models(parts, garbled))
+    another = Lab(user, change=lambda adapters: with_models(adapters, garbled))
     for _ in range(2):
         another.ask("How long did the projects take, and who paid for them?")
     # What rules drew up in the model's place was not kept: it is asked again.
@@ -159,8 +159,8 @@ def test_a_busy_model_is_passed_over_for_the_next_in_the_chain(tmp_path: Path) -
     user = User(tmp_path)
     busy, other = _Failing("plan", lambda: ModelBusy("overloaded")), ScriptedAnalyst(name="scripted:other")
 
-    def change(parts: Parts) -> Parts:
-        return replace(with_models(parts, busy, other), model_tries=2, clock=FakeClock())
+    def change(adapters: Adapters) -> Adapters:
+        return replace(with_models(adapters, busy, other), model_tries=2, clock=FakeClock())
 
     assert Lab(user, change=change).ask().status == "done"
     assert [request.act for request in other.requests] == ["plan"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import CallFailed, ModelError, NetworkError, SourceError
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest, Spend
 from deep_research.testing import FakeClock, ScriptedModel
 from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, keys_but_status
@@ -23,12 +23,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> User:
     return user
 
 
-def _failing(act: str, *failures: CallFailed, clock: FakeClock | None = None) -> Callable[[Parts], Parts]:
-    def change(parts: Parts) -> Parts:
-        (model,) = parts.models
+def _failing(act: str, *failures: CallFailed, clock: FakeClock | None = None) -> Callable[[Adapters], Adapters]:
+    def change(adapters: Adapters) -> Adapters:
+        (model,) = adapters.models
         assert isinstance(model, ScriptedModel)
         model = replace(model, failures={act: failures})
-        return replace(parts, models=(model,), clock=clock or FakeClock())
+        return replace(adapters, models=(model,), clock=clock or FakeClock())
 
     return change
 
@@ -147,9 +147,9 @@ def test_failed_searches_and_pages_are_gaps_until_they_are_retried(undisturbed: 
 def test_a_web_that_is_down_still_ends_in_an_honest_report(tmp_path: Path) -> None:
     user = User(tmp_path)
 
-    def down(parts: Parts) -> Parts:
-        (engine,) = parts.engines
-        return replace(parts, engines=(_Broken(engine.name),))
+    def down(adapters: Adapters) -> Adapters:
+        (engine,) = adapters.engines
+        return replace(adapters, engines=(_Broken(engine.name),))
 
     row = Lab(user, change=down).ask()
     assert row.status == "done"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import SearchEngineConfig
 from deep_research.testing import StaticSearch, numbered_pages
 from tests.e2e.harness import Lab, User
@@ -33,14 +33,14 @@ def _to_its_end(lab: Lab, question: str, **wishes: Any) -> None:
     assert row.status == "done"
 
 
-def _two_engines(parts: Parts) -> Parts:
+def _two_engines(adapters: Adapters) -> Adapters:
     hits, _ = numbered_pages(8)
     engines = (StaticSearch(hits, name="first"), StaticSearch(hits, name="second"))
-    return with_models(replace(parts, engines=engines), ScriptedAnalyst())
+    return with_models(replace(adapters, engines=engines), ScriptedAnalyst())
 
 
-def _without_model(parts: Parts) -> Parts:
-    return replace(parts, models=(), reasoner=None)
+def _without_model(adapters: Adapters) -> Adapters:
+    return replace(adapters, models=(), reasoner=None)
 
 
 def _pattern(scope: str) -> str:

@@ -11,9 +11,9 @@ from deep_research.errors import NetworkError
 from deep_research.llm.port import ChatModel
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.parts import Parts
-from deep_research.pipeline.state import Update
+from deep_research.pipeline.adapters import Adapters
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth
 from deep_research.sources.hit import Hit, SearchQuery
@@ -44,20 +44,20 @@ class _Broken:
         return act
 
 
-def _broken_at(act: str, title: str) -> Callable[[Parts], Parts]:
-    def change(parts: Parts) -> Parts:
-        build = parts.reasoner
+def _broken_at(act: str, title: str) -> Callable[[Adapters], Adapters]:
+    def change(adapters: Adapters) -> Adapters:
+        build = adapters.reasoner
         assert build is not None
 
         def reasoner(model: ChatModel) -> Any:
             return _Broken(build(model), act, title)
 
-        return replace(parts, reasoner=reasoner)
+        return replace(adapters, reasoner=reasoner)
 
     return change
 
 
-def _told(folder: Path, script: Script, change: Callable[[Parts], Parts]) -> Told:
+def _told(folder: Path, script: Script, change: Callable[[Adapters], Adapters]) -> Told:
     enough = dict.fromkeys(script.titles, 2)
     return ask(folder, DeepWorld(script, enough=enough, pages=12), change=change, depth=TWO_ROUNDS)
 
@@ -118,10 +118,10 @@ def test_searches_that_fail_for_one_section_cost_no_other(tmp_path: Path, error:
     script = SCRIPTS["zh-Hans"]
     lost, sibling = script.titles
 
-    def change(parts: Parts) -> Parts:
-        [search] = parts.engines
+    def change(adapters: Adapters) -> Adapters:
+        [search] = adapters.engines
         assert isinstance(search, StaticSearch)
-        return replace(parts, engines=(_DeadSearch(search.pages, title=lost, error=error, log=search.log),))
+        return replace(adapters, engines=(_DeadSearch(search.pages, title=lost, error=error, log=search.log),))
 
     told = _told(tmp_path, script, change)
     _assert_sibling_is_whole(told, sibling)
@@ -143,10 +143,10 @@ def test_pages_that_one_section_cannot_read_are_read_for_the_other(tmp_path: Pat
 def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None:
     gone = [f"https://harbour{number}.example/report" for number in range(1, 7)]
 
-    def change(parts: Parts) -> Parts:
-        assert isinstance(parts.fetcher, MemoryFetcher)
-        there = {address: text for address, text in parts.fetcher.pages.items() if address not in gone}
-        return replace(parts, fetcher=replace(parts.fetcher, pages=there))
+    def change(adapters: Adapters) -> Adapters:
+        assert isinstance(adapters.fetcher, MemoryFetcher)
+        there = {address: text for address, text in adapters.fetcher.pages.items() if address not in gone}
+        return replace(adapters, fetcher=replace(adapters.fetcher, pages=there))
 
     told = _told(tmp_path, SCRIPTS["en"], change)
     _assert_sibling_is_whole(told, "Costs")

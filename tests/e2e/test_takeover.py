@@ -15,7 +15,7 @@ import pytest
 
 from deep_research.errors import RunHeld, RunInterrupted, StoreCorrupt
 from deep_research.events import RunEvent
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import RunRow
@@ -227,9 +227,9 @@ class _UnevenSearch(StaticSearch):
 def test_lost_checkpoints_cost_nothing_whichever_section_was_ahead(undisturbed: User, tmp_path: Path) -> None:
     user = User(tmp_path)
 
-    def uneven(parts: Parts) -> Parts:
-        (engine,) = parts.engines
-        return replace(parts, engines=(_UnevenSearch(**vars(engine)),))
+    def uneven(adapters: Adapters) -> Adapters:
+        (engine,) = adapters.engines
+        return replace(adapters, engines=(_UnevenSearch(**vars(engine)),))
 
     runtime = Lab(user, change=uneven).processor().runtime
 

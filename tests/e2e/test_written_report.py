@@ -25,9 +25,9 @@ from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.testing import ScriptedModel
+from deep_research.verify.coverage import is_related
 from deep_research.verify.particulars import figures_of
 from deep_research.verify.report import Verifier
-from deep_research.verify.sharing import is_related
 from deep_research.wiring import build
 from tests.support.reasoner import CostedReasoner
 
@@ -192,14 +192,14 @@ class Written:
     def __init__(self, folder: Path, language: Language, inner: Inner | None = None) -> None:
         self.language, self.script = language, SCRIPTS[language]
         self.events: list[RunEvent] = []
-        parts = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
+        adapters = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
         if inner is not None:
-            assert isinstance(parts.stand_in, ExtractiveReasoner)
-            self.reasoner = inner(parts.stand_in)
+            assert isinstance(adapters.stand_in, ExtractiveReasoner)
+            self.reasoner = inner(adapters.stand_in)
             made: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
-            parts = replace(parts, models=(ScriptedModel(name="scripted:pen"),), reasoner=made)
+            adapters = replace(adapters, models=(ScriptedModel(name="scripted:pen"),), reasoner=made)
         request = ResearchRequest(question=QUESTIONS[language], clarify="off")
-        self.row = asyncio.run(DeepResearchProcessor(parts).process(request, on_event=self.events.append))
+        self.row = asyncio.run(DeepResearchProcessor(adapters).process(request, on_event=self.events.append))
         assert self.row.status == "done", self.row.error
         self.folder = Path(self.row.folder)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from deep_research.errors import CallFailed, NetworkError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.fetch.port import Fetched, Fetcher
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
@@ -28,20 +28,20 @@ def _log() -> CallLog:
     return CallLog(Path(os.environ["TEST_CALL_LOG"]))
 
 
-def quick(settings: Settings) -> Parts:
+def quick(settings: Settings) -> Adapters:
     """Every call answers at once; the store dies at write TEST_KILL_AT, if that is set."""
-    return _dying(World(log=_log(), pages=8).parts(settings))
+    return _dying(World(log=_log(), pages=8).adapters(settings))
 
 
-def written(settings: Settings) -> Parts:
+def written(settings: Settings) -> Adapters:
     """A model's reasoner, asked with real prompts, over the same pages; dies like `quick`."""
     log = _log()
-    return _dying(with_models(World(log=log, pages=8).parts(settings), ScriptedAnalyst(log=log)))
+    return _dying(with_models(World(log=log, pages=8).adapters(settings), ScriptedAnalyst(log=log)))
 
 
-def _dying(parts: Parts) -> Parts:
+def _dying(adapters: Adapters) -> Adapters:
     at, fault = int(os.environ.get("TEST_KILL_AT", "0")), os.environ.get("TEST_FAULT", "kill_before")
-    return replace(parts, open_store=lambda: _Counted(parts.open_store(), at=at, fault=cast("Fault", fault)))
+    return replace(adapters, open_store=lambda: _Counted(adapters.open_store(), at=at, fault=cast("Fault", fault)))
 
 
 class _Counted(FaultyStore):
@@ -75,15 +75,15 @@ class _Counted(FaultyStore):
             file.write(line + "\n")
 
 
-def documents(settings: Settings) -> Parts:
+def documents(settings: Settings) -> Adapters:
     """Research over real documents without a model, its searches and fetches logged; dies like `quick`."""
-    parts, log = build_real(settings), _log()
-    assert parts.fetcher is not None
+    adapters, log = build_real(settings), _log()
+    assert adapters.fetcher is not None
     return _dying(
         replace(
-            parts,
-            engines=tuple(_LoggedSearch(engine, log) for engine in parts.engines),
-            fetcher=_LoggedFetcher(parts.fetcher, log),
+            adapters,
+            engines=tuple(_LoggedSearch(engine, log) for engine in adapters.engines),
+            fetcher=_LoggedFetcher(adapters.fetcher, log),
         )
     )
 
@@ -108,26 +108,26 @@ class _LoggedFetcher:
         return await self._fetcher.fetch(address)
 
 
-def slow(settings: Settings) -> Parts:
+def slow(settings: Settings) -> Adapters:
     """Every act takes a while, so that the process can be caught in the middle of one."""
     patient = World(log=_log(), pages=8, act=ActPrice(tokens=100, usd=0.001, delay_s=0.25))
-    return replace(patient, long_act=ActPrice(tokens=400, usd=0.004, delay_s=1.0)).parts(settings)
+    return replace(patient, long_act=ActPrice(tokens=400, usd=0.004, delay_s=1.0)).adapters(settings)
 
 
-def asking(settings: Settings) -> Parts:
+def asking(settings: Settings) -> Adapters:
     """The question is unclear: one answer is needed."""
-    return _dying(World(log=_log(), pages=8, reasoner=ScriptedReasoner(questions=1)).parts(settings))
+    return _dying(World(log=_log(), pages=8, reasoner=ScriptedReasoner(questions=1)).adapters(settings))
 
 
-def planless(settings: Settings) -> Parts:
+def planless(settings: Settings) -> Adapters:
     """The model cannot be reached for the plan, until the file TEST_MENDED exists."""
     world = World(log=_log(), pages=8)
-    parts = world.parts(settings)
+    adapters = world.adapters(settings)
     if _is_mended():
-        return parts
+        return adapters
     model = world.model()
     down: list[CallFailed] = [NetworkError("the model's service does not answer")] * 3
-    return replace(parts, models=(replace(model, failures={"plan": down}),), clock=_Hasty())
+    return replace(adapters, models=(replace(model, failures={"plan": down}),), clock=_Hasty())
 
 
 class _Hasty:
@@ -144,37 +144,37 @@ class _Hasty:
         await self._real.sleep(0)
 
 
-def hanging(settings: Settings) -> Parts:
+def hanging(settings: Settings) -> Adapters:
     """The model does not come back from the plan, until the file TEST_MENDED exists."""
     world = World(log=_log(), pages=8)
     if not _is_mended():
         world = replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=600.0, timeout_s=900.0))
-    return world.parts(settings)
+    return world.adapters(settings)
 
 
-def hurried(settings: Settings) -> Parts:
+def hurried(settings: Settings) -> Adapters:
     """A search takes half of the time it has."""
-    parts = World(log=_log(), pages=8, search_s=1.0).parts(settings)
-    engines = tuple(replace(cast("StaticSearch", engine), timeout_s=2.0) for engine in parts.engines)
-    return replace(parts, engines=engines)
+    adapters = World(log=_log(), pages=8, search_s=1.0).adapters(settings)
+    engines = tuple(replace(cast("StaticSearch", engine), timeout_s=2.0) for engine in adapters.engines)
+    return replace(adapters, engines=engines)
 
 
-def paced(settings: Settings) -> Parts:
+def paced(settings: Settings) -> Adapters:
     """Every call takes its time, so that seconds can run out."""
     world = World(log=_log(), pages=8, act=ActPrice(tokens=100, usd=0.001, delay_s=0.2), search_s=0.2, page_s=0.1)
-    return replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.2)).parts(settings)
+    return replace(world, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.2)).adapters(settings)
 
 
-def torn(settings: Settings) -> Parts:
+def torn(settings: Settings) -> Adapters:
     """Two searches fail and two pages are missing, until the file TEST_MENDED exists."""
-    parts = World(log=_log(), pages=8).parts(settings)
+    adapters = World(log=_log(), pages=8).adapters(settings)
     if _is_mended():
-        return parts
+        return adapters
     down: list[CallFailed] = [NetworkError("the engine does not answer"), NetworkError("the engine does not answer")]
-    engines = tuple(replace(cast("StaticSearch", engine), failures=list(down)) for engine in parts.engines)
-    fetcher = cast("MemoryFetcher", parts.fetcher)
+    engines = tuple(replace(cast("StaticSearch", engine), failures=list(down)) for engine in adapters.engines)
+    fetcher = cast("MemoryFetcher", adapters.fetcher)
     there = {address: text for address, text in fetcher.pages.items() if not address.endswith(("/1", "/2"))}
-    return replace(parts, engines=engines, fetcher=replace(fetcher, pages=there))
+    return replace(adapters, engines=engines, fetcher=replace(fetcher, pages=there))
 
 
 def _is_mended() -> bool:

@@ -13,8 +13,7 @@ import pytest
 
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.net.contact import PROJECT_ADDRESS
-from deep_research.search.connect import connect
-from deep_research.search.engine import PagedSearch
+from deep_research.search.engine import PagedSearch, connect
 from deep_research.search.registry import engine_named
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json

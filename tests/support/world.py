@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from deep_research.llm.port import ChatModel
-from deep_research.pipeline.parts import Parts
+from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.port import Reasoner
@@ -32,7 +32,7 @@ class World:
         long_acts = dict.fromkeys(("plan", "draft", "conclude"), self.long_act)
         return ScriptedModel(prices=long_acts, default=self.act, log=self.log)
 
-    def parts(self, settings: Settings) -> Parts:
+    def adapters(self, settings: Settings) -> Adapters:
         """Return the parts of a run in this world, over the real store."""
         hits, texts = numbered_pages(self.pages)
         reasoner: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
@@ -47,19 +47,19 @@ class World:
         )
 
 
-def with_models(parts: Parts, *models: ChatModel, options: PromptOptions | None = None) -> Parts:
+def with_models(adapters: Adapters, *models: ChatModel, options: PromptOptions | None = None) -> Adapters:
     """Return the parts with a model's reasoner over these models, as wiring builds it."""
-    stand_in = parts.stand_in
+    stand_in = adapters.stand_in
     assert isinstance(stand_in, ExtractiveReasoner)
     prompts = Prompts()
 
     def reasoner(model: ChatModel) -> Reasoner:
         return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), stand_in=stand_in)
 
-    return replace(parts, models=models, reasoner=reasoner)
+    return replace(adapters, models=models, reasoner=reasoner)
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> Adapters:
     """Return the parts of a scripted run that takes a moment for each call, so that it can be watched and killed."""
     slow = World(act=ActPrice(tokens=100, usd=0.001, delay_s=0.1), search_s=0.1, page_s=0.05)
-    return replace(slow, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.3)).parts(settings)
+    return replace(slow, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.3)).adapters(settings)

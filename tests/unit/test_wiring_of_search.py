@@ -77,7 +77,7 @@ def test_mcp_servers_are_sources_by_name(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = Settings(mcp_servers=(server,))
     spec = known_engines(settings)["mcp:papers"]
     assert spec.is_specialist
-    assert spec.kinds == {"academic"}
+    assert spec.kinds == ("academic",)
     assert "mcp:papers" in chosen_engines(settings)
     monkeypatch.setenv("DEEP_RESEARCH_MCP_SERVERS", '[{"name": "n", "tool": "t", "address": "https://m.org"}]')
     assert load_settings().mcp_servers[0].engine_name == "mcp:n"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from deep_research.cache.shelf import Shelf
+from deep_research.cache.disk import DiskCache
 from deep_research.errors import AddressRefused, CallFailed, SourceBusy, SourceError, error_named
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.sources.address import canonical_address
@@ -46,7 +46,7 @@ class CachedFetcher:
     def __init__(
         self,
         fetcher: ConditionalFetcher,
-        shelf: Shelf,
+        cache: DiskCache,
         *,
         identity: str = "",
         fresh_s: float = 3600.0,
@@ -55,7 +55,7 @@ class CachedFetcher:
     ) -> None:
         """Take a fetcher; `identity` tells it from one that may open other pages, or opens them in another way."""
         self._fetcher = fetcher
-        self._shelf = shelf
+        self._cache = cache
         self._identity = identity
         self._fresh_s = fresh_s
         self._keep_s = keep_s
@@ -69,7 +69,7 @@ class CachedFetcher:
     async def fetch(self, address: str) -> Fetched:
         """Return the page that is kept, or ask for it; a lasting failure is raised again without asking."""
         key = digest(self._identity, canonical_address(address))
-        kept = _unpacked(await self._shelf.get(_KIND, key))
+        kept = _unpacked(await self._cache.get(_KIND, key))
         if kept is not None and 0 <= self._now() - kept.checked_at < self._fresh_s:
             if kept.page is None:
                 raise error_named(*kept.failure)
@@ -94,7 +94,7 @@ class CachedFetcher:
 
     async def _keep(self, key: str, kept: _Kept) -> None:
         ttl_s = self._fresh_s if kept.page is None else max(self._fresh_s, self._keep_s)
-        await self._shelf.put(_KIND, key, _packed(kept), ttl_s)
+        await self._cache.put(_KIND, key, _packed(kept), ttl_s)
 
 
 def _lasts(failure: CallFailed) -> bool:

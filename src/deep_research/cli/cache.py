@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from deep_research.cache.shelf import Shelf
+from deep_research.cache.disk import DiskCache
 from deep_research.cli.printing import show
 from deep_research.settings import Settings, load_settings
 
@@ -14,10 +14,10 @@ def print_cache() -> None:
     """Print how much is kept, and for how long."""
     settings = load_settings()
 
-    async def look(shelf: Shelf) -> int:
-        return await shelf.size()
+    async def look(cache: DiskCache) -> int:
+        return await cache.size()
 
-    kept = _with_shelf(settings, look)
+    kept = _with_cache(settings, look)
     state = "on" if settings.cache else "off"
     show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
     show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
@@ -26,19 +26,19 @@ def print_cache() -> None:
 def clear_cache() -> None:
     """Forget everything that is kept; runs and their snapshots are left alone."""
 
-    async def clear(shelf: Shelf) -> int:
-        return await shelf.clear()
+    async def clear(cache: DiskCache) -> int:
+        return await cache.clear()
 
-    freed = _with_shelf(load_settings(), clear)
+    freed = _with_cache(load_settings(), clear)
     show(f"Cleared {freed / _MEGA:.2f} MB.")
 
 
-def _with_shelf(settings: Settings, work: Callable[[Shelf], Awaitable[int]]) -> int:
+def _with_cache(settings: Settings, work: Callable[[DiskCache], Awaitable[int]]) -> int:
     async def open_and_close() -> int:
-        shelf = Shelf(settings.cache_path, max_bytes=int(settings.cache_mb * _MEGA))
+        cache = DiskCache(settings.cache_path, max_bytes=int(settings.cache_mb * _MEGA))
         try:
-            return await work(shelf)
+            return await work(cache)
         finally:
-            await shelf.close()
+            await cache.close()
 
     return asyncio.run(open_and_close())

@@ -11,7 +11,7 @@ from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit, Survey
 from deep_research.corpus.scan import check_folder, require_documents
 from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
 from deep_research.settings import Settings, load_settings
@@ -176,7 +176,7 @@ def _place(folder: Path, hit: PassageHit) -> str:
     except InputError:
         return ""
     place = place_of(reading.places, hit.start, hit.end, text=reading.text)
-    return words("en")(f"place.{place.kind}", label=place.label) if place else ""
+    return words_in("en")(f"place.{place.kind}", label=place.label) if place else ""
 
 
 def _print_json(**shown: Json) -> None:

@@ -14,7 +14,7 @@ from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.messages.language import report_language
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
@@ -121,13 +121,13 @@ def print_plan(run: str) -> None:
         return row, await store.read_events(row.id)
 
     row, events = _with_store(look)
-    said = words(report_language(row.request.question, row.request.language))
+    words = words_in(report_language(row.request.question, row.request.language))
     plan = (row.pending or {}).get("plan")
     if plan is None and (followed := last_plan(events)):
         plan = {"research_title": followed["title"], "goal": followed["goal"], "sections": followed["sections"]}
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
-    show(plan_as_text(Plan.from_json(plan), head=said("plan.file_head", run=row.id[:8])), end="")
+    show(plan_as_text(Plan.from_json(plan), head=words("plan.file_head", run=row.id[:8])), end="")
 
 
 def cancel_run(run: str) -> None:

@@ -3,19 +3,112 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from deep_research.cli.printing import tell
-from deep_research.cli.section_lines import SectionLines, coverage_line
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
 from deep_research.text.cleaning import clean_text
 from deep_research.value import Json
 
-if TYPE_CHECKING:
-    from rich.progress import TaskID
+
+class Board(Progress):
+    """Bars, and below them lines that are asked for whenever they are drawn; none is longer than the terminal."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console, below: Callable[[], Sequence[str]]) -> None:
+        self._below = below
+        super().__init__(*columns, console=console)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return what is drawn."""
+        yield from super().get_renderables()
+        for line in self._below():
+            yield Text(clean_text(line), no_wrap=True, overflow="ellipsis")
+
+
+_BAR = 8
+_MAX_TITLE = 20
+_STOPS = ("sufficient", "budget", "iterations", "exhausted")
+
+
+@dataclass
+class SectionLines:
+    """The sections of a run as its events tell of them, in the order of the plan."""
+
+    words: Words
+    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _round: dict[str, int] = field(default_factory=dict)
+
+    def show(self, event: RunEvent) -> None:
+        """Take note of an event about a section."""
+        data: dict[str, Any] = event.data
+        if event.kind == "report-plan":
+            self._known = {str(section["title"]): {} for section in data["sections"]}
+        elif event.kind == "serp-query":
+            self._round[data["section"]] = data["round"]
+        elif event.kind == "section-coverage":
+            self._known[data["section"]] = data
+
+    def lines(self) -> list[str]:
+        """Return a line for each section that was searched for."""
+        begun = [title for title in self._known if title in self._round]
+        width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
+        return [f"  {_fitted(title, width)}  {self._line(title)}" for title in begun]
+
+    def _line(self, title: str) -> str:
+        data, round_ = self._known[title], self._round[title]
+        share, reasons = bar_of(data.get("coverage", 0.0)), _reasons(data)[:1]
+        if data.get("round") != round_:
+            return f"{share}  {' · '.join((self.words('coverage.searching', round=round_), *reasons))}"
+        # What does not fit the terminal is cut off at the end.
+        return f"{share}  {' · '.join((_score(data, self.words), *reasons, _follows(data, self.words)))}"
+
+
+def coverage_line(data: dict[str, Any], words: Words) -> str:
+    """Return what is said of a section after a round, where lines do not move."""
+    head = words("page.coverage", title=data["section"], round=data["round"], share=round(100 * data["coverage"]))
+    return " · ".join((head, _score(data, words), _follows(data, words), *_reasons(data)))
+
+
+def bar_of(share: float) -> str:
+    """Return a share as a bar and in per cent."""
+    filled = round(_BAR * min(max(share, 0.0), 1.0))
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {share:>4.0%}"
+
+
+def _follows(data: dict[str, Any], words: Words) -> str:
+    """Say what follows from the judgement: another search, or why there is none."""
+    stop = str(data.get("stop", ""))
+    # A run of an earlier version does not say why it stopped.
+    return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
+
+
+def _reasons(data: dict[str, Any]) -> list[str]:
+    """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
+    return [] if data.get("is_sufficient") else [str(gap).rstrip(".。") for gap in data.get("gaps", [])]
+
+
+def _score(data: dict[str, Any], words: Words) -> str:
+    """Return how good the evidence is, and its weakest dimension, unless all are alike."""
+    scores: dict[str, int] = data.get("dimensions") or {}
+    if len(set(scores.values())) < 2:
+        return f"{data['score']}/10"
+    name = min(scores, key=lambda name: scores[name])
+    return words("coverage.weakest", total=data["score"], dimension=words(f"dimension.{name}"), score=scores[name])
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return a text of exactly so many cells, cut where it is longer."""
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
 
 # The stages that a section goes through side by side are one line; its bar counts search tasks.
 _RESEARCH = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
@@ -65,9 +158,9 @@ class Silent:
 class Lines:
     """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
-    def __init__(self, said: Words) -> None:
-        self._said = said
-        self._news = News(said)
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._news = News(words)
         self._begun: set[str] = set()
 
     def show(self, event: RunEvent) -> None:
@@ -88,13 +181,13 @@ class Lines:
     def _line(self, event: RunEvent) -> str:
         news = self._news.of(event)
         if event.kind == "section-coverage":
-            return f"  {coverage_line(event.data, self._said)}"
+            return f"  {coverage_line(event.data, self._words)}"
         if event.kind == "progress" and event.data["status"] == "started":
             step = str(event.data["step"])
             if step in self._begun or step in _RESEARCH - {"harvest"}:
                 return news
             self._begun.add(step)
-            return "\n".join(filter(None, (news, f"{self._said('stage.' + step)} …")))
+            return "\n".join(filter(None, (news, f"{self._words('stage.' + step)} …")))
         return news
 
 
@@ -105,8 +198,8 @@ _THIN = 0.7
 class News:
     """What a run's events say to a person: the plan, thin sections, what failed; each thing once."""
 
-    def __init__(self, said: Words) -> None:
-        self._said = said
+    def __init__(self, words: Words) -> None:
+        self._words = words
         self._told: set[str] = set()
         self._thin: dict[str, float] = {}
 
@@ -122,7 +215,7 @@ class News:
         data = event.data
         if event.kind == "report-plan" and isinstance(data["sections"], list):
             titles = [str(section["title"]) for section in data["sections"] if isinstance(section, dict)]
-            return self._said("shell.plan", sections=self._listed(titles))
+            return self._words("shell.plan", sections=self._listed(titles))
         if event.kind == "section-coverage":
             self._thin.pop(str(data["section"]), None)
             if not data["is_sufficient"] and float(str(data["coverage"])) < _THIN:
@@ -130,36 +223,36 @@ class News:
         if event.kind == "progress" and data["step"] == "analyze" and self._thin:
             # Only now is it certain that nothing more is searched for them.
             sections = [
-                self._said("shell.thin_section", title=title, share=round(100 * covered))
+                self._words("shell.thin_section", title=title, share=round(100 * covered))
                 for title, covered in self._thin.items()
             ]
-            return self._said("shell.thin_sections", sections=self._listed(sections))
+            return self._words("shell.thin_sections", sections=self._listed(sections))
         if event.kind == "progress" and data["step"] == "supervise":
             return self._dealt(data.get("data"))
         if event.kind == "budget":
-            return self._said("shell.budget", kind=data["kind"], left_out=data["left_out"])
+            return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
             # What failed is said at the end, if trying again does not help.
-            return self._said("shell.trying_again", retry=data["retry_count"])
+            return self._words("shell.trying_again", retry=data["retry_count"])
         return f"! {data['message']}" if event.kind == "error" else ""
 
     def _dealt(self, told: Json) -> str:
         dealt = told.get("dealt") if isinstance(told, dict) else None
         shares = dealt.items() if isinstance(dealt, dict) else ()
-        sections = [self._said("shell.dealt_section", title=title, count=count) for title, count in shares]
-        return self._said("shell.dealt", sections=self._listed(sections)) if sections else ""
+        sections = [self._words("shell.dealt_section", title=title, count=count) for title, count in shares]
+        return self._words("shell.dealt", sections=self._listed(sections)) if sections else ""
 
     def _listed(self, items: list[str]) -> str:
-        return self._said("report.list_separator").join(items)
+        return self._words("report.list_separator").join(items)
 
 
 class Bars:
     """Stages with bars that move, and below them the sections: how well covered, how good, and what they lack."""
 
-    def __init__(self, said: Words) -> None:
-        self._said = said
-        self._news = News(said)
-        self._sections = SectionLines(said)
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._news = News(words)
+        self._sections = SectionLines(words)
         self._sources: set[str] = set()
         self._evidence = 0
         self._written: dict[str, Counter[str]] = {}
@@ -167,11 +260,6 @@ class Bars:
         self._begin()
 
     def _begin(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        from deep_research.cli.board import Board
-
         columns = (
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}"),
@@ -200,7 +288,7 @@ class Bars:
         elif event.kind == "source":
             self._sources.add(str(data["document"]))
             self._evidence += int(str(data["evidence"]))
-            note = self._said("shell.found", sources=len(self._sources), passages=self._evidence)
+            note = self._words("shell.found", sources=len(self._sources), passages=self._evidence)
             self._progress.update(self._task("research"), note=note)
         elif event.kind == "run-status" and data["status"] != "running":
             self.pause()
@@ -213,7 +301,7 @@ class Bars:
         counted = self._written.setdefault(stage, Counter())
         counted[live.kind] += len(_LETTER_OR_WORD.findall(live.text))
         key = "shell.written" if counted["text"] else "shell.thinking"
-        self._progress.update(self._tasks[stage], note=self._said(key, count=counted["text"] or counted["reasoning"]))
+        self._progress.update(self._tasks[stage], note=self._words(key, count=counted["text"] or counted["reasoning"]))
 
     def pause(self) -> None:
         """Stop drawing; the next event begins below what stands there then, so that no question is painted over."""
@@ -238,11 +326,11 @@ class Bars:
             return
         self._progress.advance(task)
         if status == "skipped":
-            self._progress.update(task, note=self._said("shell.skipped"))
+            self._progress.update(task, note=self._words("shell.skipped"))
 
-    def _task(self, name: str) -> "TaskID":
+    def _task(self, name: str) -> TaskID:
         if name not in self._tasks:
-            label = self._said(f"stage.{'harvest' if name == 'research' else name}")
+            label = self._words(f"stage.{'harvest' if name == 'research' else name}")
             self._tasks[name] = self._progress.add_task(label, total=None, note="")
         return self._tasks[name]
 
@@ -258,15 +346,15 @@ class Bars:
 
 
 @contextmanager
-def display(said: Words, *, is_quiet: bool) -> Iterator[Display]:
+def display(words: Words, *, is_quiet: bool) -> Iterator[Display]:
     """Return what fits: nothing, bars on a terminal, lines elsewhere."""
     shown: Display
     if is_quiet:
         shown = Silent()
     elif sys.stderr.isatty():
-        shown = Bars(said)
+        shown = Bars(words)
     else:
-        shown = Lines(said)
+        shown = Lines(words)
     try:
         yield shown
     finally:

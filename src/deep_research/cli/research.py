@@ -24,7 +24,7 @@ from deep_research.events import OnEvent, RunEvent
 from deep_research.llm.address import host_of, is_local
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
@@ -36,7 +36,7 @@ from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
-from deep_research.wiring import open_store, parts_for
+from deep_research.wiring import adapters_for, open_store
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 SCHEMA_VERSION = 1
@@ -63,20 +63,20 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], wishes: Mapp
         processor = _processor(settings, settings.wiring, _words_for(text, settings))
     if is_prompted:
         text = usable_question(str(typer.prompt("Question / 问题 / 問題", err=True)))
-    said = _words_for(text, settings)
+    words = _words_for(text, settings)
 
     async def begin() -> RunRow:
         row = await processor.runtime.create(request)
-        _tell_what_is_used(settings, request, said, is_quiet=output.is_quiet)
+        _tell_what_is_used(settings, request, words, is_quiet=output.is_quiet)
         return row
 
-    with in_words_of(said):
+    with in_words_of(words):
         request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **wishes})
         return _stay(processor, begin, output=output)
 
 
 def _words_for(question: str, settings: Settings) -> Words:
-    return words(report_language(question, settings.language))
+    return words_in(report_language(question, settings.language))
 
 
 def given_context(context: str | None) -> str:
@@ -100,16 +100,16 @@ def _read_text(path: str) -> str:
         raise InputError(f"The file {path} is not UTF-8 text; save it as UTF-8.") from exc
 
 
-def _tell_what_is_used(settings: Settings, request: ResearchRequest, said: Words, *, is_quiet: bool) -> None:
+def _tell_what_is_used(settings: Settings, request: ResearchRequest, words: Words, *, is_quiet: bool) -> None:
     """Say who will see what of the question and of the asker's own documents, before any does."""
     if variable := key_unused_offline(settings):
-        tell(said("shell.offline_rules", variable=variable))
+        tell(words("shell.offline_rules", variable=variable))
     if request.search.engines and not is_quiet:
-        tell(said("shell.web", count=len(request.search.engines)))
+        tell(words("shell.web", count=len(request.search.engines)))
     addresses = (address_of(model_named(name), settings) for name in request.models)
     hosts = dict.fromkeys(host_of(address) for address in addresses if not is_local(address))
     if hosts and request.docs:
-        tell(said("shell.hosted_model", host=", ".join(hosts)))
+        tell(words("shell.hosted_model", host=", ".join(hosts)))
 
 
 def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
@@ -145,7 +145,7 @@ def submit_plan(run: str, file: str, *, output: Output) -> int:
         )
     plan = Plan.from_json((row.pending or {})["plan"])
     try:
-        plan_from_text(text, plan, words(report_language(row.request.question, row.request.language)))
+        plan_from_text(text, plan, words_in(report_language(row.request.question, row.request.language)))
     except InputError as exc:
         raise InputError(f"{file}: {exc}") from exc
 
@@ -161,13 +161,13 @@ def _given(question: str | None) -> str:
     return usable_question(sys.stdin.read() if question is None or question == "-" else question)
 
 
-def _processor(settings: Settings, wiring: str, said: Words) -> DeepResearchProcessor:
-    parts = parts_for(settings, wiring)
-    if not parts.engines:
+def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchProcessor:
+    adapters = adapters_for(settings, wiring)
+    if not adapters.engines:
         raise UsageError().said("fault.nothing_to_search")
     for model, problem in models_left_out(settings).items():
-        tell(said("shell.model_left_out", model=model, reason=problem.in_words(said)))
-    return DeepResearchProcessor(parts, wiring=wiring, code_version=code_version())
+        tell(words("shell.model_left_out", model=model, reason=problem.in_words(words)))
+    return DeepResearchProcessor(adapters, wiring=wiring, code_version=code_version())
 
 
 def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
@@ -181,10 +181,10 @@ def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
             await store.close()
 
     row = asyncio.run(find())
-    said = words(report_language(row.request.question, row.request.language))
-    with in_words_of(said):
+    words = words_in(report_language(row.request.question, row.request.language))
+    with in_words_of(words):
         own = settings_of(row.request, settings).with_changes(**changes)
-        return _processor(own, row.wiring, said), row
+        return _processor(own, row.wiring, words), row
 
 
 def _stay(
@@ -192,15 +192,15 @@ def _stay(
 ) -> int:
     async def drive() -> int:
         row = await begin()
-        said = words(report_language(row.request.question, row.request.language))
+        words = words_in(report_language(row.request.question, row.request.language))
         is_quiet = output.is_quiet or output.events == "-"
         with (
             _event_sink(output.events) as sink,
-            display(said, is_quiet=is_quiet) as shown,
-            _Signals(processor.runtime, shown, said) as signals,
-            keeping(row.id, said),
+            display(words, is_quiet=is_quiet) as shown,
+            _Signals(processor.runtime, shown, words) as signals,
+            keeping(row.id, words),
         ):
-            on_question = _asker(row, shown, said, signals) if is_terminal() else None
+            on_question = _asker(row, shown, words, signals) if is_terminal() else None
             try:
                 row = await processor.runtime.resume(
                     row.id,
@@ -210,26 +210,26 @@ def _stay(
                     retry=retry,
                 )
             except RunInterrupted as stop:
-                hint = said("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
-                raise RunInterrupted(f"{said('shell.interrupted', run=row.id[:8])} {hint}") from stop
-        with in_words_of(said):
-            return await _print_outcome(processor, row, said, output)
+                hint = words("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
+                raise RunInterrupted(f"{words('shell.interrupted', run=row.id[:8])} {hint}") from stop
+        with in_words_of(words):
+            return await _print_outcome(processor, row, words, output)
 
     async def drive_and_close() -> int:
         try:
             return await drive()
         finally:
-            await processor.parts.close()
+            await processor.adapters.close()
 
     return asyncio.run(drive_and_close())
 
 
-async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Words, output: Output) -> int:
+async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: Words, output: Output) -> int:
     run: JsonObject = {"id": row.id, "status": row.status, "folder": row.folder}
     if row.status == "waiting":
         if output.as_json:
             show_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending})
-        raise _waiting(row, row.pending or {}, said)
+        raise _waiting(row, row.pending or {}, words)
     result = await processor.result(row)
     if output.as_json:
         shown = {
@@ -248,31 +248,33 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, said: Wo
     if output.file is not None:
         _write_file(output.file, result.final_report)
     if not output.is_quiet and output.events != "-":
-        unpriced = {name for model in processor.parts.models for name in model.unpriced}
-        tell(_summary(row, said, output.file, unpriced))
+        unpriced = {name for model in processor.adapters.models for name in model.unpriced}
+        tell(_summary(row, words, output.file, unpriced))
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 
-def _summary(row: RunRow, said: Words, file: Path | None, unpriced: Collection[str]) -> str:
+def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[str]) -> str:
     """Say in a few lines what the run came to: how much is proved, what it cost, where it lies."""
     folder = Path(row.folder)
     check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
-    counts = counted_verdicts(check["paragraphs"]["verdicts"], said)
+    counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
     if check["passed"]:
-        verdict = said("shell.verified", counts=counts) if counts else said("verification.nothing")
+        verdict = words("shell.verified", counts=counts) if counts else words("verification.nothing")
     else:
-        verdict = said("shell.not_verified", counts=counts or said("verification.none"))
+        verdict = words("shell.not_verified", counts=counts or words("verification.none"))
     spent = stats["spent"]
-    cost = said(
+    cost = words(
         "shell.cost",
         seconds=f"{spent['seconds']:.1f}",
         searches=stats["searches"],
         pages=stats["pages"],
         tokens=f"{spent['tokens']:,}",
-        cost=cost_in_words(spent["usd"], [name for name in stats["model"]["calls_by_model"] if name in unpriced], said),
+        cost=cost_in_words(
+            spent["usd"], [name for name in stats["model"]["calls_by_model"] if name in unpriced], words
+        ),
     )
-    return "\n".join(("", verdict, cost, said("shell.report_saved", path=file or folder / "report.md")))
+    return "\n".join(("", verdict, cost, words("shell.report_saved", path=file or folder / "report.md")))
 
 
 def _write_file(path: Path, text: str) -> None:
@@ -316,14 +318,14 @@ def _teller(sink: TextIO | None, shown: Display) -> OnEvent:
     return pass_on
 
 
-def _waiting(row: RunRow, pending: JsonObject, said: Words) -> AnswerNeeded:
+def _waiting(row: RunRow, pending: JsonObject, words: Words) -> AnswerNeeded:
     """Return what is said of a run that waits: the question, and the commands that answer it."""
     waiting = row.model_copy(update={"status": "waiting", "pending": pending})
-    lines = (said("shell.waiting", run=row.id[:8]), *question_lines(pending, said), *next_commands(waiting, said))
+    lines = (words("shell.waiting", run=row.id[:8]), *question_lines(pending, words), *next_commands(waiting, words))
     return AnswerNeeded("\n".join(lines))
 
 
-def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQuestion:
+def _asker(row: RunRow, shown: Display, words: Words, signals: "_Signals") -> OnQuestion:
     """Return the one who answers: the person at the terminal."""
 
     async def ask(pending: JsonObject) -> Json:
@@ -331,7 +333,7 @@ def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQ
         # Nothing else is under way while a run waits, so that the loop may stand still.
         with signals.off():
             try:
-                answer = ask_in_terminal(pending, said, run=row.id[:8])
+                answer = ask_in_terminal(pending, words, run=row.id[:8])
             except KeyboardInterrupt:
                 tell()
                 raise RunInterrupted from None
@@ -340,7 +342,7 @@ def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQ
         tell()
         if row.request.clarify == "strict" and pending.get("kind") == "clarification":
             return ""
-        raise _waiting(row, pending, said)
+        raise _waiting(row, pending, words)
 
     return ask
 
@@ -348,8 +350,8 @@ def _asker(row: RunRow, shown: Display, said: Words, signals: "_Signals") -> OnQ
 class _Signals:
     """Lets the first Ctrl-C (or SIGTERM) stop the run cleanly, and the second stop the process at once."""
 
-    def __init__(self, runtime: AgentRuntime, shown: Display, said: Words) -> None:
-        self._runtime, self._shown, self._said = runtime, shown, said
+    def __init__(self, runtime: AgentRuntime, shown: Display, words: Words) -> None:
+        self._runtime, self._shown, self._words = runtime, shown, words
         self._loop = asyncio.get_running_loop()
         self._handled = [number for number in (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32"]
         self._is_asked = False
@@ -377,5 +379,5 @@ class _Signals:
             os._exit(130)  # Everything finished is in the store already; threads may be in the middle of a call.
         self._is_asked = True
         self._shown.close()
-        tell(self._said("shell.stopping"))
+        tell(self._words("shell.stopping"))
         self._runtime.interrupt()

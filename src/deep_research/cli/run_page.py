@@ -6,49 +6,49 @@ from pathlib import Path
 
 from deep_research.events import RunEvent
 from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.control import options_of
 from deep_research.request import Spend
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
 
-_MOST_ASSUMPTIONS = 5
+_MAX_ASSUMPTIONS = 5
 
 
 def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Sequence[str] = ()) -> str:
     """Return the page of a run in the language of its report; `unpriced` are models used without a known price."""
-    said = words(report_language(row.request.question, row.request.language))
+    words = words_in(report_language(row.request.question, row.request.language))
     parts: list[tuple[str, Sequence[str]]] = [
-        ("status", [f"{said('status.' + row.status)} ({row.id[:8]})"]),
-        ("started", [f"{row.created_at:%Y-%m-%d %H:%M} UTC · {said('page.active', seconds=round(row.active_s, 1))}"]),
+        ("status", [f"{words('status.' + row.status)} ({row.id[:8]})"]),
+        ("started", [f"{row.created_at:%Y-%m-%d %H:%M} UTC · {words('page.active', seconds=round(row.active_s, 1))}"]),
         ("question", [row.request.question]),
         ("assumptions", _assumptions(row)),
         ("plan", _plan(events)),
-        ("progress", _progress(events, said)),
-        ("spent", [_spent(spent, unpriced, said)]),
+        ("progress", _progress(events, words)),
+        ("spent", [_spent(spent, unpriced, words)]),
         ("error", [str(row.error["detail"])] if row.error else []),
-        ("waits", question_lines(row.pending, said) if row.pending else []),
-        ("next", next_commands(row, said)),
+        ("waits", question_lines(row.pending, words) if row.pending else []),
+        ("next", next_commands(row, words)),
         ("files", [row.folder]),
     ]
-    lines = [_part(said(f"page.{name}"), shown, said) for name, shown in parts if shown]
-    return "\n".join((*lines, said("page.see_all", run=row.id[:8])))
+    lines = [_part(words(f"page.{name}"), shown, words) for name, shown in parts if shown]
+    return "\n".join((*lines, words("page.see_all", run=row.id[:8])))
 
 
-def question_lines(pending: JsonObject, said: Words) -> list[str]:
+def question_lines(pending: JsonObject, words: Words) -> list[str]:
     """Return what is asked: the question with its options, the first one recommended, or the plan in words."""
     options = [f"  {number}. {option}" for number, option in enumerate(options_of(pending), start=1)]
     if options:
-        options[0] = said("shell.recommended", option=options[0])
+        options[0] = words("shell.recommended", option=options[0])
     problem = pending.get("problem")
     return [*([f"! {problem}"] if problem else []), str(pending.get("question", "")), *options]
 
 
-def next_commands(row: RunRow, said: Words) -> list[str]:
+def next_commands(row: RunRow, words: Words) -> list[str]:
     """Return the commands by which a run goes on."""
     run = f"deep-research runs {{}} {row.id[:8]}"
     if row.status == "waiting" and row.pending and row.pending.get("kind") == "plan-approval":
-        commands = said(
+        commands = words(
             "shell.plan_commands",
             approve=f"{run.format('answer')} approve",
             drop=f'{run.format("answer")} "drop 2"',
@@ -57,19 +57,19 @@ def next_commands(row: RunRow, said: Words) -> list[str]:
         )
         return commands.splitlines()
     if row.status == "waiting":
-        return [said("shell.answer_hint", command=f'{run.format("answer")} "…"')]
+        return [words("shell.answer_hint", command=f'{run.format("answer")} "…"')]
     if row.status in ("interrupted", "created"):
-        return [said("shell.resume_hint", command=run.format("resume"))]
+        return [words("shell.resume_hint", command=run.format("resume"))]
     if row.status in ("failed", "cancelled"):
-        return [said("shell.retry_hint", command=run.format("retry"))]
+        return [words("shell.retry_hint", command=run.format("retry"))]
     return []
 
 
-def _part(label: str, lines: Sequence[str], said: Words) -> str:
+def _part(label: str, lines: Sequence[str], words: Words) -> str:
     inner = [line for text in lines for line in text.splitlines()]
     if len(inner) == 1:
-        return f"{label}{said('report.colon')}{inner[0]}"
-    return "\n".join((f"{label}{said('report.colon').rstrip()}", *(f"  {line}" for line in inner)))
+        return f"{label}{words('report.colon')}{inner[0]}"
+    return "\n".join((f"{label}{words('report.colon').rstrip()}", *(f"  {line}" for line in inner)))
 
 
 def _plan(events: Sequence[RunEvent]) -> list[str]:
@@ -86,27 +86,27 @@ def last_plan(events: Sequence[RunEvent]) -> JsonObject | None:
     return next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
 
 
-def _progress(events: Sequence[RunEvent], said: Words) -> list[str]:
+def _progress(events: Sequence[RunEvent], words: Words) -> list[str]:
     """Return how far each section came, and how much was lost on the way."""
     lines, latest = [], {str(event.data["section"]): event.data for event in events if event.kind == "section-coverage"}
     for title, data in latest.items():
         share = round(100 * float(str(data["coverage"])))
-        lines.append(said("page.coverage", title=title, round=data["round"], share=share))
+        lines.append(words("page.coverage", title=title, round=data["round"], share=share))
     lost = [str(event.data["message"]) for event in events if event.kind == "error"]
-    return [*lines, *([said("page.lost", count=len(lost), last=lost[-1])] if lost else [])]
+    return [*lines, *([words("page.lost", count=len(lost), last=lost[-1])] if lost else [])]
 
 
-def cost_in_words(usd: float, unpriced: Sequence[str], said: Words) -> str:
+def cost_in_words(usd: float, unpriced: Sequence[str], words: Words) -> str:
     """Return what was paid, or that nobody knows, where models were used that have no price."""
     if unpriced:
-        return said("shell.usd_unknown", models=said("report.list_separator").join(unpriced))
-    return said("shell.usd", usd=f"{usd:.4f}")
+        return words("shell.usd_unknown", models=words("report.list_separator").join(unpriced))
+    return words("shell.usd", usd=f"{usd:.4f}")
 
 
-def _spent(spent: Spend, unpriced: Sequence[str], said: Words) -> str:
-    return said(
+def _spent(spent: Spend, unpriced: Sequence[str], words: Words) -> str:
+    return words(
         "page.spent_line",
-        cost=cost_in_words(spent.usd, unpriced, said),
+        cost=cost_in_words(spent.usd, unpriced, words),
         tokens=f"{spent.tokens:,}",
         queries=spent.queries,
         pages=spent.pages,
@@ -120,4 +120,4 @@ def _assumptions(row: RunRow) -> list[str]:
         return []
     # While a question is open they are only what would be assumed if nobody answers.
     is_open = clarified.get("next_action") == "NEED_CLARIFICATION"
-    return [] if is_open else [str(line) for line in clarified.get("assumptions", [])[:_MOST_ASSUMPTIONS]]
+    return [] if is_open else [str(line) for line in clarified.get("assumptions", [])[:_MAX_ASSUMPTIONS]]

@@ -24,36 +24,36 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask_in_terminal(pending: JsonObject, said: Words, *, run: str) -> str | None:
+def ask_in_terminal(pending: JsonObject, words: Words, *, run: str) -> str | None:
     """Put one question and return the answer, or None where the input ends; Ctrl-C is left to the caller."""
-    tell("\n" + "\n".join(question_lines(pending, said)))
+    tell("\n" + "\n".join(question_lines(pending, words)))
     if pending.get("kind") == "plan-approval":
-        return _ask_about_plan(Plan.from_json(pending["plan"]), said, run=run)
+        return _ask_about_plan(Plan.from_json(pending["plan"]), words, run=run)
     count = len(options_of(pending))
-    tell(said("shell.question_hint" if count else "shell.open_question_hint"))
+    tell(words("shell.question_hint" if count else "shell.open_question_hint"))
     while (line := _read_line()) is not None:
         if not is_no_option(line, count):
             return line or ("1" if count else "")
-        tell(said("shell.no_such_option", number=line, count=count))
+        tell(words("shell.no_such_option", number=line, count=count))
     return None
 
 
-def _ask_about_plan(plan: Plan, said: Words, *, run: str) -> str | None:
+def _ask_about_plan(plan: Plan, words: Words, *, run: str) -> str | None:
     """Ask until the plan is approved, cut or edited into one that can be used; an edit that cannot be is kept."""
-    draft = unchanged = plan_as_text(plan, head=said("plan.file_head", run=run))
-    tell(said("shell.plan_hint"))
+    draft = unchanged = plan_as_text(plan, head=words("plan.file_head", run=run))
+    tell(words("shell.plan_hint"))
     while (answer := _read_line()) is not None:
         is_edit = to_simplified(answer).lower() in EDITS
         if is_edit:
             draft = answer = _edited(draft)
             if answer == unchanged or not answer.strip():
-                tell(said("shell.plan_hint"))
+                tell(words("shell.plan_hint"))
                 draft = unchanged
                 continue
         try:
-            answered_plan(plan, answer, said)
+            answered_plan(plan, answer, words)
         except InputError as exc:
-            tell(f"! {exc} {said('plan.try_again') if is_edit else ''}".rstrip())
+            tell(f"! {exc} {words('plan.try_again') if is_edit else ''}".rstrip())
             continue
         return answer
     return None

@@ -7,12 +7,12 @@ from collections import deque
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from deep_research.corpus.index import Session
+from deep_research.corpus.duplicates import MIN_SHARED, bands_of, same_but_for_spelling
+from deep_research.corpus.index import IndexSession
 from deep_research.corpus.passages import cut_passages
-from deep_research.corpus.sketch import bands_of
 from deep_research.readers import Reading
 from deep_research.text.analyzer import analyze
-from deep_research.text.sentences import Span
+from deep_research.text.sentences import TextSpan
 from deep_research.text.tables import Table, find_tables
 
 # A passage is then read from one or two blocks of some tens of kilobytes, however long the document is.
@@ -21,6 +21,8 @@ _BLOCK_CHARS = 50_000
 _MAX_HEADER_CHARS = 1_200
 # A title is looked up by its first terms: few documents share so many.
 NAME_KEY_TERMS = 3
+# A document is compared with so many others that share a band with it.
+_MAX_COMPARED = 8
 _NAME_END = re.compile(r"[(（,:：，]|\s[-–—]\s")
 
 
@@ -35,7 +37,7 @@ class Prepared(NamedTuple):
     remarks: tuple[str, ...]
     chars: int
     blocks: list[bytes]
-    passages: list[Span]
+    passages: list[TextSpan]
     terms: list[str]
     bands: list[int]
 
@@ -61,7 +63,7 @@ def prepare(reading: Reading, address: str) -> Prepared:
     )
 
 
-def put_document(session: Session, document: Prepared, *, content: str, address: str) -> None:
+def put_document(session: IndexSession, document: Prepared, *, content: str, address: str) -> None:
     """Add a document under its first address."""
     number = session.add(
         "put_document",
@@ -85,16 +87,16 @@ def put_document(session: Session, document: Prepared, *, content: str, address:
     session.add("set_settled", is_settled=False)
 
 
-def settle_document(session: Session, content: str) -> None:
+def settle_document(session: IndexSession, content: str) -> None:
     """Keep a document under the first address that has its content, and remove it where none is left."""
     row = session.one("document", content=content)
     first = session.one("first_address", content=content)
     if row is None or first is None or row["address"] == first["address"]:
         return
     if first["address"] is None:
-        _drop(session, row["id"], row["title_terms"], is_shown=row["twin_of"] is None)
+        _drop(session, row["id"], row["title_terms"], is_shown=row["duplicate_of"] is None)
         return
-    is_shown = row["twin_of"] is None
+    is_shown = row["duplicate_of"] is None
     title = _file_name(first["address"]) if row["is_named"] else row["title"]
     if is_shown:
         hide(session, row["id"], row["title_terms"])
@@ -104,17 +106,17 @@ def settle_document(session: Session, content: str) -> None:
     session.add("set_settled", is_settled=False)
 
 
-def show(session: Session, number: int, title_terms: str) -> None:
+def show(session: IndexSession, number: int, title_terms: str) -> None:
     """Make the passages of a document searchable."""
     _change_terms(session, "put_terms", number, title_terms, 1)
 
 
-def hide(session: Session, number: int, title_terms: str) -> None:
+def hide(session: IndexSession, number: int, title_terms: str) -> None:
     """Take the passages of a document out of the search; it can still be read."""
     _change_terms(session, "drop_terms", number, title_terms, -1)
 
 
-def text_of(session: Session, number: int, start: int, end: int) -> str:
+def text_of(session: IndexSession, number: int, start: int, end: int) -> str:
     """Return a stretch of a document's text."""
     first, last = start // _BLOCK_CHARS, max(start, end - 1) // _BLOCK_CHARS
     blocks = session.rows("text_blocks", document=number, first=first, last=last)
@@ -127,18 +129,81 @@ def unpacked(data: bytes) -> str:
     return zlib.decompress(data).decode("utf-8", "surrogatepass")
 
 
-def _drop(session: Session, number: int, title_terms: str, *, is_shown: bool) -> None:
+def _drop(session: IndexSession, number: int, title_terms: str, *, is_shown: bool) -> None:
     if is_shown:
         hide(session, number, title_terms)
-    for twin in session.rows("release_twins", document=number).fetchall():
-        session.add("set_twin", document=twin["id"], twin_of=None)
-        show(session, twin["id"], twin["title_terms"])
+    for duplicate in session.rows("duplicates_of", document=number).fetchall():
+        session.add("set_duplicate", document=duplicate["id"], duplicate_of=None)
+        show(session, duplicate["id"], duplicate["title_terms"])
     for query in ("drop_passages", "drop_text", "drop_document"):
         session.add(query, document=number)
     session.add("set_settled", is_settled=False)
 
 
-def _change_terms(session: Session, query: str, number: int, title_terms: str, sign: int) -> None:
+class _Document(NamedTuple):
+    id: int
+    address: str
+    published: str
+    chars: int
+    title_terms: str
+    name: str
+    duplicate_of: int | None
+
+    @property
+    def preference(self) -> tuple[bool, str, int, str]:
+        """Return what the documents of a cluster are ordered by: the earliest dated first, then the longest."""
+        return not self.published, self.published, -self.chars, self.address
+
+
+def settle_duplicates(session: IndexSession) -> None:
+    """Let one document of each cluster be searched, and the others not."""
+    row = session.one("is_settled")
+    if row is None or row["is_settled"]:
+        return
+    bands = {row["document"]: row["bands"].split(",") for row in session.rows("shared_bands")}
+    alone = [row["id"] for row in session.rows("duplicates") if row["id"] not in bands]
+    for number in alone:
+        _set_duplicate(session, _document(session, number), None)
+    leaders: dict[str, list[_Document]] = {}
+    for document in sorted((_document(session, number) for number in bands), key=lambda one: one.preference):
+        near = {leader.id: leader for band in bands[document.id] for leader in leaders.get(band, ())}
+        compared = sorted(near.values(), key=lambda one: one.preference)[:_MAX_COMPARED]
+        duplicate_of = next((leader.id for leader in compared if _are_duplicates(session, document, leader)), None)
+        _set_duplicate(session, document, duplicate_of)
+        if duplicate_of is None:
+            for band in bands[document.id]:
+                leaders.setdefault(band, []).append(document)
+    session.add("set_settled", is_settled=True)
+
+
+def _document(session: IndexSession, number: int) -> _Document:
+    row = session.one("document_row", document=number)
+    assert row is not None, "it was listed in this transaction"
+    return _Document(*row)
+
+
+def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int | None) -> None:
+    if duplicate_of == document.duplicate_of:
+        return
+    session.add("set_duplicate", document=document.id, duplicate_of=duplicate_of)
+    if document.duplicate_of is None:
+        hide(session, document.id, document.title_terms)
+    elif duplicate_of is None:
+        show(session, document.id, document.title_terms)
+
+
+def _are_duplicates(session: IndexSession, one: _Document, other: _Document) -> bool:
+    if one.duplicate_of == other.id:
+        return True
+    # What bears a title of its own is what that title says, even where the text is that of another.
+    if one.name and other.name and one.name != other.name:
+        return False
+    if min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
+        return False
+    return same_but_for_spelling(text_of(session, one.id, 0, one.chars), text_of(session, other.id, 0, other.chars))
+
+
+def _change_terms(session: IndexSession, query: str, number: int, title_terms: str, sign: int) -> None:
     rows = session.rows("terms_of", document=number).fetchall()
     count = 0
     for row in rows:
@@ -148,7 +213,7 @@ def _change_terms(session: Session, query: str, number: int, title_terms: str, s
     session.add("change_size", passages=sign * len(rows), terms=sign * count)
 
 
-def _passage_terms(text: str, passages: list[Span]) -> list[list[str]]:
+def _passage_terms(text: str, passages: list[TextSpan]) -> list[list[str]]:
     """Return the terms of each passage; one that begins within a table is found by the table's header as well."""
     tables = deque(table for table in find_tables(text) if table.header is not None)
     terms = []

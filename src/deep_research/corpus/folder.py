@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from deep_research.corpus.address import address_of
-from deep_research.corpus.candidates import MAX_LOOKED_AT
 from deep_research.corpus.documents import text_of
-from deep_research.corpus.index import Index, Session
+from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, PassageHit, Survey
-from deep_research.corpus.rank import rank
+from deep_research.corpus.rank import MAX_LOOKED_AT, rank
 from deep_research.corpus.refresh import folder_key, refresh
 from deep_research.errors import SourceError
 
@@ -74,7 +73,7 @@ class FolderCorpus:
             self._worker.submit(self._index.close)
             await asyncio.to_thread(self._worker.shutdown)
 
-    async def _read(self, work: Callable[[Session], T]) -> T:
+    async def _read(self, work: Callable[[IndexSession], T]) -> T:
         def attempt() -> T:
             with self._index.reading() as session:
                 row = session.one("folder", path=folder_key(self.folder))
@@ -86,7 +85,7 @@ class FolderCorpus:
         return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
 
 
-def _search(session: Session, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
+def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
     return [
         PassageHit(
             address=passage.address,
@@ -103,7 +102,7 @@ def _search(session: Session, query: str, limit: int, max_looked_at: int) -> lis
     ]
 
 
-def _passages(session: Session, address: str) -> list[PassageHit]:
+def _passages(session: IndexSession, address: str) -> list[PassageHit]:
     file = session.one("document_of_address", address=_storable(address))
     if file is None:
         raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
@@ -125,12 +124,12 @@ def _passages(session: Session, address: str) -> list[PassageHit]:
     ]
 
 
-def _frequencies(session: Session, terms: Sequence[str]) -> dict[str, int]:
+def _frequencies(session: IndexSession, terms: Sequence[str]) -> dict[str, int]:
     found = {term: session.one("frequency", term=_storable(term)) for term in terms}
     return {term: 0 if row is None else row["doc"] for term, row in found.items()}
 
 
-def _passage_count(session: Session) -> int:
+def _passage_count(session: IndexSession) -> int:
     row = session.one("folder_size")
     return 0 if row is None else row["passages"]
 

@@ -30,7 +30,7 @@ class _NotAnIndex(Exception):
     """The file is a database of something else."""
 
 
-class Session:
+class IndexSession:
     """One transaction of the index; `folder` is the number of the folder it works on."""
 
     def __init__(self, connection: sqlite3.Connection, folder: int = 0) -> None:
@@ -60,13 +60,13 @@ class Index:
         self._connection: sqlite3.Connection | None = None
 
     @contextmanager
-    def reading(self, folder: int = 0) -> Iterator[Session]:
+    def reading(self, folder: int = 0) -> Iterator[IndexSession]:
         """Give one unchanging view of the index."""
         with self._transaction("BEGIN", folder) as session:
             yield session
 
     @contextmanager
-    def writing(self, folder: int = 0) -> Iterator[Session]:
+    def writing(self, folder: int = 0) -> Iterator[IndexSession]:
         """Give the only writer's turn; all of it is kept, or nothing."""
         with self._transaction("BEGIN IMMEDIATE", folder) as session:
             yield session
@@ -78,14 +78,14 @@ class Index:
             self._connection = None
 
     @contextmanager
-    def _transaction(self, begin: str, folder: int) -> Iterator[Session]:
+    def _transaction(self, begin: str, folder: int) -> Iterator[IndexSession]:
         with self._our_errors():
             if self._connection is None:
                 self._connection = self._opened()
             connection = self._connection
             connection.execute(begin)
             try:
-                session = Session(connection, folder)
+                session = IndexSession(connection, folder)
                 if not _is_ours(session):
                     raise StoreCorrupt(f"The index {self.path} was taken over by another version: start again.")
                 yield session
@@ -125,7 +125,7 @@ class Index:
         """Open an index that cannot be written, which is of use only if this version made it."""
         connection = connect_read_only(self.path)
         connection.row_factory = sqlite3.Row
-        if not _is_ours(Session(connection)):
+        if not _is_ours(IndexSession(connection)):
             connection.close()
             raise CannotWrite(
                 f"The index {self.path} was made by another version and cannot be written, so that it cannot be built "
@@ -169,10 +169,10 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     # A power cut may cost the last files read, never the index: they are read again.
     connection.execute("PRAGMA synchronous = NORMAL")
-    if _is_ours(Session(connection)):
+    if _is_ours(IndexSession(connection)):
         return
     connection.execute("BEGIN IMMEDIATE")
-    session = Session(connection)
+    session = IndexSession(connection)
     # Another process may have made it while this one waited.
     if not _is_ours(session):
         tables = session.rows("tables").fetchall()
@@ -190,7 +190,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _is_ours(session: Session) -> bool:
+def _is_ours(session: IndexSession) -> bool:
     try:
         row = session.one("maker")
     except sqlite3.OperationalError as exc:

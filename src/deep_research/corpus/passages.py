@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
-from deep_research.text.sentences import Span, split_sentences
+from deep_research.text.sentences import TextSpan, split_sentences
 
 # Two-sentence passages ranked .03 (nDCG) worse than those of eight sentences.
 _FULL_SENTENCES, _MAX_SENTENCES = 6, 8
@@ -36,17 +36,17 @@ class _Unit(NamedTuple):
     after_blank: bool
 
 
-def cut_passages(text: str) -> list[Span]:
+def cut_passages(text: str) -> list[TextSpan]:
     """Return the passages of a text in order; together they hold every sentence."""
-    passages: list[Span] = []
+    passages: list[TextSpan] = []
     held: list[_Unit] = []
     for unit in _units(text):
         if held and _ends_before(held, unit):
-            passages.append(Span(held[0].start, held[-1].end))
+            passages.append(TextSpan(held[0].start, held[-1].end))
             held = _shared(held, unit)
         held.append(unit)
     if held:
-        passages.append(Span(held[0].start, held[-1].end))
+        passages.append(TextSpan(held[0].start, held[-1].end))
     return passages
 
 
@@ -90,7 +90,7 @@ def _units(text: str) -> Iterator[_Unit]:
         before = sentence.end
 
 
-def _pieces(text: str, sentence: Span) -> Iterator[Span]:
+def _pieces(text: str, sentence: TextSpan) -> Iterator[TextSpan]:
     """Yield a sentence in parts no longer than a passage."""
     start, end = sentence
     while end - start > _MAX_PIECE_CHARS or _words(text[start:end]) > _MAX_WORDS:
@@ -99,11 +99,11 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
             piece = piece[: int(len(piece) * max(0.5, 0.95 * _MAX_WORDS / _words(piece)))]
         space = _LAST_SPACE.search(piece, len(piece) // 2)
         cut = start + (space.start() if space else len(piece))
-        yield Span(start, cut)
+        yield TextSpan(start, cut)
         following = _SPACES.match(text, cut, end)
         start = following.end() if following else cut
     if start < end:
-        yield Span(start, end)
+        yield TextSpan(start, end)
 
 
 def _words(text: str) -> float:

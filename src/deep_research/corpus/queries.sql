@@ -55,7 +55,7 @@ DELETE FROM texts WHERE document IN (SELECT id FROM documents WHERE folder = :fo
 -- name: catalogue
 SELECT documents.address, documents.title, author, documents.language, documents.published, documents.remarks,
     (SELECT count(*) FROM passages WHERE document = documents.id) AS passages,
-    (SELECT address FROM documents AS shown WHERE shown.id = documents.twin_of) AS twin
+    (SELECT address FROM documents AS shown WHERE shown.id = documents.twin_of) AS original
 FROM documents WHERE folder = :folder ORDER BY documents.address
 
 -- name: create_known
@@ -113,7 +113,7 @@ SELECT count(*) AS documents FROM documents WHERE folder = :folder AND twin_of I
 SELECT address, reason FROM files WHERE folder = :folder AND reason != '' ORDER BY address
 
 -- name: remarks
-SELECT files.address, remarks, (SELECT address FROM documents AS shown WHERE shown.id = documents.twin_of) AS twin
+SELECT files.address, remarks, (SELECT address FROM documents AS shown WHERE shown.id = documents.twin_of) AS original
 FROM documents JOIN files USING (folder, content)
 WHERE documents.folder = :folder AND (remarks != '[]' OR twin_of IS NOT NULL) ORDER BY files.address
 
@@ -121,7 +121,7 @@ WHERE documents.folder = :folder AND (remarks != '[]' OR twin_of IS NOT NULL) OR
 UPDATE folders SET refreshed = strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE id = :folder
 
 -- name: document
-SELECT id, address, title, is_named, title_terms, twin_of FROM documents
+SELECT id, address, title, is_named, title_terms, twin_of AS duplicate_of FROM documents
 WHERE folder = :folder AND content = :content
 
 -- name: document_of_address
@@ -190,17 +190,17 @@ WITH each AS MATERIALIZED (
 SELECT document, group_concat(band) AS bands FROM each
 WHERE band IN (SELECT band FROM each GROUP BY band HAVING count(*) > 1) GROUP BY document
 
--- name: twins
+-- name: duplicates
 SELECT id FROM documents WHERE folder = :folder AND twin_of IS NOT NULL
 
--- name: twin
-SELECT id, address, published, chars, title_terms, CASE WHEN is_named THEN '' ELSE name_terms END AS name, twin_of
+-- name: document_row
+SELECT id, address, published, chars, title_terms, CASE WHEN is_named THEN '' ELSE name_terms END AS name, twin_of AS duplicate_of
 FROM documents WHERE id = :document
 
--- name: set_twin
-UPDATE documents SET twin_of = :twin_of WHERE id = :document
+-- name: set_duplicate
+UPDATE documents SET twin_of = :duplicate_of WHERE id = :document
 
--- name: release_twins
+-- name: duplicates_of
 SELECT id, title_terms FROM documents WHERE twin_of = :document
 
 -- name: frequency

@@ -1,22 +1,208 @@
 """Which passages answer a question: BM25 of its terms, phrases and clauses, then always a second hop from the best.
 
+FTS5 finds passages by the rarer terms and they are weighed here by all, because FTS5 can neither weigh single terms nor
+score by a common term that it was not asked to look for.
 A second-hop passage holds what the question asks for and a followed passage does not, together with a name that the
 followed one gives; most of all where the name is the title of its document. Tuned on two-hop questions; questions of
 one hop keep their first passages.
 """
 
 import json
+import math
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from itertools import islice
+from itertools import combinations, islice, pairwise
 from typing import NamedTuple
 
-from deep_research.corpus.candidates import MAX_LOOKED_AT, Candidate, Pool
-from deep_research.corpus.documents import NAME_KEY_TERMS, text_of
-from deep_research.corpus.index import Session
-from deep_research.corpus.query import match_any, parse_question
-from deep_research.text.analyzer import CJK, content_terms
+from deep_research.corpus.documents import NAME_KEY_TERMS, text_of, unpacked
+from deep_research.corpus.index import IndexSession
+from deep_research.text.analyzer import CJK, analyze, content_terms
+
+_MAX_QUERY_CHARS = 20_000
+# More cost time and no longer change which passages come first.
+_MAX_QUESTION_TERMS, _MAX_CLAUSES = 200, 8
+# A shorter clause says too little by itself, so the next one is joined to it.
+_MIN_CLAUSE_TERMS = 4
+_CLAUSE_END = re.compile(
+    r"[,;?!:()，；？！：、。（）\n]|\b(?:while|whereas|but|and|who|which|that)\b|而且|但是|以及|并且|同时",
+    re.IGNORECASE,
+)
+
+
+class Question(NamedTuple):
+    """Terms and phrases ("two terms") in their order, each once; no clauses where the question is a single one."""
+
+    terms: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
+    clauses: tuple[frozenset[str], ...] = ()
+
+
+def parse_question(query: str) -> Question:
+    """Take a query apart; one of stop words only is taken as it is."""
+    query = query[:_MAX_QUERY_CHARS]
+    clauses = [_looked_for(clause) for clause in _clauses(query)[:_MAX_CLAUSES]]
+    held = tuple(frozenset((*clause.terms, *clause.phrases)) for clause in clauses)
+    return _looked_for(query)._replace(clauses=held if len(held) > 1 else ())
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """Return an FTS5 expression for passages with any of the terms; quoted, so that none is read as syntax."""
+    return " OR ".join(map(_quoted, terms))
+
+
+def match_all(terms: Iterable[str]) -> str:
+    """Return an FTS5 expression for passages with all of the terms."""
+    return f"({' AND '.join(map(_quoted, terms))})"
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _looked_for(text: str) -> Question:
+    in_order, content = analyze(text), set(content_terms(text))
+    if not content:
+        return Question(tuple(dict.fromkeys(in_order))[:_MAX_QUESTION_TERMS])
+    terms = tuple(term for term in dict.fromkeys(in_order) if term in content)[:_MAX_QUESTION_TERMS]
+    phrases = [f"{one} {two}" for one, two in pairwise(in_order) if one in content and two in content]
+    return Question(terms, tuple(dict.fromkeys(phrases))[:_MAX_QUESTION_TERMS])
+
+
+def _clauses(query: str) -> list[str]:
+    clauses: list[str] = []
+    held, terms = "", set[str]()
+    for piece in _CLAUSE_END.split(query):
+        held = f"{held} {piece}"
+        terms.update(content_terms(piece))
+        if len(terms) >= _MIN_CLAUSE_TERMS:
+            clauses.append(held)
+            held, terms = "", set()
+    if clauses and terms:
+        clauses[-1] += held
+    return clauses
+
+
+_K1, _B = 1.2, 0.75
+_PHRASE_WEIGHT = 0.3
+# Terms are looked for rarest first until so many passages hold them: at 100,000 passages of natural word frequencies
+# 40,000 cost .004 at most (all gold in the top 10; nDCG .001), 20,000 cost .008, and all terms take a fifth more time,
+# at worst twice as much.
+MAX_LOOKED_AT = 40_000
+_FEW_TERMS, _PAIRED_TERMS = 3, 4
+# Of these the rarest are weighed.
+_MAX_TERMS = 48
+_MAX_EQUAL = 500
+# The worth of a term that more than this share of the passages hold is not counted out to the end.
+_COMMON_SHARE = 5
+
+
+class PassageCandidate(NamedTuple):
+    """A passage: where it stands, its terms, and what each wanted term or phrase in it is worth."""
+
+    id: int
+    document: int
+    address: str
+    title: str
+    author: str
+    language: str
+    published: str
+    start: int
+    end: int
+    terms: str
+    worth: dict[str, float]
+
+
+class Pool:
+    """The candidates found so far for one question, by number."""
+
+    def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
+        self._session = session
+        self._max_looked_at = max_looked_at
+        row = session.one("folder_size")
+        self._passages = row["passages"] if row else 0
+        self._average_terms = row["terms"] / max(1, row["passages"]) if row else 0.0
+        counted_to = max(MAX_LOOKED_AT, self._passages // _COMMON_SHARE)
+        counted = sorted((self.count(term, counted_to), term) for term in question.terms)
+        self._counts = {term: count for count, term in counted if count}
+        self._rarity = self._rarities(question)
+        self.candidates: dict[int, PassageCandidate] = {}
+
+    def count(self, term: str, limit: int) -> int:
+        """Return how many passages hold a term, counted no further than the limit."""
+        row = self._session.one("count_up_to", match=match_any([term]), limit=limit)
+        return row["passages"] if row else 0
+
+    def find_by_question(self, limit: int) -> None:
+        """Add the passages that hold the question's rarer terms most densely."""
+        looked_for = self._looked_for()
+        if looked_for:
+            self.find(looked_for, limit)
+
+    def find(self, match: str, limit: int) -> dict[int, float]:
+        """Add the best passages for an FTS5 expression, and return what it scores them.
+
+        Equal ones come together, as far as there is an end to them: a text may say one thing a hundred thousand times.
+        """
+        found: dict[int, float] = {}
+        last = 0.0
+        for row in self._session.rows("best", match=match):
+            if len(found) >= limit and (row["cost"] != last or len(found) >= limit + _MAX_EQUAL):
+                break
+            last = row["cost"]
+            found[row["id"]] = -last
+        self._add("candidates", found.keys() - self.candidates.keys())
+        return found
+
+    def add_documents(self, numbers: Iterable[int]) -> None:
+        """Add the first passage of each document that has none here."""
+        here = {candidate.document for candidate in self.candidates.values()}
+        self._add("first_passages", set(numbers) - here)
+
+    def _add(self, query: str, numbers: Iterable[int]) -> None:
+        for row in self._session.rows(query, ids=json.dumps(sorted(numbers))):
+            self.candidates[row["id"]] = self._candidate(row)
+
+    def _candidate(self, row: sqlite3.Row) -> PassageCandidate:
+        body, title = unpacked(row["terms"]), row["title_terms"]
+        # A title counts three times. Terms stand two spaces apart, so that neighbours do not share one.
+        text = f" {body}  |  {title}  |  {title}  |  {title} "
+        length = body.count("  ") + title.count("  ") + 2
+        norm = _K1 * (1 - _B + _B * length / self._average_terms)
+        worth = {}
+        for key, (spelled, rarity) in self._rarity.items():
+            count = text.count(spelled)
+            if count:
+                worth[key] = rarity * count * (_K1 + 1) / (count + norm)
+        return PassageCandidate(*row[:-2], f" {body} ", worth)  # type: ignore[call-arg]  # the query gives the other nine
+
+    def _rarities(self, question: Question) -> Mapping[str, tuple[str, float]]:
+        """Return the terms and phrases that are worth something: how they are spelled in a text, and their idf."""
+        rare = list(self._counts.items())[:_MAX_TERMS]
+        idf = {term: math.log(1 + (self._passages - count + 0.5) / (count + 0.5)) for term, count in rare}
+        for phrase in question.phrases:
+            one, two = phrase.split(" ")
+            if one in idf and two in idf:
+                # Counting a phrase costs more than its own rarity brings over that of its rarer term.
+                idf[phrase] = _PHRASE_WEIGHT * max(idf[one], idf[two])
+        return {key: (f" {key.replace(' ', '  ')} ", rarity) for key, rarity in idf.items()}
+
+    def _looked_for(self) -> str:
+        """Return the expression that finds candidates: any rare term, or two common ones where rare ones are few."""
+        rare: list[str] = []
+        spent = 0
+        for term, count in list(self._counts.items())[:_MAX_TERMS]:
+            spent += count
+            if spent > self._max_looked_at:
+                break
+            rare.append(term)
+        common = list(self._counts)[len(rare) : len(rare) + _PAIRED_TERMS]
+        wanted = [match_any(rare)] if rare else []
+        if len(rare) < _FEW_TERMS:
+            wanted += [match_all(pair) for pair in combinations(common, 2)]
+        return " OR ".join(wanted) or match_any(common)
+
 
 _CLAUSE_SHARE = 0.33
 # How many passages of the first hop are followed, and how many stay in front whatever the second hop finds.
@@ -34,14 +220,14 @@ _MAX_SPANS, _MAX_NAMES, _COMMON_NAME = 12, 10, 300
 _MAX_NAMESAKES = 3
 
 
-class Ranked(NamedTuple):
+class RankedPassage(NamedTuple):
     """A passage and its score; scores fall along a ranking and are at most 1."""
 
-    passage: Candidate
+    passage: PassageCandidate
     score: float
 
 
-def rank(session: Session, query: str, limit: int, max_looked_at: int = MAX_LOOKED_AT) -> list[Ranked]:
+def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX_LOOKED_AT) -> list[RankedPassage]:
     """Return the best passages first; equal scores by address and place."""
     question = parse_question(query)
     pool = Pool(session, question, max_looked_at)
@@ -62,15 +248,15 @@ def rank(session: Session, query: str, limit: int, max_looked_at: int = MAX_LOOK
         },
     )[: limit - len(kept)]
     scale = kept[-1].score / rest[0].score if rest and rest[0].score else 1.0
-    return kept + [Ranked(passage, score * scale) for passage, score in rest]
+    return kept + [RankedPassage(passage, score * scale) for passage, score in rest]
 
 
-def _in_order(pool: Pool, scores: Mapping[int, float]) -> list[Ranked]:
-    ranked = [Ranked(pool.candidates[number], score) for number, score in scores.items()]
+def _in_order(pool: Pool, scores: Mapping[int, float]) -> list[RankedPassage]:
+    ranked = [RankedPassage(pool.candidates[number], score) for number, score in scores.items()]
     return sorted(ranked, key=lambda one: (-one.score, one.passage.address, one.passage.start))
 
 
-def _first_hop(candidates: Mapping[int, Candidate], clauses: Iterable[frozenset[str]]) -> dict[int, float]:
+def _first_hop(candidates: Mapping[int, PassageCandidate], clauses: Iterable[frozenset[str]]) -> dict[int, float]:
     whole = _shares({number: sum(one.worth.values()) for number, one in candidates.items()})
     parts = [
         _shares({n: sum(worth for key, worth in one.worth.items() if key in clause) for n, one in candidates.items()})
@@ -82,7 +268,9 @@ def _first_hop(candidates: Mapping[int, Candidate], clauses: Iterable[frozenset[
     return _shares({n: (1 - _CLAUSE_SHARE) * whole[n] + _CLAUSE_SHARE * best_part[n] for n in candidates})
 
 
-def _second_hop(session: Session, pool: Pool, followed: list[Ranked], asked: frozenset[str]) -> dict[int, float]:
+def _second_hop(
+    session: IndexSession, pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
+) -> dict[int, float]:
     best: dict[int, float] = {}
     for here, trust in followed:
         linked = _linked(session, pool, here)
@@ -111,14 +299,16 @@ def _best_of_each(pool: Pool, scores: Mapping[int, float], documents: Collection
     return list(best.values())
 
 
-def _uncovered_worth(one: Candidate, here: Candidate) -> float:
+def _uncovered_worth(one: PassageCandidate, here: PassageCandidate) -> float:
     """Return what a passage is worth for the question's terms, less for those that the followed passage holds."""
     return sum(
         worth * (_COVERED_WEIGHT if term in here.worth else 1.0) for term, worth in one.worth.items() if " " not in term
     )
 
 
-def _names(session: Session, pool: Pool, here: Candidate, titles: set[str], asked: frozenset[str]) -> list[str]:
+def _names(
+    session: IndexSession, pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]
+) -> list[str]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
     text = f"{here.title}\n{text_of(session, here.document, here.start, here.end)}"
     spans = "\n".join(match.group() for match in islice(_NAME.finditer(text), _MAX_SPANS))
@@ -127,7 +317,7 @@ def _names(session: Session, pool: Pool, here: Candidate, titles: set[str], aske
     return [term for count, term in counted if 1 < count < _COMMON_NAME][:_MAX_NAMES]
 
 
-def _linked(session: Session, pool: Pool, here: Candidate) -> dict[int, str]:
+def _linked(session: IndexSession, pool: Pool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
     keys = {"  ".join(terms[at : at + many]) for many in range(1, NAME_KEY_TERMS + 1) for at in range(len(terms))}

@@ -12,12 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from deep_research.corpus.address import address_of, path_of
-from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document
+from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
 from deep_research.corpus.files import read_bytes
-from deep_research.corpus.index import Index, Session
+from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
 from deep_research.corpus.scan import Entry, scan_folder
-from deep_research.corpus.twins import settle_twins
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
@@ -114,7 +113,7 @@ class _Refresh:
     def settle(self) -> None:
         """Collapse near-duplicates, and note the time."""
         with self._index.writing(self._folder) as session:
-            settle_twins(session)
+            settle_duplicates(session)
             session.add("set_refreshed")
 
     def survey(self, scan: _Scanned, *, removed: int) -> Survey:
@@ -123,9 +122,9 @@ class _Refresh:
             row = session.one("survey")
             unusable = [Skipped(address=row["address"], reason=row["reason"]) for row in session.rows("unusable")]
             remarks = [
-                Remark(address=row["address"], remark=told)
+                Remark(address=row["address"], remark=remark)
                 for row in session.rows("remarks")
-                for told in remarks_of(row)
+                for remark in remarks_of(row)
             ]
         return Survey(
             files=scan.files,
@@ -186,12 +185,14 @@ class _Refresh:
 
 
 def remarks_of(row: sqlite3.Row) -> list[str]:
-    """Return what there is to know about a document, from a row with its remarks and the address of its twin."""
-    told: list[str] = json.loads(row["remarks"])
-    return [*told, f"nearly the same as {row['twin']!r}, which is searched in its place"] if row["twin"] else told
+    """Return what there is to know about a document: its remarks, and which near-duplicate is searched in its place."""
+    remarks: list[str] = json.loads(row["remarks"])
+    if row["original"]:
+        remarks.append(f"nearly the same as {row['original']!r}, which is searched in its place")
+    return remarks
 
 
-def _folder_number(session: Session, key: str) -> int:
+def _folder_number(session: IndexSession, key: str) -> int:
     row = session.one("folder", path=key)
     if row is not None:
         return int(row["id"])

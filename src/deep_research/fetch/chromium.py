@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, NetworkError, SourceError
 from deep_research.fetch.devtools import MAX_MESSAGE_BYTES, Devtools
-from deep_research.fetch.robots_cache import Client
+from deep_research.fetch.robots import Client
 from deep_research.net.body import too_large
 from deep_research.value import Json, JsonObject
 

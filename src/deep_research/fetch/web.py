@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
-from deep_research.aside import aside
 from deep_research.errors import NetworkError, SourceBusy, SourceError
-from deep_research.fetch.pages import kind_of_page, kind_of_text
+from deep_research.fetch.page_kinds import DESCRIPTIONS, PageKind, kind_of_page, kind_of_text
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.fetch.rewrites import text_addresses
-from deep_research.fetch.robots_cache import Client, RobotsCache
-from deep_research.fetch.signs import DESCRIPTIONS, PageKind
+from deep_research.fetch.robots import Client, RobotsCache
+from deep_research.in_thread import in_thread
 from deep_research.net.client import Response
 from deep_research.net.retry_after import retry_after_s
 from deep_research.readers.encoding import in_utf8
@@ -95,11 +94,11 @@ class WebFetcher:
         if response.status == _NOT_CHANGED and known != Validators():
             return _fetched(response, "", b"")
         _check_status(response)
-        media_type, kind = await aside(_judge, response)
+        media_type, kind = await in_thread(_judge, response)
         raw = response.body
         if kind == "empty shell" and self._renderer is not None:
             raw, media_type = await self._renderer.render(response.address), "text/html; charset=utf-8"
-            kind = await aside(kind_of_page, raw, name=response.address)
+            kind = await in_thread(kind_of_page, raw, name=response.address)
         if kind != "article":
             raise SourceError(f"{response.address} shows {DESCRIPTIONS[kind]}.")
         return _fetched(response, media_type, raw)

@@ -8,7 +8,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, number_of, status_of, turns_of
+from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, number_of, status_of, turns_of
 
 _API_VERSION: Final = "2026-10-21"
 _STOPS: Final[dict[str, StopReason]] = {
@@ -42,7 +42,7 @@ class AnthropicVendor:
 
     framing: Framing = "events"
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
 
     @property
@@ -145,6 +145,3 @@ def _block(block: Message) -> Piece:
 
 def _text(text: str, *, is_marked: bool = True) -> dict[str, Any]:
     return {"type": "text", "text": text} | (_MARK if is_marked else {})
-
-
-VENDOR = AnthropicVendor

@@ -6,17 +6,19 @@ Tries nothing twice but the form of an answer: retries and fallbacks belong to t
 import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
+from importlib import import_module
 
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.faults import error_of, may_take_another_form
 from deep_research.llm.in_flight import slot
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
-from deep_research.llm.prices import Price
-from deep_research.llm.registry import AnswerWay
+from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
+from deep_research.llm.readiness import require_ready
+from deep_research.llm.registry import AnswerWay, ModelName
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
-from deep_research.llm.vendor import Endpoint, Fault, Vendor
+from deep_research.llm.vendor import Fault, ModelEndpoint, Vendor
 from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, Wire
 from deep_research.net.per_loop import PerLoop
 from deep_research.request import Spend
@@ -39,7 +41,7 @@ class Limits:
 class VendorChat:
     """A model at an address; `price` is None where nobody has told what it costs."""
 
-    def __init__(self, vendor: Vendor, endpoint: Endpoint, *, price: Price | None, limits: Limits) -> None:
+    def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
         self._wire = Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes)
         self._endpoint = endpoint
         self._limits = limits
@@ -146,3 +148,22 @@ def _tell(deltas: list[Delta], on_delta: OnDelta | None) -> None:
     if on_delta is not None:
         for delta in deltas:
             on_delta(delta)
+
+
+def connect(
+    name: ModelName,
+    *,
+    address: str,
+    key: str = "",
+    window: int = 16_000,
+    prices: PriceTable | None = None,
+    limits: Limits | None = None,
+) -> VendorChat:
+    """Return the model of a name at an address; raise `ConfigurationError` where something for it is missing."""
+    provider = name.provider
+    require_ready(name, address=address, key=key)
+    endpoint = ModelEndpoint(provider, name.model, address.rstrip("/"), key, window)
+    module, _, adapter = provider.adapter.partition(":")
+    vendor: Vendor = getattr(import_module(f"{__package__}.{module}"), adapter)(endpoint)
+    table = load_prices() if prices is None else prices
+    return VendorChat(vendor, endpoint, price=price_of(name, address, table), limits=limits or Limits())

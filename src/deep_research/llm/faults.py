@@ -4,7 +4,7 @@ from typing import Final
 
 from deep_research.errors import CallFailed, ModelBusy, ModelError, ModelRefused, NetworkError
 from deep_research.llm.address import is_local, place_of
-from deep_research.llm.vendor import Endpoint, Fault
+from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
 
@@ -18,7 +18,7 @@ def may_take_another_form(fault: Fault) -> bool:
     return fault.status in _NOT_TAKEN and fault.remedy is None
 
 
-def error_of(fault: Fault, endpoint: Endpoint, spend: Spend) -> CallFailed:
+def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
     """Return the error for a failed call; it holds neither key nor prompt nor what the server wrote."""
     status, model = fault.status, endpoint.name
     if fault.flaw is not None:
@@ -34,7 +34,7 @@ def error_of(fault: Fault, endpoint: Endpoint, spend: Spend) -> CallFailed:
     return ModelError(spend=spend).said("fault.not_taken", model=model, status=status)
 
 
-def _no_connection(endpoint: Endpoint, spend: Spend) -> NetworkError:
+def _no_connection(endpoint: ModelEndpoint, spend: Spend) -> NetworkError:
     place = place_of(endpoint.address)
     if not is_local(endpoint.address):
         return NetworkError(spend=spend).said("fault.network", model=endpoint.name, place=place)
@@ -42,7 +42,7 @@ def _no_connection(endpoint: Endpoint, spend: Spend) -> NetworkError:
     return NetworkError(spend=spend).said("fault.network_local", model=endpoint.name, place=place, setting=setting)
 
 
-def _remedy(fault: Fault, endpoint: Endpoint) -> tuple[str, dict[str, str]]:
+def _remedy(fault: Fault, endpoint: ModelEndpoint) -> tuple[str, dict[str, str]]:
     """Return what is to be mended, and its names; "" where another call may still succeed."""
     status, provider = fault.status or 0, endpoint.provider
     by_status = {401: "key", 402: "credit", 403: "key", 404: "name"}

@@ -10,10 +10,10 @@ from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
-    Endpoint,
     Fault,
     Framing,
     Message,
+    ModelEndpoint,
     Piece,
     Remedy,
     first_message,
@@ -37,7 +37,7 @@ class GeminiVendor:
 
     framing: Framing = "events"
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
 
     @property
@@ -129,6 +129,3 @@ def _retry_delay_s(parts: list[Message]) -> float | None:
         except (ValueError, TypeError):
             continue
     return None
-
-
-VENDOR = GeminiVendor

@@ -8,7 +8,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Endpoint, Fault, Framing, Message, Piece, first_message, number_of, turns_of
+from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, first_message, number_of, turns_of
 
 _SPEAKERS: Final = {"model": "assistant", "user": "user"}
 
@@ -18,7 +18,7 @@ class OllamaVendor:
 
     framing: Framing = "lines"
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
 
     @property
@@ -71,6 +71,3 @@ class OllamaVendor:
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
         """Return the error that a line tells; it has words and no code."""
         return Fault(500 if status is None else status, headers) if message.get("error") else None
-
-
-VENDOR = OllamaVendor

@@ -8,10 +8,10 @@ from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
-    Endpoint,
     Fault,
     Framing,
     Message,
+    ModelEndpoint,
     Piece,
     Remedy,
     first_message,
@@ -51,7 +51,7 @@ class OpenaiVendor:
 
     framing: Framing = "events"
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
 
     @property
@@ -155,6 +155,3 @@ def _parts(content: Any) -> tuple[list[str], list[str]]:
         elif isinstance(part.get("text"), str):
             texts.append(part["text"])
     return texts, thoughts
-
-
-VENDOR = OpenaiVendor

@@ -3,7 +3,7 @@
 from typing import Final
 
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.vendor import Endpoint
+from deep_research.llm.vendor import ModelEndpoint
 from deep_research.value import Json, JsonObject
 
 ANSWER_NAME: Final = "answer"
@@ -18,14 +18,14 @@ _NAMED_SCHEMAS: Final = ("properties", "$defs", "definitions")
 _known: dict[tuple[str, str], AnswerWay] = {}
 
 
-def ways_of(endpoint: Endpoint) -> tuple[AnswerWay, ...]:
+def ways_of(endpoint: ModelEndpoint) -> tuple[AnswerWay, ...]:
     """Return the ways to ask an endpoint for a form, the best it is not known to refuse first."""
     ways = endpoint.provider.answer_ways
     known = _known.get((endpoint.name, endpoint.address), ways[0])
     return ways[ways.index(known) :]
 
 
-def remember_way(endpoint: Endpoint, way: AnswerWay) -> None:
+def remember_way(endpoint: ModelEndpoint, way: AnswerWay) -> None:
     """Keep that the endpoint takes this way, so that none it refuses is tried again."""
     _known[endpoint.name, endpoint.address] = way
 

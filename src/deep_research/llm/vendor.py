@@ -24,7 +24,7 @@ Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ModelEndpoint:
     """A model at an address, with what is needed to reach it."""
 
     provider: Provider

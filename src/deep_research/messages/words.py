@@ -35,9 +35,13 @@ def placeholders(template: str) -> set[str]:
 
 
 @cache
-def words(language: "Language") -> Words:
+def words_in(language: "Language") -> Words:
     """Return the fixed words of a language."""
     source = files("deep_research.messages").joinpath(f"{language}.toml")
     tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
     templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
     return Words(language, MappingProxyType(templates))
+
+
+# The former name, for packages that call the function `words`.
+words = words_in

@@ -6,23 +6,22 @@ Judges addresses, sizes and times, never what a page says; retries, robots.txt a
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin
 from weakref import WeakValueDictionary
 
 import certifi
+import h2.exceptions
 import httpcore2
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.net.body import ACCEPTED_ENCODINGS, Body, too_large
 from deep_research.net.contact import PROJECT_ADDRESS, user_agent
-from deep_research.net.dialer import Dialer
-from deep_research.net.faults import errors_in_mid_body, our_errors
+from deep_research.net.dialer import Dialer, Resolver, SystemResolver
 from deep_research.net.guard import Guard, WebAddress
-from deep_research.net.resolver import Resolver, SystemResolver
 from deep_research.net.retry_after import retry_after_s
 from deep_research.value import Value
 
@@ -36,7 +35,7 @@ _PERSONAL_HEADERS: Final = frozenset({"authorization", "cookie"})
 BeforeHop = Callable[[str], Awaitable[object]]
 
 
-class Limits(Value):
+class ClientLimits(Value):
     """What one page may cost, and how many connections may be open; `total_s` counts from when its turn has come."""
 
     connect_s: float = 10.0
@@ -67,7 +66,7 @@ class GuardedClient:
         self,
         guard: Guard,
         *,
-        limits: Limits | None = None,
+        limits: ClientLimits | None = None,
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
         network: httpcore2.AsyncNetworkBackend | None = None,
@@ -75,7 +74,7 @@ class GuardedClient:
     ) -> None:
         self._guard = guard
         self._who = {"user-agent": user_agent(contact), "accept": "*/*"}
-        self._limits = limits or Limits()
+        self._limits = limits or ClientLimits()
         self._slots = asyncio.Semaphore(self._limits.connections)
         # A host's entry lives as long as somebody waits for it or holds it.
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
@@ -229,3 +228,40 @@ def _trusted_authorities() -> ssl.SSLContext:
     # Beside the system's own, because some systems give Python none.
     context.load_verify_locations(cafile=certifi.where())
     return context
+
+
+@contextmanager
+def our_errors(host: str) -> Iterator[None]:
+    """Turn the library's exceptions into ours while a page is asked for and read."""
+    try:
+        yield
+    except httpcore2.TimeoutException as exc:
+        raise NetworkError(f"{host} did not answer in time.") from exc
+    except httpcore2.ConnectError as exc:
+        if _is_about(exc, ssl.SSLError):
+            raise SourceError(f"No safe connection to {host}: its certificate or its TLS cannot be trusted.") from exc
+        raise NetworkError(f"{host} could not be reached.") from exc
+    except (httpcore2.NetworkError, httpcore2.ConnectionNotAvailable, OSError) as exc:
+        raise NetworkError(f"{host} broke the connection.") from exc
+    except httpcore2.RemoteProtocolError as exc:
+        if _is_about(exc, Exception):
+            raise SourceError(f"{host} does not speak HTTP.") from exc
+        # The library says so itself: the server went away or gave the request back.
+        raise NetworkError(f"{host} broke the connection.") from exc
+    # A status that is no number is a plain ValueError over HTTP/2.
+    except (httpcore2.ProtocolError, h2.exceptions.H2Error, ValueError) as exc:
+        raise SourceError(f"{host} does not speak HTTP.") from exc
+
+
+@contextmanager
+def errors_in_mid_body(host: str) -> Iterator[None]:
+    """Turn what ends a body before its time into an error that trying again may heal."""
+    try:
+        yield
+    except (httpcore2.RemoteProtocolError, h2.exceptions.H2Error) as exc:
+        raise NetworkError(f"{host} broke off in the middle of the page.") from exc
+
+
+def _is_about(exc: Exception, kind: type[Exception]) -> bool:
+    """Say whether the library wrapped an error of this kind; it keeps it as its argument, not as its cause."""
+    return bool(exc.args) and isinstance(exc.args[0], kind)

@@ -7,9 +7,10 @@ import copy
 import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import httpx2
 
@@ -24,10 +25,41 @@ from deep_research.errors import (
 )
 from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.per_loop import PerLoop
-from deep_research.net.refusal import Refusal, Setup, refusal_in
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
 from deep_research.value import Json
+
+# `name`: whether it is the model's or the address, nobody says.
+Refusal = Literal["key", "model", "name", "credit"]
+
+# Google's `error.details[].reason`, and `error.code` of OpenAI and of those who speak like it.
+_REFUSALS: Final[dict[str, Refusal]] = {
+    "API_KEY_INVALID": "key",
+    "invalid_api_key": "key",
+    "model_not_found": "model",
+    "insufficient_quota": "credit",
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a user has set for a service, by the names to mend it under; "" where there is nothing to mend."""
+
+    key: str = ""
+    model: str = ""
+    address: str = ""
+
+
+def refusal_in(answer: Json) -> Refusal | None:
+    """Return why no call can succeed, from the JSON of an error; None where it does not say so."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        return None
+    details = error.get("details")
+    reasons = [part.get("reason") for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+    told = (error.get("code"), error.get("type"), *reasons)
+    return next((_REFUSALS[code] for code in told if isinstance(code, str) and code in _REFUSALS), None)
+
 
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -202,3 +234,20 @@ def _is_unknown(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, gaierror):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+# GitHub says how many calls are left, the European Patent Office which of its limits was reached.
+_LEFT: Final = "x-ratelimit-remaining"
+_REASON: Final = "x-rejection-reason"
+
+
+class LimitedService(Service):
+    """A service whose refusals tell by their headers whether to ask again later."""
+
+    def _check(self, response: httpx2.Response) -> None:
+        if response.status_code == 403:
+            wait_s = retry_after_s(response.headers)
+            headers = response.headers
+            if wait_s is not None or headers.get(_LEFT) == "0" or headers.get(_REASON):
+                raise SourceBusy(f"{self.name} limits its callers (status 403).", retry_after_s=wait_s)
+        super()._check(response)

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 from deep_research.errors import InputError
 from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.stages.plan import as_dealt
+from deep_research.pipeline.stages.plan import as_allocated
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
@@ -162,17 +162,17 @@ class Proposal(NamedTuple):
         }
 
 
-def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, ports: Ports) -> Proposal:
+def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageContext) -> Proposal:
     """Return the plan as it is put to the asker; `is_confirmed` says that intake wants it confirmed.
 
     Who is asked approves the queries that are shown, and those are the ones that will be used.
     """
-    parts, request = ports.run.parts, ports.request
-    estimate = forecast(plan, request, parts.models)
-    is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > parts.confirm_above_usd
-    model = ", ".join(parts.models[0].unpriced) if parts.models else ""
+    adapters, request = context.run.adapters, context.request
+    estimate = forecast(plan, request, adapters.models)
+    is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > adapters.confirm_above_usd
+    model = ", ".join(adapters.models[0].unpriced) if adapters.models else ""
     is_shown = is_asked(request, is_weighty=is_weighty)
-    plan = as_dealt(plan, ports=ports) if is_shown else plan
+    plan = as_allocated(plan, request) if is_shown else plan
     text = "\n".join(plan_lines(plan, brief, request, estimate, model=model))
     return Proposal(plan, estimate, is_shown, text)
 

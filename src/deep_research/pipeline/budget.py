@@ -84,7 +84,7 @@ class BudgetLedger:
         self._settled.set()
 
 
-def deal(counts: list[int], sections: int) -> list[list[int]]:
+def allocate(counts: list[int], sections: int) -> list[list[int]]:
     """Deal each round's queries to the sections in plan order; return each section's grants, round by round."""
     return [
         [count // sections + (1 if number < count % sections else 0) for count in counts] for number in range(sections)

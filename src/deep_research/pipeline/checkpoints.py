@@ -16,7 +16,7 @@ import aiosqlite
 from deep_research.database import FileErrors, connect, fault_of, files_of
 from deep_research.errors import CannotWrite, StopRun, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
-from deep_research.store.sqlite_seals import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
+from deep_research.store.sqlite_file import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
 
 if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
     from deep_research.pipeline.saver import UncutSaver
@@ -79,11 +79,11 @@ def _translated(error: Exception, path: Path) -> StopRun | None:
 
 def _put_aside(path: Path) -> None:
     """Make room for a new file; another process may have done so already."""
-    aside = path.with_name(f"{path.name}.damaged")
-    _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", aside.name)
+    damaged = path.with_name(f"{path.name}.damaged")
+    _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", damaged.name)
     database, *rest = files_of(path)
     with suppress(FileNotFoundError):
-        database.replace(aside)
+        database.replace(damaged)
     for file in rest:
         file.unlink(missing_ok=True)
 

@@ -2,38 +2,40 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.context import Ports
+from deep_research.in_thread import in_thread
+from deep_research.pipeline.records import RunRecords
 from deep_research.sources.origins import OriginText, group_origins
 from deep_research.text.folding import to_simplified
 
 
-async def find_copies(*, ports: Ports, among: Collection[str] | None = None) -> dict[str, str]:
+async def find_copies(records: RunRecords, *, among: Collection[str] | None = None) -> dict[str, str]:
     """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
 
     Of an asker's own documents, the index keeps copies apart already. `among` names the documents to look at.
     """
     first: dict[str, str] = {}
-    for address, document in (await ports.store.list_addresses(ports.run.row.id)).items():
+    for address, document in (await records.store.list_addresses(records.run)).items():
         if address.startswith(("http://", "https://")) and (among is None or document in among):
             first.setdefault(document, address)
     texts = {}
     for document, address in first.items():
-        read = await ports.store.get_document(document)
+        read = await records.document(document)
         texts[document] = OriginText(text=read.text, published=read.published, address=address)
-    leaders = await aside(group_origins, texts) if len(texts) > 1 else {}
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
     return {copy: original for copy, original in leaders.items() if copy != original}
 
 
-async def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str], *, ports: Ports) -> list[Evidence]:
+async def without_copies(
+    evidence: Sequence[Evidence], copies: Mapping[str, str], records: RunRecords
+) -> list[Evidence]:
     """Leave out what a copy only repeats; what it adds of its own stays."""
     texts: dict[str, str] = {}
     kept = []
     for piece in evidence:
         original = copies.get(piece.document)
         if original is not None and original not in texts:
-            texts[original] = _bare((await ports.store.get_document(original)).text)
+            texts[original] = _bare((await records.document(original)).text)
         if original is None or _bare(piece.quote) not in texts[original]:
             kept.append(piece)
     return kept

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 
 Item = TypeVar("Item")
 One = TypeVar("One")
@@ -13,15 +13,15 @@ Result = TypeVar("Result")
 
 
 async def fan_out(
-    label: str, items: Sequence[Item], work: Callable[[Item, Ports], Awaitable[Result]], *, ports: Ports
+    label: str, items: Sequence[Item], work: Callable[[Item, StageContext], Awaitable[Result]], context: StageContext
 ) -> list[Result]:
     """Run `work` on every item at once, each at `scope/label/number`, and join their trails.
 
     A branch returns its failures as values; what it raises stops the run, and the other branches with it.
     """
-    branches = [ports.branch(label, number) for number in range(1, len(items) + 1)]
+    branches = [context.branch(label, number) for number in range(1, len(items) + 1)]
     results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
-    ports.trail.join([branch.trail for branch in branches])
+    context.trail.join([branch.trail for branch in branches])
     return results
 
 

@@ -10,13 +10,17 @@ GapKind = Literal["act", "search", "page", "section", "query", "round", "window"
 
 
 class Gap(Value):
-    """One thing that is missing: which, where in the run, and why; `budget` names the limit that forbade it."""
+    """One thing that is missing: which, where in the run, and why; `budget` names the limit that forbade it.
+
+    `count` says how many passages did not fit a model's window.
+    """
 
     kind: GapKind
     scope: str
     subject: str
     reason: str
     budget: BudgetKind | None = None
+    count: int = 0
 
     @property
     def in_words(self) -> str:

@@ -10,6 +10,7 @@ from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.nodes import Nodes, SectionNodes, State
 from deep_research.pipeline.outcome import SectionOutcome
+from deep_research.pipeline.scope import section_scope
 from deep_research.pipeline.state import (
     DeepResearchState,
     SectionOutput,
@@ -148,7 +149,7 @@ def _texts(state: State) -> list[Send | str]:
     begun = {text["scope"]: text for text in state.get("texts", [])}
     sends: list[Send | str] = ["analyze", "chart"]
     for number, (section, kept) in enumerate(zip(state["sections"], state["room"], strict=True), start=1):
-        first = begun.get(f"section/{number}", {})
+        first = begun.get(section_scope(number), {})
         given: TextState = {
             "number": number,
             "section": section,

@@ -13,6 +13,7 @@ from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.prompt_meter import PromptMeter
+from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.request import Spend
 from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
@@ -23,13 +24,13 @@ from deep_research.value import Json, JsonObject, Value
 
 
 @dataclass(frozen=True)
-class Desk:
+class CallSite:
     """Where calls are made from: the journal, the scope in the run, and the answers the work rests on."""
 
     journal: Journal
     store: Store
     claim: Claim
-    scope: str
+    scope: Scope
     phase: Phase
     trail: Trail
 
@@ -37,9 +38,9 @@ class Desk:
 class JournalledEngine:
     """A search engine whose answers are kept."""
 
-    def __init__(self, engine: SearchEngine, desk: Desk) -> None:
+    def __init__(self, engine: SearchEngine, site: CallSite) -> None:
         self._engine = engine
-        self._desk = desk
+        self._site = site
 
     @property
     def name(self) -> str:
@@ -57,18 +58,18 @@ class JournalledEngine:
         async def perform() -> Answer:
             return Answer([hit.to_json() for hit in await self._engine.search(query, limit=limit)])
 
-        answer = await self._desk.journal.call(self._call(query, limit), perform, self._desk.trail)
+        answer = await self._site.journal.call(self._call(query, limit), perform, self._site.trail)
         return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
 
     def call_off(self, query: SearchQuery, *, limit: int) -> None:
         """Let a search that is under way go: another engine was quicker."""
-        self._desk.journal.call_off(self._call(query, limit))
+        self._site.journal.call_off(self._call(query, limit))
 
     def _call(self, query: SearchQuery, limit: int) -> Call:
         payload: Json = {"engine": self.name, "query": query.as_asked, "limit": limit}
         estimate = Spend(seconds=self.timeout_s)
         # Two sections that ask the same of an engine ask once.
-        return Call("search", self._desk.scope, payload, estimate, self._desk.phase, is_run_wide=True)
+        return Call("search", self._site.scope, payload, estimate, self._site.phase, is_run_wide=True)
 
 
 class Snapshot(Value):
@@ -87,9 +88,9 @@ class Snapshot(Value):
 class JournalledFetcher:
     """A fetcher that gets each page of a run once, whichever section asks, and keeps its bytes."""
 
-    def __init__(self, fetcher: Fetcher, desk: Desk) -> None:
+    def __init__(self, fetcher: Fetcher, site: CallSite) -> None:
         self._fetcher = fetcher
-        self._desk = desk
+        self._site = site
 
     @property
     def timeout_s(self) -> float:
@@ -104,7 +105,7 @@ class JournalledFetcher:
         async def perform() -> Answer:
             page = await self._fetcher.fetch(address)
             fresh.append(page.raw)
-            blob = await self._desk.store.put_blob(self._desk.claim, page.raw)
+            blob = await self._site.store.put_blob(self._site.claim, page.raw)
             kept = Snapshot(
                 address=page.address,
                 media_type=page.media_type,
@@ -118,12 +119,12 @@ class JournalledFetcher:
             return Answer(kept.to_json(), Spend(pages=1))
 
         estimate = Spend(pages=1, seconds=self.timeout_s)
-        call = Call("fetch", f"fetch/{canonical}", canonical, estimate, self._desk.phase)
-        kept = Snapshot.from_json(await self._desk.journal.call(call, perform, self._desk.trail))
+        call = Call("fetch", fetch_scope(canonical), canonical, estimate, self._site.phase)
+        kept = Snapshot.from_json(await self._site.journal.call(call, perform, self._site.trail))
         return Fetched(
             address=kept.address,
             media_type=kept.media_type,
-            raw=fresh[0] if fresh else await self._desk.store.get_blob(kept.snapshot),
+            raw=fresh[0] if fresh else await self._site.store.get_blob(kept.snapshot),
             title=kept.title,
             published=kept.published,
             status=kept.status,
@@ -135,9 +136,9 @@ class JournalledFetcher:
 class JournalledSandbox:
     """A sandbox whose figures are kept."""
 
-    def __init__(self, sandbox: Sandbox, desk: Desk) -> None:
+    def __init__(self, sandbox: Sandbox, site: CallSite) -> None:
         self._sandbox = sandbox
-        self._desk = desk
+        self._site = site
 
     @property
     def timeout_s(self) -> float:
@@ -150,8 +151,8 @@ class JournalledSandbox:
         async def perform() -> Answer:
             return Answer((await self._sandbox.execute(code)).to_json())
 
-        call = Call("sandbox", self._desk.scope, code, Spend(seconds=self.timeout_s), self._desk.phase)
-        return Execution.from_json(await self._desk.journal.call(call, perform, self._desk.trail))
+        call = Call("sandbox", self._site.scope, code, Spend(seconds=self.timeout_s), self._site.phase)
+        return Execution.from_json(await self._site.journal.call(call, perform, self._site.trail))
 
 
 # A provider that asks for a longer wait is left for the next one.
@@ -162,29 +163,29 @@ _FIRST_WAIT_S: Final = 1.0
 class JournalledModel:
     """The chain of models behind one port: the first that answers is asked, the others stand by.
 
-    `is_struck` says that the act was given up: what is on record is still returned, but no call is made.
+    `is_given_up` says that the act was given up: what is on record is still returned, but no call is made.
     """
 
     def __init__(
         self,
         models: tuple[ChatModel, ...],
-        desk: Desk,
+        site: CallSite,
         *,
         clock: Clock,
         meter: PromptMeter,
         tries: int = 1,
         jitter: Callable[[], float] = lambda: 1.0,
         on_delta: OnDelta | None = None,
-        is_struck: bool = False,
+        is_given_up: bool = False,
     ) -> None:
         self._models = models
-        self._desk = desk
+        self._site = site
         self._clock = clock
         self._meter = meter
         self._tries = tries
         self._jitter = jitter
         self._on_delta = on_delta
-        self._is_struck = is_struck
+        self._is_given_up = is_given_up
         self.left_out = 0
         self.replies: list[ModelReply] = []
 
@@ -237,7 +238,7 @@ class JournalledModel:
 
     async def _try(self, model: ChatModel, request: ModelRequest, link: int, number: int) -> ModelReply:
         async def perform() -> Answer:
-            if self._is_struck:
+            if self._is_given_up:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
             measured = self._meter.measure(request)
             reply = await model.complete(request, on_delta=self._on_delta)
@@ -246,7 +247,7 @@ class JournalledModel:
         # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that
         # a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
-        call = Call("llm", self._desk.scope, payload, model.estimate(request), self._desk.phase, is_run_wide=True)
-        answer = await self._desk.journal.call(call, perform, self._desk.trail)
+        call = Call("llm", self._site.scope, payload, model.estimate(request), self._site.phase, is_run_wide=True)
+        answer = await self._site.journal.call(call, perform, self._site.trail)
         assert isinstance(answer, dict)
         return ModelReply.from_json(answer["reply"])

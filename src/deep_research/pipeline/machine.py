@@ -1,58 +1,32 @@
-"""`StateMachine` (document 001): one overridable method a stage, each a short adapter around the stage's function."""
+"""`StateMachine`: one method a stage, each to be overridden alone; the stages themselves are in `stages/`."""
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from deep_research.errors import ClarificationFailed, StageFailed
-from deep_research.pipeline.context import Ports
-from deep_research.pipeline.copies import find_copies, without_copies
-from deep_research.pipeline.outcome import findings_from, section_work, stop_of
+from deep_research.errors import StageFailed
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer, analyze
 from deep_research.pipeline.stages.audit import audit
 from deep_research.pipeline.stages.cache import cache
 from deep_research.pipeline.stages.chart import ComputationEngine, chart
-from deep_research.pipeline.stages.draft import begin_draft, draft, even_room
+from deep_research.pipeline.stages.compress import compress
+from deep_research.pipeline.stages.draft import draft
 from deep_research.pipeline.stages.extract import extract
 from deep_research.pipeline.stages.fetch import fetch
 from deep_research.pipeline.stages.harvest import SearchExecutor, harvest
-from deep_research.pipeline.stages.intake import assess, brief_from, inquiry_from, save_clarification
+from deep_research.pipeline.stages.intake import intake
 from deep_research.pipeline.stages.plan import ResearchPlanner, plan
-from deep_research.pipeline.stages.reflect import compress, reflect
-from deep_research.pipeline.stages.verify import CheckedBody, body_from, verify, verify_analysis
+from deep_research.pipeline.stages.reflect import reflect
+from deep_research.pipeline.stages.verify import verify
 from deep_research.pipeline.stages.write import ReportGenerator, write
-from deep_research.pipeline.state import Stage, Update, plain
-from deep_research.reasoning.values import Analysis, Brief, Exchange, Reading, Reflection, SectionPlan
-from deep_research.report.paragraph import Paragraph
-from deep_research.sources.document import Document
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import RunRow
-
-
-@dataclass(frozen=True)
-class RunState:
-    """A run as `runs show` reads it; a stage's copy also carries the stage, its scope, input and ports."""
-
-    run: RunRow
-    stage: Stage | None = None
-    scope: str = ""
-    input: dict[str, Any] = field(default_factory=dict)
-    bound: Ports | None = None
-
-    @property
-    def ports(self) -> Ports:
-        """Return what the stage may touch."""
-        if self.bound is None:
-            raise RuntimeError("a run's record has ports only inside a stage")
-        return self.bound
+from deep_research.pipeline.state import RunState, Update, plain
 
 
 class StateMachine:
     """The stages of a run. Override a `_stage_*` method to change one; collaborators can be exchanged whole.
 
     An override may be sync or async and returns an update of the state, or True to go on, or False to stop the run as
-    failed (SPEC R1).
+    failed.
     """
 
     def __init__(
@@ -90,122 +64,43 @@ class StateMachine:
             raise StageFailed(f"The stage {state.stage} returned an update that is not plain JSON: {exc}.") from exc
 
     async def _stage_intake(self, state: RunState) -> Update | bool:
-        request, given = state.ports.request, state.input
-        inquiry = inquiry_from(
-            request,
-            language=given["language"],
-            exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
-            known_terms=tuple(given.get("known_terms", ())),
-            unknown_terms=tuple(given.get("unknown_terms", ())),
-        )
-        assessment = await assess(inquiry, ports=state.ports)
-        await save_clarification(inquiry, assessment, ports=state.ports)
-        if assessment.next_action == "CANNOT_DO":
-            raise ClarificationFailed(assessment.reasoning)
-        today = f"{state.ports.run.row.created_at:%Y-%m-%d}"
-        brief = brief_from(inquiry, assessment, length=request.length, today=today)
-        return {
-            "assessment": assessment.to_json(),
-            "brief": brief.to_json(),
-            "clarified_query": brief.question,
-            "is_clarified": assessment.is_clear,
-            "pending_question": assessment.clarification_question,
-        }
+        return await intake(state)
 
     async def _stage_plan(self, state: RunState) -> Update | bool:
-        drawn = await plan(Brief.from_json(state.input["brief"]), planner=self.planner, ports=state.ports)
-        return {"plan": drawn.to_json()}
+        return await plan(state, self.planner)
 
     async def _stage_harvest(self, state: RunState) -> Update | bool:
-        hits = await harvest(SearchQuery.from_json(state.input["query"]), executor=self.executor, ports=state.ports)
-        return {"hits": await state.ports.keep(hits)}
+        return await harvest(state, self.executor)
 
     async def _stage_fetch(self, state: RunState) -> Update | bool:
-        document = await fetch(Hit.from_json(state.input["hit"]), ports=state.ports)
-        return {"document": document.id}
+        return await fetch(state)
 
     async def _stage_extract(self, state: RunState) -> Update | bool:
-        document: Document = await state.ports.store.get_document(state.input["document"])
-        reading = Reading(
-            brief=Brief.from_json(state.input["brief"]),
-            section=SectionPlan.from_json(state.input["section"]),
-            outline=tuple(state.input.get("outline", ())),
-            query=SearchQuery.from_json(state.input["query"]),
-            document=document,
-        )
-        own: list[str] = []
-        shared: list[str] = []
-        for evidence in await extract(reading, ports=state.ports):
-            (own if evidence.section == reading.section.title else shared).append(evidence.id)
-        return {"gathered_info": own, "shared": shared}
+        return await extract(state)
 
     async def _stage_compress(self, state: RunState) -> Update | bool:
-        work = await section_work(state.input, ports=state.ports)
-        digest = await compress(work, analyzer=self.analyzer, ports=state.ports)
-        return {"evidence": list(digest.evidence)}
+        return await compress(state, self.analyzer)
 
     async def _stage_reflect(self, state: RunState) -> Update | bool:
-        work, given = await section_work(state.input, ports=state.ports), state.input
-
-        def stop(judged: Reflection) -> str:
-            after = {**given, "is_sufficient": judged.is_sufficient, "grants": given["grants"][1:]}
-            return stop_of(after, most_rounds=state.ports.request.depth.max_iterations)
-
-        synthesis, reflection = await reflect(
-            work, analyzer=self.analyzer, planner=self.planner, stop=stop, ports=state.ports
-        )
-        return {
-            "synthesis": await state.ports.keep(synthesis),
-            "coverage": synthesis.coverage,
-            "is_sufficient": reflection.is_sufficient,
-            "open_questions": list(reflection.gaps),
-            "queries": [query.to_json() for query in reflection.next_queries],
-        }
+        return await reflect(state, self.analyzer, self.planner)
 
     async def _stage_analyze(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        analysis = await analyze(findings, state.input, analyzer=self.analyzer, ports=state.ports)
-        return {} if analysis is None else {"analysis": await state.ports.keep(analysis)}
+        return await analyze(state, self.analyzer)
 
     async def _stage_chart(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        return {"figures": await chart(findings, computation=self.computation, ports=state.ports)}
+        return await chart(state, self.computation)
 
     async def _stage_draft(self, state: RunState) -> Update | bool:
-        given, ports = state.input, state.ports
-        work = await section_work(given, ports=ports)
-        if given.get("is_first"):
-            # Of the section's own pages alone: which others are read by now, nobody can say a second time.
-            copies = await find_copies(ports=ports, among={piece.document for piece in work.evidence})
-            own = await without_copies(work.evidence, copies, ports=ports)
-            work = even_room(work.model_copy(update={"evidence": tuple(own)}), len(given["outline"]))
-            written = await begin_draft(work, ports=ports)
-            return {"draft": await ports.keep(written), "evidence": [piece.id for piece in work.evidence]}
-        begun = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
-        return {"draft": await ports.keep(await draft(work, begun, ports=ports))}
+        return await draft(state)
 
     async def _stage_verify(self, state: RunState) -> Update | bool:
-        given, ports = state.input, state.ports
-        if "analysis" in given:
-            analysis = await ports.load(Analysis, given["analysis"])
-            findings = await findings_from(given, ports=ports)
-            return {"checked": await ports.keep(await verify_analysis(analysis, findings, ports=ports))}
-        work = await section_work(given, ports=ports)
-        # Where nothing could be written, the evidence is quoted.
-        drafted = await ports.load_all(Paragraph, given["draft"]) if given.get("draft") else []
-        return {"checked": await ports.keep(await verify(work, drafted, ports=ports))}
+        return await verify(state)
 
     async def _stage_write(self, state: RunState) -> Update | bool:
-        findings = await findings_from(state.input, ports=state.ports)
-        body = await body_from(state.input, ports=state.ports)
-        written, dropped = await write(findings, body, state.input, reporter=self.reporter, ports=state.ports)
-        whole = body.model_copy(update={"dropped": (*body.dropped, *dropped)})
-        return {"final_report": written, "checked": await state.ports.keep(whole)}
+        return await write(state, self.reporter)
 
     async def _stage_audit(self, state: RunState) -> Update | bool:
-        checked = await state.ports.load(CheckedBody, state.input["checked"])
-        return {"is_verified": await audit(checked, language=state.input["language"], ports=state.ports)}
+        return await audit(state)
 
     async def _stage_cache(self, state: RunState) -> Update | bool:
-        await cache(ports=state.ports)
-        return True
+        return await cache(state)

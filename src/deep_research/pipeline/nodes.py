@@ -14,18 +14,19 @@ from deep_research.errors import DeepResearchError, InputError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words
 from deep_research.pipeline.approval import Proposal, answered_plan, propose
-from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.fan_out import both, fan_out
 from deep_research.pipeline.gap import Gap, named
-from deep_research.pipeline.machine import RunState, StateMachine
+from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, findings_from, section_work, share_out, stop_of
 from deep_research.pipeline.page_reading import read_pages
+from deep_research.pipeline.scope import Scope, section_scope
 from deep_research.pipeline.stages.draft import within_room
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
 from deep_research.pipeline.stages.verify import ANALYSIS
-from deep_research.pipeline.state import ENDING, Stage, Update, plain
+from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.reasoning.values import Assessment, Brief, Plan, SectionPlan, SectionWork
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
@@ -35,38 +36,37 @@ State = dict[str, Any]
 Context = Runtime[RunContext]
 
 
-async def run_stage(machine: StateMachine, stage: Stage, state: State, ports: Ports) -> Update:
+async def run_stage(machine: StateMachine, stage: Stage, state: State, context: StageContext) -> Update:
     """Run one stage between the two events that tell of it."""
-    await ports.emit("progress", {"step": stage, "status": "started"})
-    record = RunState(run=ports.run.row, stage=stage, scope=ports.scope, input=dict(state), bound=ports)
+    await context.emit("progress", {"step": stage, "status": "started"})
+    record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=dict(state), bound=context)
     update = await machine.run_stage(record)
-    if ports.skips:
-        await ports.emit("progress", {"step": stage, "status": "skipped", "data": {"reason": ports.skips[-1]}})
+    if context.skips:
+        await context.emit("progress", {"step": stage, "status": "skipped", "data": {"reason": context.skips[-1]}})
     else:
-        await ports.emit("progress", {"step": stage, "status": "done"})
+        await context.emit("progress", {"step": stage, "status": "done"})
     return update
 
 
-async def guarded(machine: StateMachine, stage: Stage, state: State, ports: Ports) -> Update:
+async def guarded(machine: StateMachine, stage: Stage, state: State, context: StageContext) -> Update:
     """Run a stage of one part of the report; what nobody foresaw is put on record, and the run goes on without."""
     try:
-        return await run_stage(machine, stage, state, ports)
+        return await run_stage(machine, stage, state, context)
     except DeepResearchError:
         raise
     except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
-        await _lose_section(state, exc, ports)
+        await _lose_section(state, exc, context)
         return {}
 
 
-async def _lose_section(state: State, exc: Exception, ports: Ports) -> None:
-    stage = ports.scope.partition("/")[0]
-    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{stage}")
-    await ports.lost(Gap(kind="section", scope=ports.scope, subject=part, reason=named(exc)))
+async def _lose_section(state: State, exc: Exception, context: StageContext) -> None:
+    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{context.scope.stage}")
+    await context.lost(Gap(kind="section", scope=context.scope, subject=part, reason=named(exc)))
 
 
-def left(ports: Ports) -> Update:
+def left(context: StageContext) -> Update:
     """Return what was lost on the way, for the state."""
-    return {"gaps": [gap.to_json() for gap in ports.gaps]} if ports.gaps else {}
+    return {"gaps": [gap.to_json() for gap in context.gaps]} if context.gaps else {}
 
 
 class SectionNodes:
@@ -78,29 +78,28 @@ class SectionNodes:
     async def queries(self, state: State, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
         number, round_ = state["number"], state["round"] + 1
-        ports = runtime.context.ports(
-            f"section/{number}/round/{round_}", phase="research", after=state["after"], is_branch=True
-        )
+        scope = section_scope(number).at("round", round_)
+        context = runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
         grant = (state["grants"] or [0])[0]
-        work = (await section_work(state, ports=ports)).model_copy(update={"round": round_})
-        chosen = await self._choose(work, grant, state, ports)
+        work = (await section_work(state, context.records)).model_copy(update={"round": round_})
+        chosen = await self._choose(work, grant, state, context)
         section = work.section
-        await _note_query_budget(section, chosen if round_ == 1 else None, ports, is_cut_off=not grant)
+        await _note_query_budget(section, chosen if round_ == 1 else None, context, is_cut_off=not grant)
         if chosen:
             listed = [query.to_json() for query in chosen]
-            await ports.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
+            await context.emit("serp-query", {"section": section.title, "round": round_, "queries": listed})
         update: Update = {
             "round": round_ if chosen else state["round"],
             "queries": [query.to_json() for query in chosen],
             "asked": [*state.get("asked", []), *(query.query for query in chosen)],
-            "after": list(ports.trail.heads),
+            "after": list(context.trail.heads),
         }
         if not chosen:
             update["stop"] = "exhausted" if grant else "budget"
             update["outcomes"] = [_outcome(state | update).to_json()]
-        return plain(update | left(ports))
+        return plain(update | left(context))
 
-    async def _choose(self, work: SectionWork, grant: int, state: State, ports: Ports) -> list[SearchQuery]:
+    async def _choose(self, work: SectionWork, grant: int, state: State, context: StageContext) -> list[SearchQuery]:
         try:
             return await next_queries(
                 work,
@@ -109,43 +108,45 @@ class SectionNodes:
                 open_questions=tuple(state.get("open_questions", ())),
                 offered=tuple(SearchQuery.from_json(query) for query in state.get("queries", [])),
                 planner=self._machine.planner,
-                ports=ports,
+                context=context,
             )
         except DeepResearchError:
             raise
         except Exception as exc:  # The edge of a fan-out branch: the other sections must not be cancelled for it.
-            await _lose_section(state, exc, ports)
+            await _lose_section(state, exc, context)
             return []
 
     async def harvest(self, state: State, runtime: Context) -> Update:
         """Search for one task's query; a failure here is a gap, never an exception."""
-        ports = _task_ports(state, runtime)
+        context = _round_context(state, runtime, "task", state["task"])
         try:
-            update = await run_stage(self._machine, Stage.HARVEST, state, ports)
+            update = await run_stage(self._machine, Stage.HARVEST, state, context)
         except DeepResearchError:
             raise
         except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
-            await ports.lost(Gap(kind="search", scope=ports.scope, subject=state["query"]["query"], reason=named(exc)))
-            update = {"hits": await ports.keep([])}
-        return plain(update | left(ports) | {"after": list(ports.trail.heads)})
+            await context.lost(
+                Gap(kind="search", scope=context.scope, subject=state["query"]["query"], reason=named(exc))
+            )
+            update = {"hits": await context.records.keep([])}
+        return plain(update | left(context) | {"after": list(context.trail.heads)})
 
     async def read(self, state: State, runtime: Context) -> Update:
         """Fetch and extract page by page: each page goes on as soon as it is there."""
-        ports = _task_ports(state, runtime).at("read")
-        hits = await ports.load_all(Hit, state["hits"]) if state.get("hits") else []
+        context = _round_context(state, runtime, "task", state["task"]).at("read")
+        hits = await context.records.load_all(Hit, state.get("hits", ""))
         seen = set(state.get("seen", ()))
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
         for stage in (Stage.FETCH, Stage.EXTRACT):
-            await ports.emit("progress", {"step": stage, "status": "started"})
-        chosen, found = await read_pages(fresh, state, machine=self._machine, ports=ports)
+            await context.emit("progress", {"step": stage, "status": "started"})
+        chosen, found = await read_pages(fresh, state, machine=self._machine, context=context)
         for stage in (Stage.FETCH, Stage.EXTRACT):
-            await ports.emit("progress", {"step": stage, "status": "done"})
+            await context.emit("progress", {"step": stage, "status": "done"})
         read = [page for page in found if page is not None]
         evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
         shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
-        pieces = await ports.store.get_evidence(ports.run.row.id, evidence)
+        pieces = await context.records.evidence(evidence)
         section = SectionPlan.from_json(state["section"])
-        await ports.emit(
+        await context.emit(
             "search-task",
             {
                 "query": state["query"]["query"],
@@ -155,90 +156,91 @@ class SectionNodes:
                 "learning": " ".join(piece.finding for piece in pieces[:3]),
             },
         )
-        scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-        task = {"scope": scope, "hits": len(hits), "evidence": evidence, "after": list(ports.trail.heads)}
+        task = {
+            "scope": _round_scope(state).at("task", state["task"]),
+            "hits": len(hits),
+            "evidence": evidence,
+            "after": list(context.trail.heads),
+        }
         return plain(
             {
                 "tasks": [task],
                 # What a page has for other sections is dealt to them when all are done.
                 "gathered_info": [*evidence, *shared],
                 "visited_sources": [canonical_address(hit.address) for hit in chosen],
-                **left(ports),
+                **left(context),
             }
         )
 
     async def compress(self, state: State, runtime: Context) -> Update:
         """Bring a round's evidence together and bound it."""
-        ports = _round_ports(state, runtime, "compress")
-        this_round = f"section/{state['number']}/round/{state['round']}/"
-        tasks = [task for task in state.get("tasks", []) if task["scope"].startswith(this_round)]
+        context = _round_context(state, runtime, "compress")
+        this_round = (state["number"], state["round"])
+        tasks = [task for task in state.get("tasks", []) if Scope(task["scope"]).section_and_round == this_round]
         earlier = (task["evidence"] for task in state.get("tasks", []) if task not in tasks)
         before = {*state.get("evidence", []), *(id_ for ids in earlier for id_ in ids)}
         found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
         evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
-        ports.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
+        context.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
         update = {"evidence": evidence, "fresh": len(set(found) - before)} | await guarded(
-            self._machine, Stage.COMPRESS, state | {"evidence": evidence}, ports
+            self._machine, Stage.COMPRESS, state | {"evidence": evidence}, context
         )
-        return plain(update | left(ports) | {"after": list(ports.trail.heads)})
+        return plain(update | left(context) | {"after": list(context.trail.heads)})
 
     async def reflect(self, state: State, runtime: Context) -> Update:
         """Judge the section after a round; record what it came to so far."""
-        ports = _round_ports(state, runtime, "reflect")
-        judged, _ = await both(guarded(self._machine, Stage.REFLECT, state, ports), _look_for_copies(ports))
+        context = _round_context(state, runtime, "reflect")
+        judged, _ = await both(guarded(self._machine, Stage.REFLECT, state, context), _look_for_copies(context))
         update: Update = {"queries": []} | judged
-        update |= {"grants": state["grants"][1:], "after": list(ports.trail.heads), "iteration_count": state["round"]}
-        stop = stop_of(state | update, most_rounds=ports.request.depth.max_iterations)
+        update |= {"grants": state["grants"][1:], "after": list(context.trail.heads), "iteration_count": state["round"]}
+        stop = stop_of(state | update, most_rounds=context.request.depth.max_iterations)
         if stop in ("budget", "iterations"):
-            await _note_query_budget(SectionPlan.from_json(state["section"]), None, ports, is_cut_off=True)
+            await _note_query_budget(SectionPlan.from_json(state["section"]), None, context, is_cut_off=True)
         update["stop"] = stop
-        return plain(update | left(ports) | {"outcomes": [_outcome(state | update).to_json()]})
+        return plain(update | left(context) | {"outcomes": [_outcome(state | update).to_json()]})
 
     async def draft(self, state: State, runtime: Context) -> Update:
         """Begin to write a section whose evidence suffices, while others are still searched for.
 
         Rules write in no time: without a model, nothing is gained by not waiting for what others find.
         """
-        if not runtime.context.parts.models:
+        if not runtime.context.adapters.models:
             return {}
-        ports = runtime.context.ports(
-            f"draft/section/{state['number']}/first", phase="ending", after=state["after"], is_branch=True
-        )
-        begun = state | {"is_first": True}
-        update = await guarded(self._machine, Stage.DRAFT, begun, ports)
-        text = {"scope": f"section/{state['number']}", "after": list(ports.trail.heads), **update}
-        return plain({"texts": [text], **left(ports)})
+        place = section_scope(state["number"])
+        scope = Scope.of(Stage.DRAFT, place, "first")
+        context = runtime.context.stage(scope, phase="ending", after=state["after"], is_branch=True)
+        update = await guarded(self._machine, Stage.DRAFT, state | {"is_first": True}, context)
+        text = {"scope": place, "after": list(context.trail.heads), **update}
+        return plain({"texts": [text], **left(context)})
 
 
-async def _look_for_copies(ports: Ports) -> None:
+async def _look_for_copies(context: StageContext) -> None:
     """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
-    if ports.run.parts.models:
-        await find_copies(ports=ports)
+    if context.run.adapters.models:
+        await find_copies(context.records)
 
 
 async def _note_query_budget(
-    section: SectionPlan, chosen: list[SearchQuery] | None, ports: Ports, *, is_cut_off: bool
+    section: SectionPlan, chosen: list[SearchQuery] | None, context: StageContext, *, is_cut_off: bool
 ) -> None:
     """Put on record what the asker's query budget forbids: planned queries, and further rounds of a thin section."""
-    limit, scope = ports.request.budget.queries, ports.scope
-    if limit is None or limit >= ports.request.depth.max_total_queries:
+    limit, scope = context.request.budget.queries, context.scope
+    if limit is None or limit >= context.request.depth.max_total_queries:
         return
     reason = "the queries budget is spent"
     left_out = [] if chosen is None else [query for query in section.search_queries if query not in chosen]
     for query in left_out:
-        await ports.lost(Gap(kind="query", scope=scope, subject=query.query, reason=reason, budget="queries"))
+        await context.lost(Gap(kind="query", scope=scope, subject=query.query, reason=reason, budget="queries"))
     if is_cut_off:
-        await ports.lost(Gap(kind="round", scope=scope, subject=section.title, reason=reason, budget="queries"))
+        await context.lost(Gap(kind="round", scope=scope, subject=section.title, reason=reason, budget="queries"))
 
 
-def _task_ports(state: State, runtime: Context) -> Ports:
-    scope = f"section/{state['number']}/round/{state['round']}/task/{state['task']}"
-    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
+def _round_scope(state: State) -> Scope:
+    return section_scope(state["number"]).at("round", state["round"])
 
 
-def _round_ports(state: State, runtime: Context, name: str) -> Ports:
-    scope = f"section/{state['number']}/round/{state['round']}/{name}"
-    return runtime.context.ports(scope, phase="research", after=state["after"], is_branch=True)
+def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
+    return runtime.context.stage(_round_scope(state).at(*path), phase="research", after=state["after"], is_branch=True)
 
 
 def _search_failed(state: State) -> bool:
@@ -246,10 +248,9 @@ def _search_failed(state: State) -> bool:
 
 
 def _outcome(state: State) -> SectionOutcome:
-    number = state["number"]
     return SectionOutcome(
-        scope=f"section/{number}",
-        number=number,
+        scope=section_scope(state["number"]),
+        number=state["number"],
         title=SectionPlan.from_json(state["section"]).title,
         rounds=state["round"],
         used=len(state.get("asked", [])),
@@ -276,13 +277,13 @@ class Nodes:
         """Return the node that runs one stage of the whole run."""
 
         async def node(state: State, runtime: Context) -> Update:
-            ports = runtime.context.ports(
+            context = runtime.context.stage(
                 scope(state) if scope else str(stage),
                 phase="ending" if stage in ENDING else "research",
                 after=state.get("after", ()),
             )
-            update = await run_stage(self._machine, stage, state, ports)
-            return plain(update | left(ports) | {"after": list(ports.trail.heads)})
+            update = await run_stage(self._machine, stage, state, context)
+            return plain(update | left(context) | {"after": list(context.trail.heads)})
 
         return node
 
@@ -298,16 +299,14 @@ class Nodes:
     async def verify_topic(self, state: State, runtime: Context) -> Update:
         """Look up the terms nobody knows (SPEC I3): what a search finds is a real name."""
         assessment = Assessment.from_json(state["assessment"])
-        ports = runtime.context.ports(f"verify_topic/{state['intake_round']}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", phase="research", after=state["after"])
         queries = [
             SearchQuery(query=term, goal="verify the term", priority="high") for term in assessment.unknown_terms
         ]
-        found = await fan_out(
-            "term", queries, lambda query, at: self._machine.executor.execute(query, ports=at), ports=ports
-        )
+        found = await fan_out("term", queries, lambda query, at: self._machine.executor.execute(query, at), context)
         names = [query.query for query in queries]
         # A search that failed says nothing about a name; the asker cannot help it.
-        failed = {gap.subject for gap in ports.gaps}
+        failed = {gap.subject for gap in context.gaps}
         known = [
             name
             for name, hits in zip(names, found, strict=True)
@@ -318,8 +317,8 @@ class Nodes:
             {
                 "known_terms": [*state.get("known_terms", []), *known],
                 "unknown_terms": [*state.get("unknown_terms", []), *unknown],
-                "after": list(ports.trail.heads),
-                **left(ports),
+                "after": list(context.trail.heads),
+                **left(context),
             }
         )
 
@@ -328,9 +327,9 @@ class Nodes:
         question = Assessment.from_json(state["assessment"]).clarification
         assert question is not None, "the router only comes here with a question"
         number = len(state.get("exchanges", [])) + 1
-        ports = runtime.context.ports(f"ask/{number}", phase="research", after=state["after"])
-        pending = {"kind": "clarification", "scope": ports.scope, "round": number, **question.to_json()}
-        await ports.emit(
+        context = runtime.context.stage(f"ask/{number}", phase="research", after=state["after"])
+        pending = {"kind": "clarification", "scope": context.scope, "round": number, **question.to_json()}
+        await context.emit(
             "clarification",
             {
                 "question": question.question,
@@ -339,39 +338,39 @@ class Nodes:
                 "round": number,
             },
         )
-        answer = runtime.context.answers.get(ports.scope)
+        answer = runtime.context.answers.get(context.scope)
         if answer is None:
             interrupt(plain(pending))
-        exchange = exchange_from(question, str(answer), is_strict=ports.request.clarify == "strict")
+        exchange = exchange_from(question, str(answer), is_strict=context.request.clarify == "strict")
         return plain({"exchanges": [*state.get("exchanges", []), exchange.to_json()]})
 
     async def confirm(self, state: State, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; deal the queries of the approved plan."""
-        ports = runtime.context.ports("confirm", phase="research", after=state["after"])
+        context = runtime.context.stage("confirm", phase="research", after=state["after"])
         proposal = propose(
             Plan.from_json(state["plan"]),
             Brief.from_json(state["brief"]),
             is_confirmed=state["assessment"]["next_action"] == "CONFIRM_PLAN",
-            ports=ports,
+            context=context,
         )
-        plan = await self._approved(proposal, ports) if proposal.needs_approval else proposal.plan
-        await ports.emit(
+        plan = await self._approved(proposal, context) if proposal.needs_approval else proposal.plan
+        await context.emit(
             "report-plan",
             {"title": plan.research_title, "goal": plan.goal, "sections": [part.to_json() for part in plan.sections]},
         )
-        dealt = grants(plan, ports=ports)
+        dealt = grants(plan, context.request)
         sections = [section.to_json() for section in plan.sections]
-        return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **left(ports)})
+        return plain({"plan": plan.to_json(), "sections": sections, "grants": dealt, "dealt": 1, **left(context)})
 
-    async def _approved(self, proposal: Proposal, ports: Ports) -> Plan:
+    async def _approved(self, proposal: Proposal, context: StageContext) -> Plan:
         """Pause until the plan is approved; an answer that cannot be used is explained, and asked for again."""
-        say = words(report_language(ports.request.question, ports.request.language))
+        say = words(report_language(context.request.question, context.request.language))
         number, problem, estimate = 1, "", proposal.forecast.usd
         while True:
-            scope = f"confirm/{number}"
-            answer = ports.run.answers.get(scope)
+            scope = context.scope.at(number)
+            answer = context.run.answers.get(scope)
             if answer is None:
-                await ports.at(number).emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
+                await context.at(number).emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
                 interrupt(plain(proposal.pending(scope, number, problem)))
             try:
                 wanted = answered_plan(proposal.plan, answer, say)
@@ -379,19 +378,19 @@ class Nodes:
                 number, problem = number + 1, str(exc)
                 continue
             status: Literal["approved", "edited"] = "approved" if wanted == proposal.plan else "edited"
-            await ports.emit("plan-approval", {"status": status, "estimate_usd": estimate})
+            await context.emit("plan-approval", {"status": status, "estimate_usd": estimate})
             return wanted
 
     async def supervise(self, state: State, runtime: Context) -> Update:
         """Join the sections: return unused grants and deal them once more to the thin ones (SPEC H5)."""
         outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
         after = sorted({key for outcome in outcomes for key in outcome.after})
-        ports = runtime.context.ports(f"supervise/{state['dealt']}", phase="research", after=after)
-        shared = {"copies": await find_copies(ports=ports), "shared": await share_out(state, ports=ports)}
-        extra = self._second_deal(outcomes, state, ports) if state["dealt"] == 1 else []
+        context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
+        shared = {"copies": await find_copies(context.records), "shared": await share_out(state, context.records)}
+        extra = self._second_deal(outcomes, state, context) if state["dealt"] == 1 else []
         shares = zip(state["sections"], extra, strict=False)
         dealt: JsonObject = {section["title"]: sum(share) for section, share in shares if share}
-        await ports.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": dealt}})
+        await context.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": dealt}})
         update: Update = {
             **shared,
             "after": after or state["after"],
@@ -400,16 +399,16 @@ class Nodes:
             "grants": extra,
         }
         if not any(extra):
-            findings = await findings_from(state | shared, ports=ports)
+            findings = await findings_from(state | shared, context.records)
             begun = {text["scope"]: text.get("evidence", []) for text in state.get("texts", [])}
-            scopes = [f"section/{number}" for number in range(1, len(findings.sections) + 1)]
-            update["room"] = within_room(findings, [begun.get(scope, []) for scope in scopes])
+            numbers = range(1, len(findings.sections) + 1)
+            update["room"] = within_room(findings, [begun.get(section_scope(number), []) for number in numbers])
         return plain(update)
 
     @staticmethod
-    def _second_deal(outcomes: list[SectionOutcome], state: State, ports: Ports) -> list[list[int]]:
+    def _second_deal(outcomes: list[SectionOutcome], state: State, context: StageContext) -> list[list[int]]:
         """Deal what sections did not use to those whose evidence is thin, for the rounds that they have left."""
-        depth = ports.request.depth
+        depth = context.request.depth
         unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
         thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < depth.max_iterations]
         extra: list[list[int]] = [[] for _ in state["sections"]]
@@ -426,8 +425,8 @@ class Nodes:
 
     async def text(self, state: State, runtime: Context) -> Update:
         """Write one section and check it at once, whatever the others are at."""
-        place = f"section/{state['number']}"
-        steps = ((Stage.DRAFT, f"draft/{place}"), (Stage.VERIFY, f"verify/{place}"))
+        place = section_scope(state["number"])
+        steps = ((Stage.DRAFT, Scope.of(Stage.DRAFT, place)), (Stage.VERIFY, Scope.of(Stage.VERIFY, place)))
         return await self._in_turn(place, steps, state, runtime)
 
     async def analyze(self, state: State, runtime: Context) -> Update:
@@ -451,10 +450,10 @@ class Nodes:
         gaps: list[Gap] = []
         after = state["after"]
         for stage, scope in steps:
-            ports = runtime.context.ports(scope, phase="ending", after=after, is_branch=True)
-            text |= await guarded(self._machine, stage, state | text, ports)
-            after = ports.trail.heads
-            gaps += ports.gaps
+            context = runtime.context.stage(scope, phase="ending", after=after, is_branch=True)
+            text |= await guarded(self._machine, stage, state | text, context)
+            after = context.trail.heads
+            gaps += context.gaps
             if stage is Stage.ANALYZE and "analysis" not in text:
                 break
         told = [{**text, "scope": place, "after": list(after)}]

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.context import Ports
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.scope import section_scope
 from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
@@ -51,18 +52,14 @@ def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
     return "iterations" if state["round"] >= most_rounds else "budget"
 
 
-async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
+async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWork:
     """Return what is known about the section that a section's state describes."""
     before = state.get("synthesis", "")
-    synthesis = await ports.load(Synthesis, before) if before else Synthesis(text="", coverage=0.0)
+    synthesis = await records.load(Synthesis, before) if before else Synthesis(text="", coverage=0.0)
     return SectionWork(
         brief=Brief.from_json(state["brief"]),
         section=SectionPlan.from_json(state["section"]),
-        evidence=tuple(
-            await ports.store.get_evidence(
-                ports.run.row.id, state.get("evidence", []), section=state["section"]["title"]
-            )
-        ),
+        evidence=tuple(await records.evidence(state.get("evidence", []), section=state["section"]["title"])),
         synthesis=synthesis.text,
         coverage=synthesis.coverage,
         round=state.get("round", 0),
@@ -74,13 +71,15 @@ async def section_work(state: dict[str, Any], *, ports: Ports) -> SectionWork:
     )
 
 
-async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
+async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
     """Return everything that was found, in plan order."""
     brief, plan = Brief.from_json(state["brief"]), Plan.from_json(state["plan"])
     outcomes = {outcome.number: outcome for outcome in map(SectionOutcome.from_json, state.get("outcomes", []))}
     sections = []
     for number, section in enumerate(plan.sections, start=1):
-        outcome = outcomes.get(number) or SectionOutcome(scope=f"section/{number}", number=number, title=section.title)
+        outcome = outcomes.get(number) or SectionOutcome(
+            scope=section_scope(number), number=number, title=section.title
+        )
         known = {
             "brief": state["brief"],
             "section": section.to_json(),
@@ -89,22 +88,22 @@ async def findings_from(state: dict[str, Any], *, ports: Ports) -> Findings:
             "round": outcome.rounds,
             "asked": list(outcome.asked),
         }
-        work = await section_work(known, ports=ports)
-        own = await without_copies(work.evidence, state.get("copies", {}), ports=ports)
+        work = await section_work(known, records)
+        own = await without_copies(work.evidence, state.get("copies", {}), records)
         sections.append(work.model_copy(update={"evidence": tuple(own)}))
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 
 
-async def share_out(state: dict[str, Any], *, ports: Ports) -> dict[str, list[str]]:
+async def share_out(state: dict[str, Any], records: RunRecords) -> dict[str, list[str]]:
     """Return for each section what pages read for others have for it, the best first, as far as there is room."""
     plain = {**state, "shared": {}, "copies": {}}
     shared: dict[str, list[str]] = {}
-    for work in (await findings_from(plain, ports=ports)).sections:
+    for work in (await findings_from(plain, records)).sections:
         known, title = {piece.id for piece in work.evidence}, work.section.title
         others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
-        found = await ports.store.get_evidence(ports.run.row.id, others, section=title)
+        found = await records.evidence(others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
-        chosen = await aside(_new_to, work.evidence, fitting, room=work.brief.room)
+        chosen = await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
         shared[title] = [piece.id for piece in chosen]
     return shared
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, ModelRefused
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap, named
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Stage
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Stage
 from deep_research.reasoning.values import SectionPlan
 from deep_research.sources.hit import Hit
 
@@ -19,14 +19,14 @@ _TRIES = 3
 
 
 async def read_pages(
-    hits: list[Hit], state: dict[str, Any], *, machine: StateMachine, ports: Ports
+    hits: list[Hit], state: dict[str, Any], *, machine: StateMachine, context: StageContext
 ) -> tuple[list[Hit], list[Page]]:
     """Read the best hits at once; the next one takes the place of a page that cannot be had, as soon as that is known.
 
     Each failure takes one more hit, so that the same hits are read whatever came first.
     """
-    wanted = ports.request.depth.urls_per_query
-    branches = [ports.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
+    wanted = context.request.depth.urls_per_query
+    branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
     waiting = iter(zip(hits, branches, strict=False))
     found: dict[str, Page] = {}
 
@@ -38,32 +38,32 @@ async def read_pages(
 
     await together([read_one() for _ in range(wanted)])
     read = [branch for branch in branches if branch.scope in found]
-    ports.trail.join([branch.trail for branch in read])
+    context.trail.join([branch.trail for branch in read])
     return hits[: len(read)], [found[branch.scope] for branch in read]
 
 
-async def _read_page(hit: Hit, state: dict[str, Any], machine: StateMachine, ports: Ports) -> Page:
+async def _read_page(hit: Hit, state: dict[str, Any], machine: StateMachine, context: StageContext) -> Page:
     """Return the evidence that a page has for its section, and for others; None where it cannot be had."""
     given = {**state, "hit": hit.to_json()}
-    record = RunState(run=ports.run.row, stage=Stage.FETCH, scope=ports.scope, input=given, bound=ports)
+    record = RunState(run=context.run.row, stage=Stage.FETCH, scope=context.scope, input=given, bound=context)
     try:
         given |= await machine.run_stage(record)
         update = await machine.run_stage(replace(record, stage=Stage.EXTRACT, input=given))
     except ModelRefused:
         raise
     except CallFailed as failure:
-        await ports.lost(Gap.of(failure, kind="page", scope=ports.scope, subject=hit.address))
+        await context.lost(Gap.of(failure, kind="page", scope=context.scope, subject=hit.address))
         # Where a limit forbids one page, it forbids the next.
         return ([], []) if isinstance(failure, BudgetExceeded) else None
     except DeepResearchError:
         raise
     except Exception as exc:  # The edge of a fan-out branch: a sibling must not be cancelled for it.
-        await ports.lost(Gap(kind="page", scope=ports.scope, subject=hit.address, reason=named(exc)))
+        await context.lost(Gap(kind="page", scope=context.scope, subject=hit.address, reason=named(exc)))
         return None
     found, shared = list(update.get("gathered_info", ())), list(update.get("shared", ()))
     if "document" in given:
-        document = await ports.store.get_document(given["document"])
-        await ports.emit(
+        document = await context.records.document(given["document"])
+        await context.emit(
             "source",
             {
                 "document": document.id,

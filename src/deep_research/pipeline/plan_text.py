@@ -12,7 +12,7 @@ from deep_research.reasoning.values import Plan, SectionPlan
 from deep_research.sources.hit import SearchQuery
 
 MAX_SECTIONS = 5
-_MAX_CHARS = 100_000
+_MOST_CHARS = 100_000
 _PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
 _SECTION_KEYS = ("title", "description", "search_queries")
 _QUERY_KEYS = tuple(SearchQuery.model_fields)
@@ -36,8 +36,8 @@ def plan_as_text(plan: Plan, *, head: str) -> str:
 
 def plan_from_text(text: str, original: Plan, say: Words) -> Plan:
     """Return the plan that a text spells; what it leaves out but title and sections stays as it was."""
-    if len(text) > _MAX_CHARS:
-        raise InputError(say("plan.too_long", count=_MAX_CHARS))
+    if len(text) > _MOST_CHARS:
+        raise InputError(say("plan.too_long", count=_MOST_CHARS))
     try:
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as exc:

@@ -2,8 +2,8 @@
 
 from deep_research.errors import StageFailed
 from deep_research.events import OnEvent, OnLive
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
 from deep_research.request import ResearchRequest
 from deep_research.store.port import RunRow
@@ -27,11 +27,11 @@ class DeepResearchProcessor:
     """Composes planner, executor, analyzer, computation, reporter and streaming; holds nothing about a run."""
 
     def __init__(
-        self, parts: Parts, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
+        self, adapters: Adapters, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
     ) -> None:
-        self.parts = parts
+        self.adapters = adapters
         self.machine = machine or StateMachine()
-        self.runtime = AgentRuntime(parts, machine=self.machine, wiring=wiring, code_version=code_version)
+        self.runtime = AgentRuntime(adapters, machine=self.machine, wiring=wiring, code_version=code_version)
 
     async def process(
         self,
@@ -49,7 +49,7 @@ class DeepResearchProcessor:
         """Return the report of a run that is done."""
         if row.result is None:
             raise StageFailed(f"Run {row.id} has no report; it is {row.status}.")
-        store = self.parts.open_store()
+        store = self.adapters.open_store()
         try:
             text = (await store.get_blob(str(row.result["report"]))).decode()
         finally:

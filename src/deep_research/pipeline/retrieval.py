@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from deep_research.errors import CalledOff, ServiceClosed
 from deep_research.messages.words import Words
-from deep_research.pipeline.context import Ports
 from deep_research.pipeline.journalled import Snapshot
+from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.request import ResearchRequest
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.address import canonical_address
@@ -70,26 +71,28 @@ class Health:
         return {"engines": engines, "pages": pages | {"blocked": dict(sorted(self.blocked.items()))}}
 
 
-async def health_of(cited: Iterable[str], *, ports: Ports) -> Health:
+async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
-    rows = [row for row in await ports.store.list_calls(ports.run.row.id) if not row.is_superseded]
+    rows = [row for row in await records.calls() if not row.is_superseded]
     fetches = [row for row in rows if row.kind == "fetch" and row.state in ("done", "failed")]
     # Addresses that led to the same page are one page.
     pages: dict[str, str] = {}
     for row in fetches:
         if row.state == "done":
-            kept = Snapshot.from_json(await ports.run.journal.unpack(row.answer))
-            pages[row.scope.removeprefix("fetch/")] = kept.snapshot
+            kept = Snapshot.from_json(await records.answer(row))
+            pages[row.scope.removeprefix(fetch_scope(""))] = kept.snapshot
     used = set(cited)
     engines: dict[str, EngineHealth] = {}
     for row in rows:
         if row.kind == "search" and row.state in ("done", "failed"):
-            name = row.scope.rsplit("/", 1)[-1]
-            _count(engines.setdefault(name, EngineHealth(name)), row, await ports.run.journal.unpack(row.answer))
+            name = Scope(row.scope).last
+            _count(engines.setdefault(name, EngineHealth(name)), row, await records.answer(row))
     for engine in engines.values():
         read = {pages[address] for address in engine.found if address in pages}
         engine.read, engine.cited = len(read), len(read & used)
-    blocked = {row.scope.removeprefix("fetch/"): str(row.error["detail"]) for row in fetches if row.error is not None}
+    blocked = {
+        row.scope.removeprefix(fetch_scope("")): str(row.error["detail"]) for row in fetches if row.error is not None
+    }
     in_order = sorted(engines.values(), key=lambda one: (one.name != LOCAL, -one.cited, -one.results, one.name))
     read_pages = set(pages.values())
     return Health(tuple(in_order), len(read_pages), len(used & read_pages), blocked)

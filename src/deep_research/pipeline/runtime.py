@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from deep_research.aside import aside
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     AnswerNeeded,
@@ -23,8 +22,10 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
+from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.pipeline.clock import Clock, Stopwatch
@@ -36,7 +37,6 @@ from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.readers import warm_up
@@ -107,9 +107,9 @@ class AgentRuntime:
     """Runs research that survives its process. One runtime may drive many runs, also at once."""
 
     def __init__(
-        self, parts: Parts, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
+        self, adapters: Adapters, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
     ) -> None:
-        self._parts = parts
+        self._adapters = adapters
         self._machine = machine or StateMachine()
         self._wiring = wiring
         self._code_version = code_version
@@ -121,7 +121,7 @@ class AgentRuntime:
     @asynccontextmanager
     async def _store(self) -> AsyncIterator[Store]:
         """Lend the store; all runs of this process share one, so that what they write at once is one wait."""
-        store = self._open = self._open or self._parts.open_store()
+        store = self._open = self._open or self._adapters.open_store()
         self._borrowers += 1
         try:
             yield store
@@ -136,11 +136,11 @@ class AgentRuntime:
 
         What a model that searches by itself costs, nobody tells.
         """
-        unpriced = dict.fromkeys(name for model in self._parts.models for name in model.unpriced)
-        unpriced |= dict.fromkeys(spec.name for spec in self._parts.specs.values() if spec.is_model_search)
+        unpriced = dict.fromkeys(name for model in self._adapters.models for name in model.unpriced)
+        unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
             raise ConfigurationError().said("fault.no_price", models=", ".join(unpriced))
-        now, run = self._parts.clock.now(), self._parts.new_id()
+        now, run = self._adapters.clock.now(), self._adapters.new_id()
         row = RunRow(
             id=run,
             created_at=now,
@@ -148,7 +148,7 @@ class AgentRuntime:
             status="created",
             request=request,
             wiring=self._wiring,
-            folder=str(folder_of(self._parts.logs, run, now)),
+            folder=str(folder_of(self._adapters.logs, run, now)),
             code_version=self._code_version,
         )
         async with self._store() as store:
@@ -186,7 +186,7 @@ class AgentRuntime:
         """Cancel a run, or ask the process that holds it to stop."""
         async with self._store() as store:
             row = await store.get_run(run)
-            return await cancel_run(store, row, clock=self._parts.clock, lease_s=self._parts.lease_s)
+            return await cancel_run(store, row, clock=self._adapters.clock, lease_s=self._adapters.lease_s)
 
     def interrupt(self) -> None:
         """Stop all runs of this process cleanly: no new call begins, calls in flight are kept."""
@@ -201,14 +201,14 @@ class AgentRuntime:
                 row = await store.get_run(run)
                 if not retry and not await _needs_work(store, row):
                     return row
-                claim = await store.claim(row.id, current_owner(), lease_s=self._parts.lease_s)
+                claim = await store.claim(row.id, current_owner(), lease_s=self._adapters.lease_s)
                 try:
                     if retry:
                         await store.raise_attempt(claim)
                     row = await store.get_run(row.id)
                     context, stopwatch = await self._context(store, row, claim, on_event, on_live)
                 except DeepResearchError as exc:
-                    streaming = StreamingManager(store=store, claim=claim, clock=self._parts.clock)
+                    streaming = StreamingManager(store=store, claim=claim, clock=self._adapters.clock)
                     await _leave(streaming, exc)
                     raise
                 session.journal = context.journal
@@ -218,9 +218,9 @@ class AgentRuntime:
                     loop.call_soon_threadsafe(session.stop, reason)
 
                 heartbeat = Heartbeat(
-                    open_store=self._parts.open_store,
+                    open_store=self._adapters.open_store,
                     claim=claim,
-                    every_s=self._parts.heartbeat_s,
+                    every_s=self._adapters.heartbeat_s,
                     stopwatch=stopwatch,
                     on_stop=stop,
                 )
@@ -232,14 +232,14 @@ class AgentRuntime:
     async def _context(
         self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None, on_live: OnLive | None
     ) -> tuple[RunContext, Stopwatch]:
-        clock = self._parts.clock
+        clock = self._adapters.clock
         stopwatch = Stopwatch(clock, before_s=row.active_s)
         spent = spent_so_far(await store.list_calls(row.id))
         ledger = BudgetLedger(row.request.budget, spent, active_s=stopwatch.active_s)
         context = RunContext(
             row=row,
             claim=claim,
-            parts=self._parts,
+            adapters=self._adapters,
             store=store,
             journal=Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version=self._code_version),
             streaming=StreamingManager(
@@ -260,30 +260,30 @@ class AgentRuntime:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
-            if self._parts.specs:
+            if self._adapters.specs:
                 # What reads pages takes a moment to load; meanwhile the first answers of a model are awaited.
-                warming = asyncio.ensure_future(aside(warm_up))
+                warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._survey(context)
-            async with open_checkpoints(self._parts.checkpoints) as saver:
+            async with open_checkpoints(self._adapters.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
                 self._graph = self._graph or build_graph(self._machine)
                 graph = self._graph.copy(update={"checkpointer": saver})
                 end = await self._run_graph(session, graph, context, is_known=is_known, skipped=skipped)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":
-                await forget(self._parts.checkpoints, context.row.id)
+                await forget(self._adapters.checkpoints, context.row.id)
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
         except RunTaken:
-            await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
+            await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
             raise
         except Exception as exc:
             if taken := await _leave(context.streaming, exc):
                 # Whatever else went wrong here: the checkpoints under it had been taken along.
-                await forget(self._parts.checkpoints, context.row.id, epoch=context.claim.epoch)
+                await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
                 raise taken from None
             raise
 
@@ -316,11 +316,11 @@ class AgentRuntime:
 
     async def _survey(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is told, and will stand in the report's limits."""
-        if self._parts.corpus is None:
+        if self._adapters.corpus is None:
             return []
         emit = Emitter(context.streaming, "index")
         await emit("progress", {"step": "index", "status": "started"})
-        survey = await self._parts.corpus.refresh()
+        survey = await self._adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
         skipped = [Gap(kind="page", scope="index", subject=one.address, reason=one.reason) for one in survey.skipped]
         for gap in skipped:
@@ -346,7 +346,7 @@ class AgentRuntime:
             if isinstance(exc, CallFailed) and exc.call_key:
                 await context.store.supersede_calls(context.claim, [exc.call_key])
 
-        return await retry_with_backoff(drive, clock=self._parts.clock, on_retry=on_retry)
+        return await retry_with_backoff(drive, clock=self._adapters.clock, on_retry=on_retry)
 
     async def _invoke(self, graph: Graph, context: RunContext, given: DeepResearchState | None) -> _End:
         from langsmith import tracing_context
@@ -356,7 +356,7 @@ class AgentRuntime:
             "recursion_limit": recursion_limit(context.row.request.depth),
         }
         # Private by default: what the environment says about LangSmith does not count, only our own setting.
-        with tracing_context(enabled=self._parts.tracing):
+        with tracing_context(enabled=self._adapters.tracing):
             result = await graph.ainvoke(given, config, context=context, durability="sync")  # type: ignore[call-overload]  # the config is a plain dict
         if questions := result.get("__interrupt__"):
             return _End("waiting", pending=questions[0].value)

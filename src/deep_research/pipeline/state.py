@@ -1,8 +1,11 @@
 """The state of a run: ids, counters and short text as plain JSON; documents, evidence and drafts lie in the store."""
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, TypedDict, cast
 
+from deep_research.pipeline.context import StageContext
+from deep_research.store.port import RunRow
 from deep_research.value import JsonObject, canonical_json, json_of
 
 
@@ -177,3 +180,21 @@ class Stage(StrEnum):
 
 # From here on a run spends the ending's share of its budget.
 ENDING = frozenset({Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY, Stage.WRITE, Stage.AUDIT, Stage.CACHE})
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run as `runs show` reads it; a stage's copy also carries the stage, its scope, its input and its context."""
+
+    run: RunRow
+    stage: Stage | None = None
+    scope: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+    bound: StageContext | None = None
+
+    @property
+    def context(self) -> StageContext:
+        """Return what the stage may touch."""
+        if self.bound is None:
+            raise RuntimeError("a run's record has a context only inside a stage")
+        return self.bound

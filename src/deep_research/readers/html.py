@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import trafilatura
 from lxml import etree, html
@@ -15,7 +15,6 @@ from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.main_text import take_main_part, weight_of
-from deep_research.readers.page_extent import extent_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.readers.versions import extractor_of
@@ -364,3 +363,42 @@ def _add_whole(node: etree._Element, blocks: BlockText) -> None:
         blocks.verbatim("".join(str(part) for part in node.itertext()))
     elif node.tag != "head":
         blocks.heading(_content(node), int(str(node.tag)[1]))
+
+
+Extent = Literal["common", "large", "too large"]
+
+# Of 389 real pages the largest has 6,210 elements.
+_MAX_COMMON_ELEMENTS: Final = 8_000
+# At this number trafilatura alone takes some five seconds.
+_MAX_ELEMENTS: Final = 50_000
+_MAX_FILLED_CELLS: Final = 200_000
+_MAX_ROW_CELLS: Final = 2_000
+# Browsers take no wider spans, nor does trafilatura.
+_MAX_SPAN: Final = 1_000
+# Python refuses to read numbers of thousands of digits.
+_MAX_SPAN_DIGITS: Final = 1_000
+
+
+def extent_of(tree: html.HtmlElement) -> Extent:
+    """Judge a page by its elements, and by the cells its tables have once they are filled up."""
+    count = rows = widest = covered = 0
+    for count, element in enumerate(tree.iter()):
+        if count > _MAX_ELEMENTS:
+            return "too large"
+        if element.tag == "tr":
+            rows += 1
+            spans = [(_span(cell, "colspan"), _span(cell, "rowspan")) for cell in element.iterchildren("td", "th")]
+            widest = max(widest, sum(columns for columns, _ in spans))
+            covered += sum(columns * lines for columns, lines in spans)
+            if len(spans) > _MAX_ROW_CELLS:
+                return "too large"
+    if covered + rows * min(widest, _MAX_SPAN) > _MAX_FILLED_CELLS:
+        return "too large"
+    return "large" if count > _MAX_COMMON_ELEMENTS else "common"
+
+
+def _span(cell: html.HtmlElement, name: str) -> int:
+    stated = cell.get(name) or ""
+    if len(stated) > _MAX_SPAN_DIGITS:
+        return _MAX_FILLED_CELLS + 1
+    return max(1, min(int(stated), _MAX_SPAN)) if stated.isdecimal() else 1

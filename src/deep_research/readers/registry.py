@@ -16,10 +16,10 @@ from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.script import detect_language
 
-ORDERS_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
+PROMPT_INJECTION_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
 _FACTS = ("title", "author", "published", "canonical", "language")
 
 
@@ -124,8 +124,8 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     warnings = reading.warnings
     if named is not None and named.name != file_format.name:
         warnings = (f"named like {named.name}, but it holds {file_format.name} and was read as that", *warnings)
-    if find_instructions(f"{reading.title}\n\n{reading.text}"):
-        warnings = (*warnings, ORDERS_FOUND)
+    if find_prompt_injection(f"{reading.title}\n\n{reading.text}"):
+        warnings = (*warnings, PROMPT_INJECTION_FOUND)
     return reading.model_copy(
         update={"language": reading.language or detect_language(reading.text), "warnings": warnings}
     )

@@ -62,6 +62,3 @@ def _found(entry: etree._Element) -> Found:
     address = f"https://arxiv.org/abs/{_VERSION.sub('', name.group(1))}" if name else ""
     title, abstract, published = (entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published"))
     return Found(address, title, abstract, published)
-
-
-ENGINE: Final = ArxivSearch

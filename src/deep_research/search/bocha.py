@@ -46,6 +46,3 @@ class BochaSearch(ServiceSearch):
 def _day(item: JsonObject) -> str:
     # The second is what older answers have; Bocha says that it holds the day of publication too.
     return str(item.get("datePublished") or item.get("dateLastCrawled") or "")
-
-
-ENGINE: Final = BochaSearch

@@ -1,7 +1,5 @@
 """Brave's web and news search, after api-dashboard.search.brave.com/app/documentation/web-search."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, Page, ServiceSearch, is_short, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
@@ -45,6 +43,3 @@ class BraveSearch(ServiceSearch):
             ],
             is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), size),
         )
-
-
-ENGINE: Final = BraveSearch

@@ -52,6 +52,3 @@ def _published(work: JsonObject) -> str:
     first = parts[0] if isinstance(parts, list) and parts else None
     told = [part for part in first if isinstance(part, int)] if isinstance(first, list) else []
     return "-".join(f"{part:02d}" for part in told)
-
-
-ENGINE: Final = CrossrefSearch

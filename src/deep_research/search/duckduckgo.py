@@ -87,6 +87,3 @@ def _next_form(page: Any, *, after: int) -> dict[str, str]:
         if start.isdecimal() and int(start) > after:
             return fields
     return {}
-
-
-ENGINE: Final = DuckDuckGoSearch

@@ -9,13 +9,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from importlib import import_module
 from typing import ClassVar, Final, NamedTuple
+from urllib.parse import urlsplit
 
-from deep_research.errors import CallFailed, SourceError, TimedOut
+from deep_research.errors import CallFailed, ConfigurationError, SourceError, TimedOut
 from deep_research.net.contact import PROJECT_ADDRESS
-from deep_research.net.refusal import Setup
-from deep_research.net.service import Service
+from deep_research.net.service import Service, Setup
 from deep_research.search.cleaning import iso_date, plain_text, web_address
+from deep_research.search.registry import EngineSpec
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json, JsonObject
@@ -201,3 +203,43 @@ def words_with_sites(query: SearchQuery) -> str:
     """Return the words of a query with its sites as operators, for services that have no field for them."""
     sites = " OR ".join(f"site:{site}" for site in query.sites)
     return f"{words_of(query)} ({sites})" if len(query.sites) > 1 else f"{words_of(query)} {sites}".rstrip()
+
+
+def connect(
+    spec: EngineSpec,
+    *,
+    address: str = "",
+    key: str = "",
+    timeout_s: float = 20.0,
+    model: str = "",
+    contact: str = PROJECT_ADDRESS,
+    pace: Callable[[], Awaitable[None]] | None = None,
+) -> PagedSearch:
+    """Return an engine, at its own address where none is given; raise `ConfigurationError` for what is missing.
+
+    Loads the engine's module, and calls nobody.
+    """
+    address = address or spec.default_address
+    if spec.needs_key and not key:
+        raise ConfigurationError(f"{spec.title} needs a key; set {spec.key_variable}.")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"{spec.title} needs an address such as https://search.example.org; set {spec.address_setting}."
+        )
+    module, _, adapter = spec.adapter.partition(":")
+    engine: PagedSearch = getattr(import_module(f"{__package__}.{module}"), adapter)(
+        Endpoint(
+            spec.name,
+            spec.title,
+            address,
+            timeout_s,
+            key=key,
+            model=model or spec.model,
+            contact=contact,
+            # Who gave no key has none to check.
+            setup=Setup(spec.key_variable if key else "", spec.model_setting, spec.address_setting),
+            pace=pace,
+        )
+    )
+    return engine

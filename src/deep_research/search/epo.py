@@ -11,8 +11,8 @@ from typing import Final
 import httpx2
 
 from deep_research.errors import ConfigurationError
+from deep_research.net.service import LimitedService
 from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, value_at
-from deep_research.search.limited_service import LimitedService
 from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, json_of
@@ -111,6 +111,3 @@ def _english(given: Json) -> Json:
 def _listed(given: Json) -> list[Json]:
     """Return a list, for the service tells a single thing without one."""
     return given if isinstance(given, list) else [] if given is None else [given]
-
-
-ENGINE: Final = EpoSearch

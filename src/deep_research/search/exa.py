@@ -44,6 +44,3 @@ class ExaSearch(ServiceSearch):
             ],
             is_last=True,
         )
-
-
-ENGINE: Final = ExaSearch

@@ -74,6 +74,3 @@ def _moment(day: date | None, moment: time) -> str | None:
 
 def _day(seen: Json) -> str:
     return f"{seen[:4]}-{seen[4:6]}-{seen[6:8]}" if isinstance(seen, str) and seen[:8].isdigit() else ""
-
-
-ENGINE: Final = GdeltSearch

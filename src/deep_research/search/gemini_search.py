@@ -62,6 +62,3 @@ class GeminiSearch(ServiceSearch):
 
 def _is_result_page(address: Json) -> bool:
     return isinstance(address, str) and _RESULT_PAGE.match(address) is not None
-
-
-ENGINE: Final = GeminiSearch

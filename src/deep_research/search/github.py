@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Final
 
-from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, words_of
-from deep_research.search.limited_service import LimitedService
+from deep_research.net.service import LimitedService
+from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
 
 # Longer queries are refused; the qualifiers we add count as well.
@@ -59,10 +59,3 @@ class GitHubIssueSearch(GitHubSearch):
     date_field = ("created", "created_at")
     title_field = "title"
     text_field = "body"
-
-
-def _engine(endpoint: Endpoint) -> GitHubSearch:
-    return GitHubIssueSearch(endpoint) if endpoint.name == "github-issues" else GitHubSearch(endpoint)
-
-
-ENGINE: Final = _engine

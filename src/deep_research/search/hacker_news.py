@@ -1,7 +1,6 @@
 """Hacker News' stories through Algolia's search, after hn.algolia.com/api."""
 
 from datetime import UTC, date, datetime, time
-from typing import Final
 
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
@@ -47,6 +46,3 @@ def _address(story: JsonObject) -> Json:
     if story.get("url") is None and isinstance(number, str) and number.isdigit():
         return f"https://news.ycombinator.com/item?id={number}"
     return story.get("url")
-
-
-ENGINE: Final = HackerNewsSearch

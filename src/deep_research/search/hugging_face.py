@@ -6,7 +6,7 @@ Daily papers and blog are lists that cannot be searched: what shares enough word
 from typing import Final
 
 from deep_research.search.cleaning import iso_date
-from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import shared_terms
 from deep_research.sources.dating import may_be_within
@@ -88,17 +88,3 @@ def _is_within(query: SearchQuery, found: Found) -> bool:
 
 def _joined(words: Json) -> str:
     return " ".join(word for word in words if isinstance(word, str)) if isinstance(words, list) else ""
-
-
-_ENGINES: Final[dict[str, type[ServiceSearch]]] = {
-    "hugging-face-papers": HuggingFacePapers,
-    "hugging-face-daily": HuggingFaceDaily,
-    "hugging-face-blog": HuggingFaceBlog,
-}
-
-
-def _engine(endpoint: Endpoint) -> ServiceSearch:
-    return _ENGINES[endpoint.name](endpoint)
-
-
-ENGINE: Final = _engine

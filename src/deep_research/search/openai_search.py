@@ -1,7 +1,5 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
@@ -51,6 +49,3 @@ class OpenAiWebSearch(ServiceSearch):
         sources = [source for call in calls for source in self.items_at(call, "action", "sources")]
         # Sources of other kinds are feeds without an address.
         return [Found(source.get("url"), "") for source in sources if source.get("type") == "url"]
-
-
-ENGINE: Final = OpenAiWebSearch

@@ -6,9 +6,9 @@ Pages have numbers, for cursors are only for those who send a key.
 from typing import Final
 
 from deep_research.net.contact import mail_of
+from deep_research.net.service import LimitedService
 from deep_research.search.cleaning import web_address
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
-from deep_research.search.limited_service import LimitedService
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
@@ -78,6 +78,3 @@ def _abstract(work: JsonObject) -> str:
     ]
     words = sorted((place, word) for place, word in placed if isinstance(place, int))
     return " ".join(word for _, word in words[:_MAX_WORDS])
-
-
-ENGINE: Final = OpenAlexSearch

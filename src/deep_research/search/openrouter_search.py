@@ -47,6 +47,3 @@ class OpenRouterWebSearch(ServiceSearch):
             Found(value_at(citation, "url"), value_at(citation, "title"), value_at(citation, "content"))
             for citation in citations
         ]
-
-
-ENGINE: Final = OpenRouterWebSearch

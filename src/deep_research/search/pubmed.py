@@ -89,6 +89,3 @@ def _origin(article: JsonObject) -> str:
     told = ", ".join(known[:_MAX_AUTHORS]) + (" et al." if len(known) > _MAX_AUTHORS else "")
     journal = article.get("fulljournalname")
     return ". ".join(part for part in (journal, told) if isinstance(part, str) and part)
-
-
-ENGINE: Final = PubMedSearch

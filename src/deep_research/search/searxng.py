@@ -54,6 +54,3 @@ def _found(item: JsonObject) -> Found:
         # Some of the engines behind it write the date before the text ("30 Jan 2025 ... The text").
         published, snippet = parted_date(snippet)
     return Found(item.get("url"), item.get("title"), snippet, published)
-
-
-ENGINE: Final = SearxngSearch

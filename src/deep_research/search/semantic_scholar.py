@@ -57,6 +57,3 @@ def _address(paper: JsonObject) -> Json:
         f"https://doi.org/{doi}" if doi else "",
     )
     return next((place for place in places if web_address(place)), paper.get("url"))
-
-
-ENGINE: Final = SemanticScholarSearch

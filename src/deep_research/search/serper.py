@@ -42,6 +42,3 @@ def _place(language: str) -> JsonObject:
         interface, country = _PLACES[language]
         return {"hl": interface, "gl": country}
     return {"hl": language.lower()} if language else {}
-
-
-ENGINE: Final = SerperSearch

@@ -1,7 +1,5 @@
 """Tavily's search, after docs.tavily.com/documentation/api-reference/endpoint/search."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
@@ -35,6 +33,3 @@ class TavilySearch(ServiceSearch):
             ],
             is_last=True,
         )
-
-
-ENGINE: Final = TavilySearch

@@ -65,6 +65,3 @@ def _address(folder: str, item: JsonObject) -> Json:
     if not isinstance(title, str):
         return None
     return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title else ""
-
-
-ENGINE: Final = WikipediaSearch

@@ -57,6 +57,3 @@ def _is_timely(article: Found, query: SearchQuery) -> bool:
 
 def _shared(article: Found, query: SearchQuery) -> float:
     return shared_terms(query, f"{plain_text(article.title)} {plain_text(article.snippet)}")
-
-
-ENGINE: Final = ZyteSearch

@@ -56,7 +56,7 @@ class SearchSettings(BaseModel):
         "what they need.",
     )
     search_chain: Names = Field(
-        default=tuple(spec.name for spec in sorted(ENGINES.values(), key=lambda spec: spec.tier) if spec.tier),
+        default=tuple(spec.name for spec in ENGINES.values() if spec.in_chain),
         description="The general web engines in the order in which they are tried.",
     )
     max_results: int = Field(default=10, ge=1, le=50, description="Most results of one engine for one query.")

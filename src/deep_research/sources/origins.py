@@ -15,7 +15,7 @@ from typing import Final
 from zlib import crc32
 
 from deep_research.sources.dating import days_of
-from deep_research.sources.standing import standing_of
+from deep_research.sources.source_quality import source_quality_of
 from deep_research.text.analyzer import CJK, fold_for_search
 from deep_research.value import Value
 
@@ -28,13 +28,13 @@ _STARTING: Final = (*range(ord("b"), 0x2E80, 8), *range(0x2E80, 0x10000, 6))
 _STARTS: Final = "".join(letter for letter in map(chr, _STARTING) if letter.isalpha())
 _STRETCH: Final = re.compile(rf"[{_STARTS}](?=([^{CJK}]{{29}}|.{{11}}))")
 # Of a long text so many stretches are kept, those with the lowest numbers, and as few suffice for an estimate.
-_MOST_STRETCHES, _LEAST_STRETCHES = 256, 12
+_MAX_STRETCHES, _MIN_STRETCHES = 256, 12
 # The share of the shorter text's stretches that the longer one holds. Measured on 173 English articles and 400 Chinese
 # passages: at most .43 between different ones (entries of an encyclopedia on two things of one kind); .95 and more
 # where one was taken over, .65 to .77 in the middle where two fifths were kept and a site added words of its own.
 _SAME: Final = 0.5
 # A text says more of its own than it shares with one so much shorter, such as a notice that it quotes in full.
-_LEAST_LENGTH: Final = 0.25
+_MIN_LENGTH: Final = 0.25
 # One figure in so many may have been corrected in a copy; in two reports from one template most differ.
 _OTHER_FIGURES: Final = 0.2
 
@@ -43,7 +43,7 @@ _NUMERAL: Final = re.compile(r"[\W\d_〇零一二两三四五六七八九十百�
 # Letters before a figure that tell which figure it is.
 _PLACE_CHARS, _PLACE_LOOK_BACK = 12, 30
 # More figures than these tell no more.
-_MOST_PLACES: Final = 30
+_MAX_PLACES: Final = 30
 
 
 class OriginText(Value):
@@ -95,7 +95,7 @@ def group_origins(texts: Mapping[str, OriginText]) -> dict[str, str]:
 
 def _preference(name: str, each: OriginText) -> tuple[date, bool, int, str]:
     days = days_of(each.published)
-    return days[1] if days else date.max, standing_of(each.address) != "primary", -len(each.text), name
+    return days[1] if days else date.max, source_quality_of(each.address) != "primary", -len(each.text), name
 
 
 @lru_cache(maxsize=128)
@@ -103,7 +103,7 @@ def _sketch(text: str) -> _Sketch:
     folded = fold_for_search(text).lower()
     letters = _NO_LETTER.sub("", folded)
     numbers = {crc32(stretch.encode("utf-8", "surrogatepass")) for stretch in _STRETCH.findall(letters)}
-    kept = sorted(numbers)[:_MOST_STRETCHES]
+    kept = sorted(numbers)[:_MAX_STRETCHES]
     highest = kept[-1] if len(kept) < len(numbers) else 1 << 32
     return _Sketch(folded, len(letters), tuple(kept), highest)
 
@@ -112,15 +112,15 @@ def _is_copy(one: _Sketch, other: _Sketch) -> bool:
     """Say whether the shorter of two texts is mostly part of the longer, with the same figures."""
     less, more = (one, other) if one.length <= other.length else (other, one)
     shared = len(less.numbers & more.numbers)
-    if shared < _SAME * _LEAST_STRETCHES or less.length < _LEAST_LENGTH * more.length:
+    if shared < _SAME * _MIN_STRETCHES or less.length < _MIN_LENGTH * more.length:
         return False
     # Whether the longer text holds a stretch above the highest that was kept of it, nobody knows.
     compared = bisect(less.stretches, more.highest)
-    return compared >= _LEAST_STRETCHES and shared >= _SAME * compared and _figures_agree(less, more)
+    return compared >= _MIN_STRETCHES and shared >= _SAME * compared and _figures_agree(less, more)
 
 
 def _figures_agree(one: _Sketch, other: _Sketch) -> bool:
-    places = list(islice((place for place in one.figures if place in other.figures), _MOST_PLACES))
+    places = list(islice((place for place in one.figures if place in other.figures), _MAX_PLACES))
     differing = (place for place in places if not _agree(one.figures[place], other.figures[place]))
     most = int(_OTHER_FIGURES * len(places))
     return sum(1 for _ in islice(differing, most + 1)) <= most

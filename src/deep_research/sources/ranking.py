@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from deep_research.sources.address import canonical_address
 from deep_research.sources.dating import days_of, may_be_within
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.sources.standing import Standing, host_of, standing_of
+from deep_research.sources.source_quality import SourceQuality, host_of, source_quality_of
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.value import Value
 
@@ -23,10 +23,10 @@ LOCAL: Final = "local"
 _RANK_OFFSET: Final = 3
 # What a hit with hardly any of the query's words still counts. By the same measurement; without any regard to words
 # .61 and .89. Engines that search by meaning find pages that word it differently, so it is not zero.
-_LEAST_RELEVANT: Final = 0.2
+_MIN_RELEVANCE: Final = 0.2
 # A primary source passes one place at the top of a list and two behind it, and a weak one falls as far: no more,
 # because a host says where something stands, not whether it answers the question.
-_STANDING: Final[dict[Standing, float]] = {"primary": 1.3, "ordinary": 1.0, "weak": 0.75}
+_QUALITY_FACTOR: Final[dict[SourceQuality, float]] = {"primary": 1.3, "ordinary": 1.0, "weak": 0.75}
 # What is of today gains less than the first place over what is old or undated: most questions are not about today ...
 _FRESH, _FRESH_DAYS = 0.15, 730.0
 # ... but news are: of today, the fifth of a list stands before the first from last year.
@@ -59,7 +59,7 @@ def fuse(answers: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[
     places = []
     for address, hit in hits.items():
         share = _share(wanted, hit)
-        factor = (_LEAST_RELEVANT + (1 - _LEAST_RELEVANT) * share) * _STANDING[standing_of(address)]
+        factor = (_MIN_RELEVANCE + (1 - _MIN_RELEVANCE) * share) * _QUALITY_FACTOR[source_quality_of(address)]
         places.append((share == 0, -votes[address] * factor * _freshness(hit, query, today), address))
     ordered = _files_in_their_order([hits[address] for *_, address in sorted(places)], answers)
     copies = _copies(ordered)

@@ -14,20 +14,25 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import sqlite_rows as rows
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
-from deep_research.store.sqlite_documents import ReadCache, drop_run, get_evidence, keep_document
-from deep_research.store.sqlite_file import Session, SqliteFile
-from deep_research.store.sqlite_records import list_addresses, list_calls, read_answers, read_events
-from deep_research.store.sqlite_runs import (
+from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
+from deep_research.store.sqlite_rows import (
+    ReadCache,
     append_events,
     check_claim,
     check_exists,
     check_free,
     check_removable,
+    drop_run,
     find_run,
+    get_evidence,
     get_run,
+    keep_document,
+    list_addresses,
+    list_calls,
     list_runs,
+    read_answers,
+    read_events,
 )
-from deep_research.store.sqlite_writes import WriteQueue
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")

@@ -1,23 +1,28 @@
-"""Values of the store port as SQLite columns and back. A row that does not fit is `StoreCorrupt`, by table and key."""
+"""The rows of the store's tables, in a transaction of the caller: runs, their records, documents and evidence.
+
+Turns values into columns and back. A row that does not fit is `StoreCorrupt`, by table and key. A row that cannot be
+found any more leaves no trace in what is found; so rows are counted in a second way.
+"""
 
 import hashlib
 import json
+import logging
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import ValidationError
 
-from deep_research.errors import StoreCorrupt
-from deep_research.events import RunEvent
+from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunTaken, StoreCorrupt, UnknownRun
+from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
-from deep_research.store.lease import Owner
-from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.sql import Column
-from deep_research.store.sqlite_seals import is_sound
+from deep_research.store.lease import Owner, holds_lease
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow
+from deep_research.store.sqlite_file import Column, Session, corrupt, is_sound
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)
@@ -189,3 +194,280 @@ def damaged(table: str, key: str) -> StoreCorrupt:
     """Return what is said of a row that cannot be read."""
     # Raised without its cause, which would quote the content of the row.
     return StoreCorrupt(f"The store holds a damaged row: table {table}, key {key}.")
+
+
+_log = logging.getLogger(__name__)
+
+_MIN_PREFIX = 4
+_SEE_LIST = "`deep-research runs list` shows all."
+
+
+def get_run(session: Session, run: str) -> RunRow:
+    """Return a run by its whole id."""
+    return read_run(_row_of(session, run))
+
+
+def find_run(session: Session, name: str) -> RunRow:
+    """Return a run by its id or by a prefix that is no other run's."""
+    found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=name)]
+    if found and (found[0].id == name or (len(found) == 1 and len(name) >= _MIN_PREFIX)):
+        return found[0]
+    if len(name) < _MIN_PREFIX:
+        raise UnknownRun(f"“{name}” names no run: give at least {_MIN_PREFIX} characters of its id. {_SEE_LIST}")
+    if found:
+        raise UnknownRun(f"Several runs start with “{name}”: give more characters. {_SEE_LIST}")
+    raise _unknown(session, name)
+
+
+def list_runs(session: Session, *, limit: int, status: RunStatus | None) -> list[RunRow]:
+    """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
+    _check_all_found(session)
+    listed: list[RunRow] = []
+    for row in session.all("list_rows"):
+        if len(listed) == limit:
+            break
+        try:
+            run = run_at(session, row["rowid"])
+        except StoreCorrupt as exc:
+            _log.warning("run %s is left out: %s", (row["id"] or b"?").decode(errors="replace"), exc)
+            continue
+        if status is None or run.status == status:
+            listed.append(run)
+    return listed
+
+
+def run_at(session: Session, number: int) -> RunRow:
+    """Return the run of a row of the table, whatever the index of ids says."""
+    row = session.one("get_row", row=number)
+    if row is None:
+        raise corrupt(session.path)
+    return read_run(row)
+
+
+def check_exists(session: Session, run: str) -> None:
+    """Raise `UnknownRun` unless there is such a run."""
+    _row_of(session, run)
+
+
+def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
+    """Raise `RunHeld` while a live owner holds the run's lease."""
+    row = _row_of(session, run)
+    _refuse_held(require_sound(row, table="runs", key=run), claimant, lease_s=lease_s)
+
+
+def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
+    """Raise `RunHeld` while a live owner holds the run's lease; a damaged run is held by whom its row still names."""
+    with suppress(StoreCorrupt):
+        row = session.one("get_hold", run=run)
+        if row is not None:
+            _refuse_held(row, claimant, lease_s=lease_s)
+            return
+    check_exists(session, run)
+
+
+def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
+    owner = read_owner(row)
+    if owner is not None and holds_lease(owner, claimant, lease_s=lease_s):
+        raise RunHeld(
+            f"Run {row['id']} is being worked on by process {owner.pid} on {owner.host} since {row['claimed_at']}."
+        )
+
+
+def check_claim(session: Session, claim: Claim, *, even_if_cancelled: bool = False) -> None:
+    """Raise `RunTaken` unless the claim is the run's newest, and `RunCancelled` once a cancel was asked for."""
+    row = session.one("get_hold", run=claim.run)
+    is_newest = row is not None and row["epoch"] == claim.epoch
+    if row is not None and is_newest and (even_if_cancelled or not row["cancel_requested"]):
+        return
+    if row is not None:
+        # Only now, because this is asked at every write.
+        get_run(session, claim.run)
+    if not is_newest:
+        raise RunTaken(f"Another process took run {claim.run} over or removed it; this one changed nothing since.")
+    raise RunCancelled(f"Run {claim.run} was cancelled; everything finished so far is kept.")
+
+
+def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> list[RunEvent]:
+    """Number and keep the events whose key is new to the run; return those."""
+    new = []
+    for event in events:
+        at, data = time_column(event.at), json_column(event.data)
+        row = session.one("append_event", run=run, at=at, kind=event.kind, key=event.key, data=data)
+        if row is not None:
+            kept = event.model_dump() | {"at": event.at.astimezone(UTC)}
+            new.append(RunEvent(seq=row["seq"], run=run, **kept))
+    return new
+
+
+def _row_of(session: Session, run: str) -> sqlite3.Row:
+    row = session.one("get_run", run=run)
+    if row is None:
+        raise _unknown(session, run)
+    if row["id"] != run:
+        raise damaged("runs", run)
+    return row
+
+
+def _unknown(session: Session, run: str) -> DeepResearchError:
+    """Return that there is no such run, or that there may be one in what is damaged."""
+    _check_all_found(session)
+    for row in session.all("list_rows"):
+        if run_at(session, row["rowid"]).id == run:
+            return corrupt(session.path)
+    return UnknownRun(f"There is no run “{run}” in the store {session.path}. {_SEE_LIST}")
+
+
+def _check_all_found(session: Session) -> None:
+    (counts,) = session.all("count_runs")
+    if counts["rows"] != counts["ids"]:
+        raise corrupt(session.path)
+
+
+_UNLIMITED = -1
+
+
+def list_calls(session: Session, run: str) -> list[JournalRow]:
+    """Return the journal of a run in the order in which the calls were started."""
+    found = session.all("list_calls", run=run)
+    calls = [read_call(row) for row in found]
+    _require_numbered([row["number"] for row in found], after=0, table="journal", run=run)
+    _require_keys(found, session.all("list_call_keys", run=run), table="journal", run=run)
+    return calls
+
+
+def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
+    """Return the events of a run with a sequence number above `after`."""
+    most = _UNLIMITED if limit is None else limit
+    found = session.all("read_events", run=run, after=after, limit=most)
+    events = [read_event(row) for row in found]
+    _require_numbered([event.seq for event in events], after=after, table="events", run=run)
+    if after == 0 and limit is None:
+        _require_keys(found, session.all("list_event_keys", run=run), table="events", run=run)
+    return events
+
+
+def read_answers(session: Session, run: str) -> dict[str, Json]:
+    """Return the asker's answers by scope."""
+    found = session.all("list_answers", run=run)
+    _require_count(found, session.all("count_answers", run=run), table="answers", run=run)
+    answers = {}
+    for row in found:
+        require_sound(row, table="answers", key=row["scope"])
+        answers[row["scope"]] = read_json(row["answer"], table="answers", key=row["scope"])
+    return answers
+
+
+def list_addresses(session: Session, run: str) -> dict[str, str]:
+    """Return address → document id for everything a run read."""
+    found = session.all("list_addresses", run=run)
+    _require_count(found, session.all("count_addresses", run=run), table="run_documents", run=run)
+    for row in found:
+        require_sound(row, table="run_documents", key=run)
+    return {row["address"]: row["document"] for row in found}
+
+
+def _require_numbered(numbers: Sequence[int], *, after: int, table: str, run: str) -> None:
+    if list(numbers) != list(range(after + 1, after + 1 + len(numbers))):
+        raise damaged(table, run)
+
+
+def _require_keys(found: Sequence[sqlite3.Row], keys: Sequence[sqlite3.Row], *, table: str, run: str) -> None:
+    """Hold the rows found by number against the keys that another index lists, in its order."""
+    if sorted(row["key"] for row in found) != [row["key"] for row in keys]:
+        raise damaged(table, run)
+
+
+def _require_count(found: Sequence[sqlite3.Row], counted: Sequence[sqlite3.Row], *, table: str, run: str) -> None:
+    if len(found) != counted[0]["rows"]:
+        raise damaged(table, run)
+
+
+class ReadCache:
+    """What was read last of documents and evidence: a run looks at each many times.
+
+    Holds so many characters of documents at most. Used by the store's thread alone.
+    """
+
+    def __init__(self, max_chars: int = 8_000_000) -> None:
+        self._max_chars = max_chars
+        self._held: dict[str, Document] = {}
+        self._chars = 0
+        self.evidence: dict[tuple[str, str, str], Evidence] = {}
+
+    def document(self, session: Session, document: str) -> Document:
+        """Return a document, from the store if need be."""
+        known = self._held.pop(document, None)
+        found = known or get_document(session, document)
+        self._held[document] = found
+        self._chars += 0 if known else len(found.text)
+        while self._chars > self._max_chars:
+            self._chars -= len(self._held.pop(next(iter(self._held))).text)
+        return found
+
+    def clear(self) -> None:
+        """Forget everything: something was removed."""
+        self._held.clear()
+        self.evidence.clear()
+        self._chars = 0
+
+
+def get_document(session: Session, document: str) -> Document:
+    """Return a document, checked against its id."""
+    row = session.one("get_document", document=document)
+    if row is None:
+        raise _missing_document(document)
+    require_sound(row, table="documents", key=document)
+    return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
+
+
+def get_evidence(session: Session, cache: ReadCache, run: str, ids: Sequence[str], section: str) -> list[Evidence]:
+    """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
+    found = []
+    for passage in ids:
+        known = cache.evidence.get((run, passage, section))
+        if known is not None:
+            found.append(known)
+            continue
+        piece = _evidence(session, cache, run, passage, section)
+        cache.evidence[run, passage, section] = piece
+        found.append(piece)
+    return found
+
+
+def _evidence(session: Session, cache: ReadCache, run: str, id_: str, section: str) -> Evidence:
+    rows = session.all("get_evidence", run=run, passage=id_)
+    place = session.one("get_passage", passage=id_)
+    if not rows or place is None:
+        raise StoreCorrupt(f"The store does not hold the evidence {id_} of run {run}.")
+    (counted,) = session.all("count_evidence", run=run, passage=id_)
+    if counted["rows"] != len(rows):
+        raise damaged("evidence", id_)
+    for row in rows:
+        require_sound(row, table="evidence", key=id_)
+    passage = read_passage(place)
+    own = next((row for row in rows if row["section"] == section), rows[0])
+    return read_evidence(own, passage, cache.document(session, passage.document).text)
+
+
+def keep_document(session: Session, run: str, document: str) -> None:
+    """Let a document's bytes stay for as long as the run does."""
+    row = session.one("get_document", document=document)
+    if row is None:
+        raise _missing_document(document)
+    require_sound(row, table="documents", key=document)
+    for blob in (row["text"], row["snapshot"]):
+        session.run("keep_blob", run=run, blob=blob)
+
+
+def drop_run(session: Session, run: str) -> None:
+    """Remove a run, then the passages, documents and bytes that only it named."""
+    session.run("drop_evidence", run=run)
+    session.run("drop_addresses", run=run)
+    session.run("drop_loose_passages")
+    session.run("drop_loose_documents")
+    session.run("drop_loose_blobs", run=run)
+    session.run("drop_run", run=run)
+
+
+def _missing_document(document: str) -> StoreCorrupt:
+    return StoreCorrupt(f"The store does not hold the document {document}.")

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
-from deep_research.text.quantities import chinese_number
-from deep_research.text.units import UNITS
+from deep_research.text.quantities import UNITS, chinese_number
 
 # What a quantity may count by beside a unit: per cent, times as much, or, for "dozens", an order of magnitude.
 SHARE, TIMES, ORDER = "%", "x", "order"

@@ -60,19 +60,19 @@ _SIGN = re.compile(r"\S")
 _WIDE = re.compile(f"[{CJK}，。！？；：、（）“”]")
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A stretch of a text by character offsets."""
 
     start: int
     end: int
 
 
-def split_sentences(text: str) -> list[Span]:
+def split_sentences(text: str) -> list[TextSpan]:
     """Return the sentences of a text in order; none is empty, none overlaps, none has white space at its ends.
 
     The marks of headings and list items stay outside; a table row is one sentence.
     """
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     for start, end, kind in _blocks(text):
         if kind == "row" or kind == "heading":
             _add(spans, text, start, end)
@@ -92,12 +92,12 @@ def line_kind(text: str, offset: int) -> LineKind:
     return _kind_of(text[start : end if end >= 0 else len(text)])
 
 
-def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+def _add(spans: list[TextSpan], text: str, start: int, end: int) -> None:
     stretch = text[start:end]
     start += len(stretch) - len(stretch.lstrip())
     end -= len(stretch) - len(stretch.rstrip())
     if start < end and not _RULE.match(text, start, end):
-        spans.append(Span(start, end))
+        spans.append(TextSpan(start, end))
 
 
 def _kind_of(line: str) -> LineKind:

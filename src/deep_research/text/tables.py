@@ -17,7 +17,7 @@ _NAMING_FIGURE = re.compile(
 )
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A line of a table by its offsets, and the text of its cells."""
 
     start: int
@@ -30,8 +30,8 @@ class Table(NamedTuple):
 
     start: int
     end: int
-    header: Row | None
-    rows: tuple[Row, ...]
+    header: TableRow | None
+    rows: tuple[TableRow, ...]
 
 
 def find_tables(text: str) -> tuple[Table, ...]:
@@ -44,9 +44,9 @@ def is_label(cell: str) -> bool:
     return not _FIGURE.search(_NAMING_FIGURE.sub("", cell))
 
 
-def _runs(text: str) -> Iterator[list[Row]]:
+def _runs(text: str) -> Iterator[list[TableRow]]:
     """Yield the rows that follow each other line by line."""
-    run: list[Row] = []
+    run: list[TableRow] = []
     for match in _ROW.finditer(text):
         if run and text.count("\n", run[-1].end, match.start("row")) != 1:
             yield run
@@ -54,12 +54,12 @@ def _runs(text: str) -> Iterator[list[Row]]:
         row = match["row"].rstrip(" \t")
         inner = row[1:].removesuffix("|") if not row.endswith("\\|") else row[1:]
         cells = tuple(cell.strip().replace("\\|", "|") for cell in _CELL_END.split(inner))
-        run.append(Row(match.start("row"), match.start("row") + len(row), cells))
+        run.append(TableRow(match.start("row"), match.start("row") + len(row), cells))
     if run:
         yield run
 
 
-def _table(run: Sequence[Row]) -> Table | None:
+def _table(run: Sequence[TableRow]) -> Table | None:
     rules = [index for index, row in enumerate(run) if _RULE.fullmatch("|" + "|".join(row.cells) + "|")]
     lines_between = frozenset(rules)
     rows = [row for index, row in enumerate(run) if index not in lines_between]
@@ -70,7 +70,7 @@ def _table(run: Sequence[Row]) -> Table | None:
     return Table(run[0].start, run[-1].end, header, tuple(rows[1:] if has_header else rows))
 
 
-def _names_columns(rows: Sequence[Row]) -> bool:
+def _names_columns(rows: Sequence[TableRow]) -> bool:
     """Say whether the first row holds labels for the columns, and figures or dates come below it."""
     names = [cell for cell in rows[0].cells if cell]
     if len(names) < 2 or not all(map(is_label, names)):

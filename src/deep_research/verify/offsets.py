@@ -6,9 +6,9 @@ from pathlib import Path
 
 from deep_research.text.sentences import split_sentences
 from deep_research.text.tables import Table, find_tables
-from deep_research.verify.listing import Listing, ShippedSentence, ShippedVerdict, read_listing
 from deep_research.verify.quote import find_quote
 from deep_research.verify.row import check_row
+from deep_research.verify.shipped import Listing, ShippedSentence, ShippedVerdict, read_listing
 
 GetText = Callable[[str], str]
 

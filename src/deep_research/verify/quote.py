@@ -1,6 +1,7 @@
 """Finds a sentence in the passages it cites: whole sentences word for word, or one sentence with cuts that say nothing.
 
-What is found neither way is left undecided, never guessed.
+What is found neither way is left undecided, never guessed. `find_span` finds the words that a judge relies on: the same
+words in the same order, whatever their typography.
 """
 
 import re
@@ -13,8 +14,8 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.analyzer import CJK
-from deep_research.text.folding import fold_typography
-from deep_research.text.sentences import Span, line_kind, split_sentences
+from deep_research.text.folding import fold_typography, to_simplified
+from deep_research.text.sentences import TextSpan, line_kind, split_sentences
 from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import Cut, possible_cuts
 
@@ -110,18 +111,18 @@ def tokens_of(text: str) -> list[Token]:
     return [Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
-def whole_sentences(text: str) -> list[Span]:
+def whole_sentences(text: str) -> list[TextSpan]:
     """Return the sentences of a text; a line break alone ends none, unless the line is a heading beside the next."""
-    joined: list[Span] = []
+    joined: list[TextSpan] = []
     for span in split_sentences(text):
         if joined and _goes_on(text, joined[-1], span):
-            joined[-1] = Span(joined[-1].start, span.end)
+            joined[-1] = TextSpan(joined[-1].start, span.end)
         else:
             joined.append(span)
     return joined
 
 
-def _goes_on(text: str, last: Span, following: Span) -> bool:
+def _goes_on(text: str, last: TextSpan, following: TextSpan) -> bool:
     if text[last.end : following.start].count("\n") != 1 or _ENDS_IN_STOP.search(text, last.start, last.end):
         return False
     if line_kind(text, last.end - 1) not in ("prose", "item") or line_kind(text, following.start) != "prose":
@@ -201,3 +202,36 @@ def _in_quotation(text: str, start: int) -> bool:
     before = text[text.rfind("\n\n", 0, start) + 1 : start]
     is_open = any(before.count(left) > before.count(right) for left, right in zip(_OPENING, _CLOSING, strict=True))
     return is_open or before.count('"') % 2 == 1
+
+
+_CJK_LETTER = re.compile(f"[{CJK}]")
+# "the cost" proves nothing: a span has at least so many letters, of which a Chinese one counts for three.
+_MIN_LETTERS, _CJK_WEIGHT = 9, 3
+
+
+def find_span(span: str, text: str) -> tuple[int, int] | None:
+    """Return where a text holds the words of a span in a row, or None.
+
+    White space, signs, capitals and the script of Chinese are the judge's own spelling; a word more, less or other is
+    a paraphrase and not found.
+    """
+    held, wanted = _words(text), [_spelled(token) for token in _words(span)]
+    if not wanted or _letters(wanted) < _MIN_LETTERS:
+        return None
+    spelled = [_spelled(token) for token in held]
+    for at in range(len(held) - len(wanted) + 1):
+        if spelled[at : at + len(wanted)] == wanted:
+            return held[at].start, held[at + len(wanted) - 1].end
+    return None
+
+
+def _words(text: str) -> list[Token]:
+    return [token for token in tokens_of(text) if token.text[0].isalnum()]
+
+
+def _spelled(token: Token) -> str:
+    return to_simplified(token.text).casefold()
+
+
+def _letters(words: list[str]) -> int:
+    return sum(_CJK_WEIGHT if _CJK_LETTER.match(letter) else 1 for word in words for letter in word)

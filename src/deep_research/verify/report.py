@@ -8,13 +8,16 @@ from deep_research.messages.words import Words
 from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import Refusal
 from deep_research.request import Language
-from deep_research.verify.listing import Listing, ShippedParagraph, ShippedSentence, read_listing
 from deep_research.verify.shipped import (
     Block,
+    Listing,
+    ShippedParagraph,
     ShippedReport,
+    ShippedSentence,
     ends_in_marker,
     letters_of,
     markers,
+    read_listing,
     read_report,
     rows_of,
 )

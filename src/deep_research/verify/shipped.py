@@ -1,11 +1,21 @@
-"""A report file taken apart again: its blocks, which of them must be cited, its markers and its references."""
+"""A report and the files beside it as they were shipped, read again to be checked.
 
+The report is taken apart: its blocks, which of them must be cited, its markers and its references. Of
+`paragraphs.jsonl`, `evidence.jsonl` and `citations.json` only what checking needs is read, and nothing is taken for
+granted: a line that cannot be read is named, not skipped.
+"""
+
+import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, get_args
 
-from deep_research.messages.words import words
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape, without_escaped
+from deep_research.report.paragraph import ParagraphKind, VerdictKind
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
 
@@ -103,13 +113,13 @@ def letters_of(block: str) -> str:
 
 
 def _headings(*keys: str) -> set[str]:
-    return {words(language)(f"report.{key}") for key in keys for language in get_args(Language)}
+    return {words_in(language)(f"report.{key}") for key in keys for language in get_args(Language)}
 
 
 def _language(text: str) -> Language:
     lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
     known: Sequence[Language] = get_args(Language)
-    return next((language for language in known if words(language)("report.references") in lines), "en")
+    return next((language for language in known if words_in(language)("report.references") in lines), "en")
 
 
 def _heading(block: str) -> tuple[int, str]:
@@ -182,3 +192,121 @@ def _joined(lines: Sequence[str]) -> str:
 def _lines(text: str) -> list[str]:
     # Not `splitlines`: a form feed or a line separator inside a sentence ends no line of Markdown.
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+class _Shipped(BaseModel):
+    """A record of a file; fields that checking does not need are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ShippedVerdict(_Shipped):
+    """A verdict of `paragraphs.jsonl`."""
+
+    kind: VerdictKind
+    reason: str = ""
+    evidence: str = ""
+    start: int = -1
+    end: int = -1
+
+
+class ShippedSentence(_Shipped):
+    """A sentence of `paragraphs.jsonl`."""
+
+    text: str
+    evidence: tuple[str, ...] = ()
+    verdict: ShippedVerdict | None = None
+    cells: tuple[tuple[str, str], ...] = ()
+    revised_from: str = ""
+
+
+class ShippedParagraph(_Shipped):
+    """A line of `paragraphs.jsonl`."""
+
+    id: str
+    section: str
+    kind: ParagraphKind
+    text: str
+    cite_ids: tuple[str, ...]
+    sentences: tuple[ShippedSentence, ...] = ()
+
+
+class ShippedEvidence(_Shipped):
+    """A line of `evidence.jsonl`."""
+
+    id: str
+    document: str
+    start: int = -1
+    end: int = -1
+    quote: str = ""
+    place: str | None = None
+
+
+class _ShippedSource(_Shipped):
+    document: str
+
+
+class Listing(_Shipped):
+    """What stands beside a report; `broken` names the lines that cannot be read."""
+
+    paragraphs: tuple[ShippedParagraph, ...] = ()
+    evidence: dict[str, ShippedEvidence] = {}
+    numbers: dict[str, int] = {}
+    is_missing: bool = False
+    broken: tuple[str, ...] = ()
+
+    def number_of(self, evidence: str) -> int | None:
+        """Return the citation number under which an evidence id stands in the report."""
+        piece = self.evidence.get(evidence)
+        return self.numbers.get(piece.document) if piece else None
+
+
+def read_listing(paragraphs_path: Path) -> Listing:
+    """Read `paragraphs.jsonl` and the files beside it."""
+    broken: list[str] = []
+    paragraphs = _read_lines(paragraphs_path, ShippedParagraph, broken)
+    evidence = _read_lines(paragraphs_path.with_name("evidence.jsonl"), ShippedEvidence, broken)
+    return Listing(
+        paragraphs=tuple(paragraphs),
+        evidence={piece.id: piece for piece in evidence},
+        numbers=_read_numbers(paragraphs_path.with_name("citations.json"), broken),
+        is_missing=not paragraphs_path.is_file(),
+        broken=tuple(broken),
+    )
+
+
+_Record = TypeVar("_Record", bound=_Shipped)
+
+
+def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_Record]:
+    found = []
+    # Not `splitlines`: JSON leaves line separators of other kinds inside strings as they are.
+    for number, line in enumerate(_read_text(path, broken).split("\n"), start=1):
+        if line.strip():
+            try:
+                found.append(record.model_validate_json(line))
+            except ValidationError:
+                broken.append(f"{path.name}:{number}")
+    return found
+
+
+def _read_numbers(path: Path, broken: list[str]) -> dict[str, int]:
+    text = _read_text(path, broken)
+    if not text.strip():
+        return {}
+    try:
+        listed = json.loads(text)
+        return {_ShippedSource.model_validate(source).document: int(number) for number, source in listed.items()}
+    except (ValueError, AttributeError):
+        broken.append(path.name)
+        return {}
+
+
+def _read_text(path: Path, broken: list[str]) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        broken.append(path.name)
+        return ""

@@ -5,7 +5,7 @@ from typing import get_args
 
 from pydantic import Field
 
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import escape, escape_cell, escape_line, unescape
 from deep_research.report.paragraph import Refusal, VerdictKind
 from deep_research.request import Language
@@ -84,67 +84,67 @@ class Verification(Value):
 
     def in_words(self) -> str:
         """Return `verification.md` in the report's language."""
-        say = words(self.report.language)
+        words = words_in(self.report.language)
         sentences = self.paragraphs.sentences
         parts = [
-            f"# {say('verification.passed' if self.passed else 'verification.failed')}",
-            say("verification.method"),
-            _bullets(self._counts(say)),
-            _chapter(say("verification.problems"), _bullets(self._problems(say))),
+            f"# {words('verification.passed' if self.passed else 'verification.failed')}",
+            words("verification.method"),
+            _bullets(self._counts(words)),
+            _chapter(words("verification.problems"), _bullets(self._problems(words))),
             _chapter(
-                say("verification.unsupported"),
-                _bullets([_unsupported(sentence, say) for sentence in sentences if sentence.kind != "supported"]),
+                words("verification.unsupported"),
+                _bullets([_unsupported(sentence, words) for sentence in sentences if sentence.kind != "supported"]),
             ),
             _chapter(
-                say("verification.revised"),
-                _bullets([_revised(sentence, say) for sentence in sentences if sentence.revised_from]),
+                words("verification.revised"),
+                _bullets([_revised(sentence, words) for sentence in sentences if sentence.revised_from]),
             ),
-            _chapter(say("verification.dropped"), _bullets([_refused(refusal, say) for refusal in self.refusals])),
-            _chapter(say("verification.all"), _table(sentences, say)),
+            _chapter(words("verification.dropped"), _bullets([_refused(refusal, words) for refusal in self.refusals])),
+            _chapter(words("verification.all"), _table(sentences, words)),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def _counts(self, say: Words) -> list[str]:
-        verdicts = counted_verdicts(self.paragraphs.verdicts, say)
+    def _counts(self, words: Words) -> list[str]:
+        verdicts = counted_verdicts(self.paragraphs.verdicts, words)
         is_empty = self.passed and not verdicts
         return [
-            say("verification.nothing")
+            words("verification.nothing")
             if is_empty
-            else say("verification.sentences", verdicts=verdicts or say("verification.none")),
-            say(
+            else words("verification.sentences", verdicts=verdicts or words("verification.none")),
+            words(
                 "verification.paragraphs",
                 checked=self.report.checked_paragraphs,
                 bare=self.paragraph_without_citation_count,
             ),
-            say("verification.markers", count=self.report.markers, unresolved=len(self.report.unresolved_markers)),
-            say("verification.references", count=self.report.references, unused=len(self.report.unused_references)),
+            words("verification.markers", count=self.report.markers, unresolved=len(self.report.unresolved_markers)),
+            words("verification.references", count=self.report.references, unused=len(self.report.unused_references)),
         ]
 
-    def _problems(self, say: Words) -> list[str]:
+    def _problems(self, words: Words) -> list[str]:
         report, listed = self.report, self.paragraphs
         found = [
-            say(f"verification.file_{problem}", name=name)
+            words(f"verification.file_{problem}", name=name)
             for name, problem in (("report.md", report.problem), ("paragraphs.jsonl", listed.problem))
             if problem
         ]
-        found += [say("verification.unresolved", number=number) for number in report.unresolved_markers]
-        found += [say("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
-        found += [say("verification.bare", text=_quoted(text, say)) for text in report.uncited_paragraphs]
-        found += [say("verification.bare_row", text=_quoted(text, say)) for text in report.uncited_rows]
-        found += [say("verification.unused", number=number) for number in report.unused_references]
-        found += [say("verification.malformed", text=_quoted(text, say)) for text in report.malformed_references]
+        found += [words("verification.unresolved", number=number) for number in report.unresolved_markers]
+        found += [words("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
+        found += [words("verification.bare", text=_quoted(text, words)) for text in report.uncited_paragraphs]
+        found += [words("verification.bare_row", text=_quoted(text, words)) for text in report.uncited_rows]
+        found += [words("verification.unused", number=number) for number in report.unused_references]
+        found += [words("verification.malformed", text=_quoted(text, words)) for text in report.malformed_references]
         if not report.references_are_numbered:
-            found.append(say("verification.misnumbered"))
-        found += [say("verification.uncited_claim", id=id_) for id_ in listed.uncited_claims]
-        found += [say("verification.unknown_id", id=id_) for id_ in listed.unknown_ids]
-        found += [say("verification.broken_line", place=place) for place in listed.broken_lines]
+            found.append(words("verification.misnumbered"))
+        found += [words("verification.uncited_claim", id=id_) for id_ in listed.uncited_claims]
+        found += [words("verification.unknown_id", id=id_) for id_ in listed.unknown_ids]
+        found += [words("verification.broken_line", place=place) for place in listed.broken_lines]
         return found
 
 
-def counted_verdicts(counted: Mapping[str, int], say: Words) -> str:
+def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
     """Return how many sentences got which verdict, the supported ones first; "" where there are none."""
-    return say("report.list_separator").join(
-        say("verification.count", count=counted[kind], verdict=say(f"verification.{kind}"))
+    return words("report.list_separator").join(
+        words("verification.count", count=counted[kind], verdict=words(f"verification.{kind}"))
         for kind in get_args(VerdictKind)
         if counted.get(kind)
     )
@@ -158,82 +158,82 @@ def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _unsupported(sentence: CheckedSentence, say: Words) -> str:
+def _unsupported(sentence: CheckedSentence, words: Words) -> str:
     text, markers = escape_line(_one_line(sentence.text)), _marked(sentence)
-    line = say("verification.unsupported_item", text=text, markers=markers, why=escape(_verdict(sentence, say)))
+    line = words("verification.unsupported_item", text=text, markers=markers, why=escape(_verdict(sentence, words)))
     return line if markers else line.replace("  ", " ")
 
 
-def _revised(sentence: CheckedSentence, say: Words) -> str:
-    line = say(
+def _revised(sentence: CheckedSentence, words: Words) -> str:
+    line = words(
         "verification.revised_item",
         text=escape(_one_line(sentence.text)),
         markers=_marked(sentence),
-        why=escape(_verdict(sentence, say)),
+        why=escape(_verdict(sentence, words)),
         written=escape(_one_line(sentence.revised_from)),
     )
     return line.replace("  ", " ")
 
 
-def _refused(refusal: Refusal, say: Words) -> str:
+def _refused(refusal: Refusal, words: Words) -> str:
     key = "verification.dropped_revised" if refusal.revision else "verification.dropped_item"
-    line = say(
+    line = words(
         key,
-        section=say(f"report.{refusal.section}") if refusal.section in _PARTS else refusal.section,
+        section=words(f"report.{refusal.section}") if refusal.section in _PARTS else refusal.section,
         text=_one_line(refusal.text),
-        why=_verdict(refusal, say),
+        why=_verdict(refusal, words),
         **({"revision": refusal.revision} if refusal.revision else {}),
     )
     return escape_line(line)
 
 
-def _verdict(sentence: CheckedSentence | Refusal, say: Words) -> str:
-    verdict, reason = say(f"verification.{sentence.kind}"), _reason(sentence.reason, say)
-    return f"{verdict}{say('report.colon')}{reason}" if reason else verdict
+def _verdict(sentence: CheckedSentence | Refusal, words: Words) -> str:
+    verdict, reason = words(f"verification.{sentence.kind}"), _reason(sentence.reason, words)
+    return f"{verdict}{words('report.colon')}{reason}" if reason else verdict
 
 
-def _table(sentences: Sequence[CheckedSentence], say: Words) -> str:
+def _table(sentences: Sequence[CheckedSentence], words: Words) -> str:
     if not sentences:
         return ""
-    head = [say(f"verification.column_{name}") for name in ("sentence", "verdict", "source", "place", "passage")]
-    rows = [[f"{number}", *_cells(sentence, say)] for number, sentence in enumerate(sentences, start=1)]
+    head = [words(f"verification.column_{name}") for name in ("sentence", "verdict", "source", "place", "passage")]
+    rows = [[f"{number}", *_cells(sentence, words)] for number, sentence in enumerate(sentences, start=1)]
     lines = [["", *head], ["---"] * (len(head) + 1), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _cells(sentence: CheckedSentence, say: Words) -> list[str]:
+def _cells(sentence: CheckedSentence, words: Words) -> list[str]:
     place = f"{sentence.start}–{sentence.end}" if sentence.start >= 0 else ""
     return [
-        escape_cell(_shorten(sentence.text, say)),
-        escape_cell(_verdict(sentence, say)),
+        escape_cell(_shorten(sentence.text, words)),
+        escape_cell(_verdict(sentence, words)),
         _marked(sentence),
-        escape_cell(say("report.list_separator").join(part for part in (sentence.place, place) if part)),
+        escape_cell(words("report.list_separator").join(part for part in (sentence.place, place) if part)),
         f"`{sentence.evidence}`" if sentence.evidence else "",
     ]
 
 
-def _reason(reason: str, say: Words) -> str:
+def _reason(reason: str, words: Words) -> str:
     code, _, detail = reason.partition(": ")
     if code not in _REASONS:
         return reason
-    known = say(f"verification.reason_{code}")
-    return f"{known}{say('report.colon')}{detail}" if detail else known
+    known = words(f"verification.reason_{code}")
+    return f"{known}{words('report.colon')}{detail}" if detail else known
 
 
 def _marked(sentence: CheckedSentence) -> str:
     return "".join(f"[{number}]" for number in sentence.numbers)
 
 
-def _quoted(text: str, say: Words) -> str:
+def _quoted(text: str, words: Words) -> str:
     """Return the beginning of a block of the report, which is Markdown already."""
-    return escape(_shorten(unescape(text), say))
+    return escape(_shorten(unescape(text), words))
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _shorten(text: str, say: Words) -> str:
+def _shorten(text: str, words: Words) -> str:
     line = _one_line(text)
-    limit = _SHOWN_CHARS[say.language]
+    limit = _SHOWN_CHARS[words.language]
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

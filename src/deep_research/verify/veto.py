@@ -77,7 +77,9 @@ def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[s
         if reason:
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
     for worded in in_words:
-        if not any(_holds(passage.quote, worded) for passage in passages):
+        # "The two totals differ", citing both, counts what it brings together.
+        is_count_of_sources = len(passages) > 1 and worded.values[0] == (len(passages), "")
+        if not is_count_of_sources and not any(_holds(passage.quote, worded) for passage in passages):
             return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
     texts = [*(passage.quote for passage in passages), *titles]
     held = [date.iso for text in texts for date in dates_of(text)]

@@ -1,5 +1,5 @@
 """The only builder of adapters."""
 
-from deep_research.wiring.adapters import build, open_store, parts_for
+from deep_research.wiring.adapters import adapters_for, build, open_store
 
-__all__ = ["build", "open_store", "parts_for"]
+__all__ = ["adapters_for", "build", "open_store"]

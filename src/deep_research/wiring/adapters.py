@@ -13,7 +13,7 @@ from deep_research.store.sqlite import SqliteStore
 from deep_research.wiring.models import models_from, reasoner_from
 
 if TYPE_CHECKING:
-    from deep_research.pipeline.parts import Parts
+    from deep_research.pipeline.adapters import Adapters
 
 
 def open_store(settings: Settings) -> Store:
@@ -21,7 +21,7 @@ def open_store(settings: Settings) -> Store:
     return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
 
 
-def build(settings: Settings) -> "Parts":
+def build(settings: Settings) -> "Adapters":
     """Return the parts of a run; without a model rules judge."""
     from deep_research.corpus.fetcher import CorpusFetcher
     from deep_research.corpus.folder import FolderCorpus
@@ -29,7 +29,7 @@ def build(settings: Settings) -> "Parts":
     from deep_research.corpus.search import CorpusSearch
     from deep_research.fetch.port import Fetched
     from deep_research.fetch.routes import RoutedFetcher
-    from deep_research.pipeline.parts import Parts
+    from deep_research.pipeline.adapters import Adapters
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
     from deep_research.wiring.search import open_web
 
@@ -41,7 +41,7 @@ def build(settings: Settings) -> "Parts":
     models = models_from(settings)
     web = open_web(settings)
     files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
-    return Parts(
+    return Adapters(
         open_store=lambda: open_store(settings),
         checkpoints=settings.checkpoints_path,
         logs=settings.logs,
@@ -53,7 +53,7 @@ def build(settings: Settings) -> "Parts":
         engines=(*(() if corpus is None else (CorpusSearch(corpus),)), *web.engines),
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
-        shelf=web.shelf,
+        cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
         on_close=tuple(close for close in (models.close, web.close) if close is not None),
@@ -63,9 +63,9 @@ def build(settings: Settings) -> "Parts":
     )
 
 
-def parts_for(settings: Settings, wiring: str | None = None) -> "Parts":
+def adapters_for(settings: Settings, wiring: str | None = None) -> "Adapters":
     """Build the parts with the named function (`module:function`); a run's own row names the one it began with."""
-    from deep_research.pipeline.parts import Parts
+    from deep_research.pipeline.adapters import Adapters
 
     name = wiring or settings.wiring
     module, _, function = name.partition(":")
@@ -75,7 +75,7 @@ def parts_for(settings: Settings, wiring: str | None = None) -> "Parts":
         raise ConfigurationError(
             f"The wiring {name!r} cannot be found ({exc}); give module:function, by default deep_research.wiring:build."
         ) from exc
-    parts = builder(settings)
-    if not isinstance(parts, Parts):
-        raise ConfigurationError(f"The wiring {name!r} returned {type(parts).__name__}, not Parts.")
-    return parts
+    adapters = builder(settings)
+    if not isinstance(adapters, Adapters):
+        raise ConfigurationError(f"The wiring {name!r} returned {type(adapters).__name__}, not Adapters.")
+    return adapters

@@ -139,8 +139,7 @@ def models_from(settings: Settings) -> Models:
     names = chosen_models(settings)
     if not names:
         return Models()
-    from deep_research.llm.chat import Limits
-    from deep_research.llm.connect import connect
+    from deep_research.llm.chat import Limits, connect
     from deep_research.llm.prices import load_prices
     from deep_research.llm.registry import model_named
     from deep_research.llm.roles import RoleModels

@@ -11,7 +11,7 @@ from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
 
 if TYPE_CHECKING:
-    from deep_research.cache.shelf import Shelf
+    from deep_research.cache.disk import DiskCache
     from deep_research.fetch.port import Fetcher
     from deep_research.search.port import SearchEngine, ServiceEngine
 
@@ -25,7 +25,7 @@ class Web:
     engines: "tuple[SearchEngine, ...]"
     specs: Mapping[str, EngineSpec]
     fetcher: "Fetcher | None"
-    shelf: "Shelf | None"
+    cache: "DiskCache | None"
     close: Callable[[], Awaitable[None]]
 
 
@@ -99,29 +99,30 @@ def model_of(spec: EngineSpec, settings: Settings) -> str:
 def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
     """Return one source as it answers by itself, without cache."""
     from deep_research.net.contact import mail_of
-    from deep_research.search.connect import connect
-    from deep_research.search.gate import gate_of
-    from deep_research.search.governed import GovernedEngine
+    from deep_research.search.engine import connect
     from deep_research.search.mcp_servers import connect_server
+    from deep_research.search.throttle import ThrottledEngine, throttle_of
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
-    gate = gate_of(spec, address=address, key=key, mail=mail_of(contact))
+    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
-        return GovernedEngine(connect_server(server, timeout_s=timeout_s, contact=contact), gate)
+        return ThrottledEngine(connect_server(server, timeout_s=timeout_s, contact=contact), throttle)
     model = model_of(spec, settings)
-    engine = connect(spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=gate.turn)
-    return GovernedEngine(engine, gate)
+    engine = connect(
+        spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=throttle.limiter.acquire
+    )
+    return ThrottledEngine(engine, throttle)
 
 
 def open_web(settings: Settings) -> Web:
     """Return the sources that a run asks and the fetcher of their pages; without any, nothing leaves the machine."""
     names = chosen_engines(settings)
     specs = {name: spec for name, spec in known_engines(settings).items() if name in names}
-    shelf = _shelf(settings)
+    cache = _cache(settings)
     if not specs:
-        return Web((), {}, None, shelf, shelf.close if shelf else _nothing)
+        return Web((), {}, None, cache, cache.close if cache else _nothing)
     from deep_research.cache.pages import CachedFetcher
     from deep_research.cache.searches import CachedEngine
     from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
@@ -143,19 +144,19 @@ def open_web(settings: Settings) -> Web:
         await client.aclose()
         for engine in engines:
             await engine.close()
-        if shelf is not None:
-            await shelf.close()
+        if cache is not None:
+            await cache.close()
 
-    if shelf is None:
+    if cache is None:
         return Web(tuple(engines), specs, web, None, close)
     kept = tuple(
-        CachedEngine(engine, shelf, identity=_identity(specs[engine.name], settings), ttl_s=settings.search_cache_s)
+        CachedEngine(engine, cache, identity=_identity(specs[engine.name], settings), ttl_s=settings.search_cache_s)
         for engine in engines
     )
     # A page that other settings let in must not come out under these.
     rules = digest(sorted(settings.allowed_hosts), settings.respect_robots, chromium is not None)
-    pages = CachedFetcher(web, shelf, identity=rules, fresh_s=settings.search_cache_s)
-    return Web(kept, specs, pages, shelf, close)
+    pages = CachedFetcher(web, cache, identity=rules, fresh_s=settings.search_cache_s)
+    return Web(kept, specs, pages, cache, close)
 
 
 def _identity(spec: EngineSpec, settings: Settings) -> str:
@@ -170,22 +171,20 @@ def _names(settings: Settings) -> set[str]:
     return {*ENGINES, *(server.engine_name for server in settings.mcp_servers)}
 
 
-def _shelf(settings: Settings) -> "Shelf | None":
+def _cache(settings: Settings) -> "DiskCache | None":
     if not settings.cache:
         return None
-    from deep_research.cache.shelf import Shelf
+    from deep_research.cache.disk import DiskCache
 
-    return Shelf(settings.cache_path, max_bytes=int(settings.cache_mb * 1_000_000))
+    return DiskCache(settings.cache_path, max_bytes=int(settings.cache_mb * 1_000_000))
 
 
 def _spec_of(server: McpServer) -> EngineSpec:
     return EngineSpec(
         name=server.engine_name,
         title=f"MCP server {server.name}",
-        module="mcp",
-        kinds=frozenset(server.kinds),
+        kinds=server.kinds,
         priority=server.priority,
-        is_specialist=True,
     )
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
+from deep_research.cache.disk import DiskCache
 from deep_research.cache.pages import CachedFetcher
-from deep_research.cache.shelf import Shelf
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.fetch.web import WebFetcher
@@ -20,17 +20,17 @@ HOUR_S = 3600.0
 
 
 class World:
-    """A site, a shelf, and a fetcher for both, at a time that tests move."""
+    """A site, a cache, and a fetcher for both, at a time that tests move."""
 
     def __init__(self, path, site: Site, client) -> None:
         self.now = 1_000_000.0
         self.site = site
-        self.shelf = Shelf(path / "cache.db", max_bytes=50_000_000, now=lambda: self.now)
+        self.cache = DiskCache(path / "cache.db", max_bytes=50_000_000, now=lambda: self.now)
         self.web = WebFetcher(client, honours_robots=False, sleep=lambda _: asyncio.sleep(0))
 
     async def fetch(self, path: str = "/", *, identity: str = "") -> Fetched:
         """Fetch as another run would: with a fetcher of its own."""
-        fetcher = CachedFetcher(self.web, self.shelf, identity=identity, now=lambda: self.now)
+        fetcher = CachedFetcher(self.web, self.cache, identity=identity, now=lambda: self.now)
         return await fetcher.fetch(f"http://127.0.0.1:{self.site.port}{path}")
 
     async def failure(self, path: str = "/") -> str:
@@ -44,7 +44,7 @@ async def world(tmp_path):
     async with Site({}) as site, client_of(site) as client:
         world = World(tmp_path, site, client)
         yield world
-        await world.shelf.close()
+        await world.cache.close()
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ async def test_answer_that_nothing_changed_gives_the_page_a_new_time(tmp_path):
                 validators=kept,
             )
 
-    shelf, now = Shelf(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: 0.0), [0.0]
-    fetcher = CachedFetcher(Telling(), shelf, now=lambda: now[0])
+    cache, now = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: 0.0), [0.0]
+    fetcher = CachedFetcher(Telling(), cache, now=lambda: now[0])
     await fetcher.fetch("https://example.org/")
     now[0] = 2 * HOUR_S
     for _ in range(2):
         again = await fetcher.fetch("https://example.org/")
         assert (again.raw, again.status, again.fetched_at) == (b"text", 200, "2026-01-01T02:00:00+00:00")
     assert fetcher.timeout_s == 5.0
-    await shelf.close()
+    await cache.close()
 
 
 async def test_changed_page_takes_the_place_of_the_old_one(world):
@@ -180,13 +180,13 @@ async def test_failure_that_may_pass_is_not_kept(tmp_path, failure):
             self.asked += 1
             raise failure
 
-    shelf, web = Shelf(tmp_path / "cache.db", max_bytes=1_000_000), Failing()
+    cache, web = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000), Failing()
     for _ in range(2):
         with pytest.raises(type(failure)):
-            await CachedFetcher(web, shelf).fetch("https://example.org/")
+            await CachedFetcher(web, cache).fetch("https://example.org/")
     assert web.asked == 2
-    assert await shelf.size() == 0
-    await shelf.close()
+    assert await cache.size() == 0
+    await cache.close()
 
 
 async def test_page_that_was_there_is_not_given_once_it_is_gone(world):

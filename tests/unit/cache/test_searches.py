@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
+from deep_research.cache.disk import DiskCache
 from deep_research.cache.searches import CachedEngine
-from deep_research.cache.shelf import Shelf
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import Hit, SearchQuery
@@ -32,33 +32,33 @@ class Counting:
 
 
 @pytest.fixture
-async def shelf(tmp_path):
-    shelf = Shelf(tmp_path / "cache.db", max_bytes=1_000_000)
-    yield shelf
-    await shelf.close()
+async def cache(tmp_path):
+    cache = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000)
+    yield cache
+    await cache.close()
 
 
-def cached(engine: SearchEngine, shelf: Shelf, identity: str = "https://a.example", **options) -> CachedEngine:
-    return CachedEngine(engine, shelf, identity=identity, **options)
+def cached(engine: SearchEngine, cache: DiskCache, identity: str = "https://a.example", **options) -> CachedEngine:
+    return CachedEngine(engine, cache, identity=identity, **options)
 
 
-async def test_same_search_is_made_once_for_all_runs(shelf):
+async def test_same_search_is_made_once_for_all_runs(cache):
     first, second = Counting([HIT]), Counting([])
-    assert await cached(first, shelf).search(QUERY, limit=5) == [HIT]
+    assert await cached(first, cache).search(QUERY, limit=5) == [HIT]
     other_run = QUERY.model_copy(update={"goal": "to know", "priority": "high", "engines": ("arxiv",)})
-    assert await cached(second, shelf).search(other_run, limit=5) == [HIT]
+    assert await cached(second, cache).search(other_run, limit=5) == [HIT]
     assert (first.asked, second.asked) == (1, 0)
 
 
-async def test_engine_is_still_itself(shelf):
-    engine = cached(Counting([]), shelf)
+async def test_engine_is_still_itself(cache):
+    engine = cached(Counting([]), cache)
     assert (engine.name, engine.timeout_s) == ("counting", 9.0)
 
 
-async def test_that_there_is_nothing_is_kept_too(shelf):
+async def test_that_there_is_nothing_is_kept_too(cache):
     engine = Counting([])
     for _ in range(2):
-        assert await cached(engine, shelf).search(QUERY, limit=5) == []
+        assert await cached(engine, cache).search(QUERY, limit=5) == []
     assert engine.asked == 1
 
 
@@ -73,38 +73,38 @@ async def test_that_there_is_nothing_is_kept_too(shelf):
         {"sites": ()},
     ],
 )
-async def test_another_question_is_another_search(shelf, changed):
+async def test_another_question_is_another_search(cache, changed):
     engine = Counting([HIT])
-    await cached(engine, shelf).search(QUERY, limit=5)
-    await cached(engine, shelf).search(QUERY.model_copy(update=changed), limit=5)
+    await cached(engine, cache).search(QUERY, limit=5)
+    await cached(engine, cache).search(QUERY.model_copy(update=changed), limit=5)
     assert engine.asked == 2
 
 
-async def test_another_engine_address_or_limit_is_another_search(shelf):
-    await cached(Counting([HIT]), shelf).search(QUERY, limit=5)
+async def test_another_engine_address_or_limit_is_another_search(cache):
+    await cached(Counting([HIT]), cache).search(QUERY, limit=5)
     for engine, identity, limit in (
         (Counting([]), "https://b.example", 5),
         (Counting([], "other"), "https://a.example", 5),
         (Counting([]), "https://a.example", 6),
     ):
-        assert await cached(engine, shelf, identity).search(QUERY, limit=limit) == []
+        assert await cached(engine, cache, identity).search(QUERY, limit=limit) == []
         assert engine.asked == 1
 
 
 @pytest.mark.parametrize("failure", [SourceBusy("busy"), SourceError("no JSON")])
-async def test_failures_are_not_kept(shelf, failure):
+async def test_failures_are_not_kept(cache, failure):
     engine = Counting(failure)
     with pytest.raises(SourceError):
-        await cached(engine, shelf).search(QUERY, limit=5)
+        await cached(engine, cache).search(QUERY, limit=5)
     engine.answer = [HIT]
-    assert await cached(engine, shelf).search(QUERY, limit=5) == [HIT]
+    assert await cached(engine, cache).search(QUERY, limit=5) == [HIT]
 
 
 async def test_answers_grow_old(tmp_path):
     now = 0.0
-    shelf = Shelf(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: now)
+    cache = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: now)
     engine = Counting([HIT])
-    for now, asked in ((0.0, 1), (59.0, 1), (60.0, 2)):  # noqa: B007 - the shelf looks at it
-        await cached(engine, shelf, ttl_s=60).search(QUERY, limit=5)
+    for now, asked in ((0.0, 1), (59.0, 1), (60.0, 2)):  # noqa: B007 - the cache looks at it
+        await cached(engine, cache, ttl_s=60).search(QUERY, limit=5)
         assert engine.asked == asked
-    await shelf.close()
+    await cache.close()

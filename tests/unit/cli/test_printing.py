@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from deep_research.cli import progress
-from deep_research.cli.board import Board
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, tell, tell_over
+from deep_research.cli.progress import Board
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words
 from deep_research.value import JsonObject

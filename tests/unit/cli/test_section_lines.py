@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from deep_research.cli.section_lines import SectionLines, coverage_line
+from deep_research.cli.progress import SectionLines, coverage_line
 from deep_research.messages.words import words
 from deep_research.request import Language
 from tests.unit.cli.test_progress import event

@@ -1,9 +1,8 @@
 """Documents that say one thing over and over: cut, compared and indexed in a time that grows with their length."""
 
 from deep_research.corpus.documents import prepare
+from deep_research.corpus.duplicates import same_but_for_spelling, without_page_lines
 from deep_research.corpus.passages import cut_passages
-from deep_research.corpus.sketch import without_page_lines
-from deep_research.corpus.twins import same_but_for_spelling
 from deep_research.readers import Reading
 from tests.support.cpu import at_most_cpu_s
 

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.query import match_all, match_any, parse_question
+from deep_research.corpus.rank import match_all, match_any, parse_question
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import SourceError
 from deep_research.fetch.port import Fetched, Fetcher

@@ -7,7 +7,7 @@ import pytest
 from deep_research.errors import ModelRefused, NetworkError
 from deep_research.llm.faults import error_of
 from deep_research.llm.registry import PROVIDERS
-from deep_research.llm.vendor import Endpoint, Fault
+from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
 
@@ -38,7 +38,7 @@ def test_wait_is_read_in_every_spelling(headers, wait_s):
 
 def test_errors_tell_the_host_and_no_more_of_the_address():
     address = "https://user:secret@models.example.org/v1?key=secret"
-    endpoint = Endpoint(PROVIDERS["openai-compatible"], "m", address, "sk-secret")
+    endpoint = ModelEndpoint(PROVIDERS["openai-compatible"], "m", address, "sk-secret")
     for status in (None, 300, 400, 401, 403, 404, 418, 429, 500):
         error = error_of(Fault(status), endpoint, Spend(tokens=3))
         assert "secret" not in str(error)
@@ -48,6 +48,6 @@ def test_errors_tell_the_host_and_no_more_of_the_address():
 
 
 def test_provider_without_keys_still_says_what_to_mend():
-    error = error_of(Fault(401), Endpoint(PROVIDERS["ollama"], "m", "http://127.0.0.1:11434"), Spend())
+    error = error_of(Fault(401), ModelEndpoint(PROVIDERS["ollama"], "m", "http://127.0.0.1:11434"), Spend())
     assert isinstance(error, ModelRefused)
     assert "access rights" in str(error)

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from deep_research.errors import CallFailed, ConfigurationError
-from deep_research.llm.chat import Limits, VendorChat
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from deep_research.errors import ConfigurationError
-from deep_research.llm.connect import connect
+from deep_research.llm.chat import connect
 from deep_research.llm.registry import PROVIDERS, ModelName, model_named
 
 

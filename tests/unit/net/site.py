@@ -13,7 +13,7 @@ import h2.events
 import httpcore2
 
 from deep_research.errors import NetworkError
-from deep_research.net.client import GuardedClient, Limits
+from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard, IpAddress
 
 Speak = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -163,4 +163,4 @@ class Wires(httpcore2.AsyncNetworkBackend):
 def client_of(*sites: Site, **limits: float) -> GuardedClient:
     """Return a client that may reach these sites, and nothing else that is not public, as 127.0.0.1."""
     guard = Guard(allowed={f"127.0.0.1:{site.port}" for site in sites})
-    return GuardedClient(guard, limits=Limits.model_validate(limits), resolver=ListedNames({}))
+    return GuardedClient(guard, limits=ClientLimits.model_validate(limits), resolver=ListedNames({}))

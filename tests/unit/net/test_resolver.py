@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 
 from deep_research.errors import NetworkError
-from deep_research.net.resolver import SystemResolver
+from deep_research.net.dialer import SystemResolver
 
 
 def answer(ip: str):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from deep_research.errors import SourceError
-from deep_research.net.client import GuardedClient, Limits
+from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
 from tests.unit.net.authority import Authority
 from tests.unit.net.site import PUBLIC_IP, Http2Site, ListedNames, Site, Wires, page
@@ -19,7 +19,7 @@ def authority(tmp_path) -> Authority:
 def client_over(wires: Wires, authority: Authority, **limits: int) -> GuardedClient:
     names = ListedNames({"example.com": [[PUBLIC_IP]]})
     return GuardedClient(
-        Guard(), resolver=names, network=wires, tls=authority.client_side(), limits=Limits.model_validate(limits)
+        Guard(), resolver=names, network=wires, tls=authority.client_side(), limits=ClientLimits.model_validate(limits)
     )
 
 

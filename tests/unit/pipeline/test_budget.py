@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.pipeline.budget import BudgetLedger, deal
+from deep_research.pipeline.budget import BudgetLedger, allocate
 from deep_research.request import Budget, Depth, Spend
 
 
@@ -87,7 +87,7 @@ def test_every_query_is_dealt_once_and_earlier_sections_come_first(rounds, first
         max_total_queries=total,
     )
     counts = depth.rounds()
-    dealt = deal(counts, sections)
+    dealt = allocate(counts, sections)
     assert len(dealt) == sections
     assert [sum(grants) for grants in zip(*dealt, strict=True)] == counts
     assert sum(map(sum, dealt)) <= total

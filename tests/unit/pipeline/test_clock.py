@@ -43,7 +43,7 @@ class _Jumpy(SystemClock):
 
 def test_a_run_ends_while_the_wall_clock_jumps(tmp_path: Path) -> None:
     user = User(tmp_path)
-    row = Lab(user, change=lambda parts: replace(parts, clock=_Jumpy(), lease_s=5.0, heartbeat_s=0.05)).ask()
+    row = Lab(user, change=lambda adapters: replace(adapters, clock=_Jumpy(), lease_s=5.0, heartbeat_s=0.05)).ask()
     assert row.status == "done"
     assert row.epoch == 1, "the lease was lost"
     assert row.active_s < 60

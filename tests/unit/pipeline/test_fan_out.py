@@ -6,23 +6,26 @@ from typing import Any, cast
 import pytest
 
 from deep_research.errors import StageFailed
-from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import Trail
+from deep_research.pipeline.scope import Scope
 
 
-def _ports() -> Ports:
-    return Ports(run=cast("RunContext", None), scope="read", phase="research", trail=Trail(("start",)), is_branch=False)
+def _context() -> StageContext:
+    return StageContext(
+        run=cast("RunContext", None), scope=Scope("read"), phase="research", trail=Trail(("start",)), is_branch=False
+    )
 
 
 async def test_results_come_in_the_order_of_the_items_whoever_is_first():
-    async def work(item: int, ports: Ports) -> str:
+    async def work(item: int, context: StageContext) -> str:
         for _ in range(10 - item):
             await asyncio.sleep(0)
-        return f"{item} at {ports.scope}"
+        return f"{item} at {context.scope}"
 
-    assert await fan_out("page", [1, 5, 9], work, ports=_ports()) == [
+    assert await fan_out("page", [1, 5, 9], work, context=_context()) == [
         "1 at read/page/1",
         "5 at read/page/2",
         "9 at read/page/3",
@@ -30,42 +33,42 @@ async def test_results_come_in_the_order_of_the_items_whoever_is_first():
 
 
 async def test_trails_fork_and_join():
-    ports = _ports()
+    context = _context()
 
-    async def work(item: str, branch: Ports) -> None:
+    async def work(item: str, branch: StageContext) -> None:
         assert branch.is_branch
         assert branch.trail.heads == ("start",)
         if item:
             branch.trail.follow(item)
 
-    await fan_out("page", ["b", "a", ""], work, ports=ports)
-    assert ports.trail.heads == ("a", "b", "start")
+    await fan_out("page", ["b", "a", ""], work, context=context)
+    assert context.trail.heads == ("a", "b", "start")
 
 
 async def test_what_branches_lose_is_handed_up():
-    ports = _ports()
+    context = _context()
 
-    async def work(item: str, branch: Ports) -> None:
+    async def work(item: str, branch: StageContext) -> None:
         branch.gaps.append(Gap(kind="page", scope=branch.scope, subject=item, reason="gone"))
 
-    await fan_out("page", ["a", "b"], work, ports=ports)
-    assert sorted(gap.subject for gap in ports.gaps) == ["a", "b"]
+    await fan_out("page", ["a", "b"], work, context=context)
+    assert sorted(gap.subject for gap in context.gaps) == ["a", "b"]
 
 
 async def test_nothing_to_do_changes_nothing():
-    ports = _ports()
+    context = _context()
 
-    async def work(item: Any, branch: Ports) -> None:
+    async def work(item: Any, branch: StageContext) -> None:
         raise AssertionError
 
-    assert await fan_out("page", [], work, ports=ports) == []
-    assert ports.trail.heads == ("start",)
+    assert await fan_out("page", [], work, context=context) == []
+    assert context.trail.heads == ("start",)
 
 
 async def test_an_error_ends_the_other_branches_before_it_goes_on():
     ended: list[str] = []
 
-    async def work(item: str, branch: Ports) -> None:
+    async def work(item: str, branch: StageContext) -> None:
         if item == "bad":
             raise StageFailed("bad")
         try:
@@ -75,20 +78,20 @@ async def test_an_error_ends_the_other_branches_before_it_goes_on():
             ended.append(item)
 
     with pytest.raises(StageFailed):
-        await fan_out("page", ["good", "bad", "fine"], work, ports=_ports())
+        await fan_out("page", ["good", "bad", "fine"], work, context=_context())
     assert sorted(ended) == ["fine", "good"]
 
 
 async def test_a_caller_that_is_cancelled_leaves_nothing_running():
     ended: list[int] = []
 
-    async def work(item: int, branch: Ports) -> None:
+    async def work(item: int, branch: StageContext) -> None:
         try:
             await asyncio.sleep(60)
         finally:
             ended.append(item)
 
-    task = asyncio.ensure_future(fan_out("page", [1, 2], work, ports=_ports()))
+    task = asyncio.ensure_future(fan_out("page", [1, 2], work, context=_context()))
     for _ in range(3):
         await asyncio.sleep(0)
     task.cancel()

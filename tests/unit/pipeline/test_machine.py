@@ -10,8 +10,8 @@ import pytest
 
 from deep_research.errors import RunInterrupted, StageFailed
 from deep_research.events import RunEvent
-from deep_research.pipeline.machine import RunState, StateMachine
-from deep_research.pipeline.state import Stage, Update
+from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.state import RunState, Stage, Update
 from deep_research.request import ResearchRequest
 from tests.e2e.harness import QUESTION, Lab, User
 from tests.support.reasoner import ScriptedReasoner
@@ -132,9 +132,9 @@ def test_checkpoints_stay_small(tmp_path: Path) -> None:
     user = User(tmp_path)
     long = "This sentence about the costs and results of the projects stands here many times. " * 200
 
-    def wordy(parts):
-        texts = {address: text + long for address, text in parts.fetcher.pages.items()}
-        return replace(parts, fetcher=replace(parts.fetcher, pages=texts))
+    def wordy(adapters):
+        texts = {address: text + long for address, text in adapters.fetcher.pages.items()}
+        return replace(adapters, fetcher=replace(adapters.fetcher, pages=texts))
 
     runtime = Lab(user, change=wordy).processor().runtime
 

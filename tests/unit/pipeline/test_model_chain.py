@@ -17,8 +17,9 @@ from deep_research.errors import (
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.journal import Journal, Trail, spent_so_far
-from deep_research.pipeline.journalled import Desk, JournalledModel
+from deep_research.pipeline.journalled import CallSite, JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
+from deep_research.pipeline.scope import Scope
 from deep_research.request import Budget, Spend
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
@@ -68,14 +69,14 @@ def _chain(
     *,
     clock: FakeClock | None = None,
     scope: str = "plan",
-    is_struck: bool = False,
+    is_given_up: bool = False,
     **limits: float,
 ) -> JournalledModel:
     clock = clock or FakeClock()
     ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
     journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
-    desk = Desk(journal, store, claim, scope, "ending", Trail())
-    return JournalledModel(tuple(models), desk, clock=clock, meter=PromptMeter(), tries=3, is_struck=is_struck)
+    site = CallSite(journal, store, claim, Scope(scope), "ending", Trail())
+    return JournalledModel(tuple(models), site, clock=clock, meter=PromptMeter(), tries=3, is_given_up=is_given_up)
 
 
 async def test_a_busy_model_is_waited_for_with_growing_waits(store, claim):
@@ -155,9 +156,9 @@ async def test_a_budget_refuses_before_the_call(store, claim):
 async def test_an_act_that_was_given_up_is_answered_from_the_record_alone(store, claim):
     model = Model("a")
     await _chain(store, claim, [model]).complete(REQUEST)
-    assert (await _chain(store, claim, [model], is_struck=True).complete(REQUEST)).text == "a"
+    assert (await _chain(store, claim, [model], is_given_up=True).complete(REQUEST)).text == "a"
     with pytest.raises(UnusableAnswer, match="plan"):
-        await _chain(store, claim, [model], is_struck=True).complete(REQUEST.model_copy(update={"prompt": "new"}))
+        await _chain(store, claim, [model], is_given_up=True).complete(REQUEST.model_copy(update={"prompt": "new"}))
     assert model.calls == 1
 
 

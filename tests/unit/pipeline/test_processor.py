@@ -18,7 +18,7 @@ from deep_research import (
     run_deep_research,
 )
 from deep_research.errors import AnswerNeeded, DeepResearchError, UnknownRun
-from deep_research.pipeline.machine import RunState
+from deep_research.pipeline.state import RunState
 from tests.e2e.harness import QUESTION, Lab, User
 
 E2E = Path(__file__).parents[2] / "e2e"

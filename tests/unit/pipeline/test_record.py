@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from deep_research.events import EventKind, RunEvent
-from deep_research.pipeline.machine import RunState
+from deep_research.pipeline.state import RunState
 from deep_research.pipeline.workflow import workflow_state
 from tests.support.store_samples import START, make_run
 
@@ -69,4 +69,4 @@ def test_a_run_that_has_ended_has_no_current_step(status):
 
 def test_a_record_outside_a_stage_has_no_ports():
     with pytest.raises(RuntimeError, match="inside a stage"):
-        _ = RunState(run=make_run()).ports
+        _ = RunState(run=make_run()).context

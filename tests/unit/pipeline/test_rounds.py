@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.folder import RunFolder
-from deep_research.pipeline.rounds import FILE, RoundLog, rounds_of
+from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
 from deep_research.store.port import Claim, NewEvent
 from deep_research.store.sqlite import SqliteStore
 from deep_research.value import JsonObject

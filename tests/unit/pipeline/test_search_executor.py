@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.context import Ports, RunContext
+from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.journal import Journal, longest_chain_s
-from deep_research.pipeline.parts import Parts
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
@@ -56,7 +56,7 @@ class Engine:
         return [hit][:limit] if self.finds else []
 
 
-class Desk:
+class SearchSetup:
     """A run over given engines, of which each search is a task of its own."""
 
     def __init__(self, store: SqliteStore, folder: Path) -> None:
@@ -65,7 +65,7 @@ class Desk:
         self._runs = 0
         self._claims: dict[str, Claim] = {}
 
-    async def ports(
+    async def context(
         self,
         *engines: Engine,
         specs: tuple[str | EngineSpec, ...] = (),
@@ -73,7 +73,7 @@ class Desk:
         request: ResearchRequest | None = None,
         resumed: str = "",
         **search: object,
-    ) -> Ports:
+    ) -> StageContext:
         if not resumed:
             self._runs += 1
             row = make_run(f"run{self._runs:05}")
@@ -87,7 +87,7 @@ class Desk:
         claim = self._claims[run]
         row, clock = await self.store.get_run(run), SystemClock()
         named = [spec if isinstance(spec, EngineSpec) else ENGINES[spec] for spec in specs]
-        parts = Parts(
+        adapters = Adapters(
             open_store=lambda: self.store,
             checkpoints=self._folder / "c.db",
             logs=self._folder,
@@ -99,29 +99,29 @@ class Desk:
         context = RunContext(
             row=row,
             claim=claim,
-            parts=parts,
+            adapters=adapters,
             store=self.store,
             journal=Journal(store=self.store, claim=claim, ledger=ledger, clock=clock, code_version="1"),
             streaming=StreamingManager(store=self.store, claim=claim, clock=clock),
             folder=RunFolder(self._folder / "run", store=self.store, claim=claim),
             answers={},
         )
-        return context.ports("section/1/round/1/task/1", phase="research", is_branch=True)
+        return context.stage("section/1/round/1/task/1", phase="research", is_branch=True)
 
-    async def rows(self, ports: Ports, kind: str) -> dict[str, JournalRow]:
-        rows = await self.store.list_calls(ports.run.row.id)
+    async def rows(self, context: StageContext, kind: str) -> dict[str, JournalRow]:
+        rows = await self.store.list_calls(context.run.row.id)
         return {row.scope.rsplit("/", 1)[-1]: row for row in rows if row.kind == kind}
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def setup(tmp_path: Path) -> AsyncIterator[SearchSetup]:
     store = SqliteStore(tmp_path / "store.db")
-    yield Desk(store, tmp_path)
+    yield SearchSetup(store, tmp_path)
     await store.close()
 
 
-async def _search(ports: Ports, query: SearchQuery = QUERY) -> list[str]:
-    return [hit.engine for hit in await SearchExecutor().execute(query, ports=ports)]
+async def _search(context: StageContext, query: SearchQuery = QUERY) -> list[str]:
+    return [hit.engine for hit in await SearchExecutor().execute(query, context=context)]
 
 
 async def _until(condition: Callable[[], bool]) -> None:
@@ -130,156 +130,156 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_batch_asks_everybody_at_once_and_merges(desk: Desk) -> None:
+async def test_batch_asks_everybody_at_once_and_merges(setup: SearchSetup) -> None:
     gate = asyncio.Event()
     engines = [Engine("one", gate=gate), Engine("two", gate=gate), Engine("three", gate=gate)]
-    ports = await desk.ports(*engines, parallel_strategy="batch")
-    search = asyncio.create_task(_search(ports))
+    context = await setup.context(*engines, parallel_strategy="batch")
+    search = asyncio.create_task(_search(context))
     await _until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["one", "three", "two"]
-    rows = await desk.store.list_calls(ports.run.row.id)
-    assert len(ports.trail.heads) == 3
+    rows = await setup.store.list_calls(context.run.row.id)
+    assert len(context.trail.heads) == 3
     assert longest_chain_s(rows) < sum((row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at)
 
 
-async def test_a_search_task_is_one_query_however_many_engines_it_asks(desk: Desk) -> None:
-    ports = await desk.ports(Engine("one"), Engine("two"), parallel_strategy="batch", budget=Budget(queries=1))
-    assert len(await _search(ports)) == 2
-    assert ports.run.journal.ledger.spent.queries == 1
-    assert await _search(ports.at("next")) == []
-    assert [gap.budget for gap in ports.gaps] == ["queries"]
+async def test_a_search_task_is_one_query_however_many_engines_it_asks(setup: SearchSetup) -> None:
+    context = await setup.context(Engine("one"), Engine("two"), parallel_strategy="batch", budget=Budget(queries=1))
+    assert len(await _search(context)) == 2
+    assert context.run.journal.ledger.spent.queries == 1
+    assert await _search(context.at("next")) == []
+    assert [gap.budget for gap in context.gaps] == ["queries"]
 
 
-async def test_the_first_answer_wins_a_race_and_the_others_are_cancelled(desk: Desk) -> None:
+async def test_the_first_answer_wins_a_race_and_the_others_are_cancelled(setup: SearchSetup) -> None:
     slow, quick, empty = Engine("slow", gate=asyncio.Event()), Engine("quick"), Engine("empty", finds=False)
-    ports = await desk.ports(slow, quick, empty, parallel_strategy="race")
-    assert await _search(ports) == ["quick"]
+    context = await setup.context(slow, quick, empty, parallel_strategy="race")
+    assert await _search(context) == ["quick"]
     assert slow.was_cancelled
-    rows = await desk.rows(ports, "search")
+    rows = await setup.rows(context, "search")
     assert rows["slow"].error is not None
     assert rows["slow"].error["name"] == "CalledOff"
-    assert (await desk.rows(ports, "decision"))["race"].answer == "quick"
-    assert ports.gaps == []
+    assert (await setup.rows(context, "decision"))["race"].answer == "quick"
+    assert context.gaps == []
 
 
-async def test_a_race_is_run_once_in_a_run(desk: Desk) -> None:
+async def test_a_race_is_run_once_in_a_run(setup: SearchSetup) -> None:
     slow = Engine("slow", gate=asyncio.Event())
-    ports = await desk.ports(slow, Engine("quick"), parallel_strategy="race")
-    assert await _search(ports) == ["quick"]
+    context = await setup.context(slow, Engine("quick"), parallel_strategy="race")
+    assert await _search(context) == ["quick"]
     assert slow.gate is not None
     slow.gate.set()
     late = Engine("quick", gate=asyncio.Event())
-    again = await desk.ports(slow, late, parallel_strategy="race", resumed=ports.run.row.id)
+    again = await setup.context(slow, late, parallel_strategy="race", resumed=context.run.row.id)
     assert await _search(again) == ["quick"]
     assert late.asked == []
     assert len(slow.asked) == 1
 
 
-async def test_nobody_wins_a_race_in_which_all_fail(desk: Desk) -> None:
+async def test_nobody_wins_a_race_in_which_all_fail(setup: SearchSetup) -> None:
     engines = [Engine("one", failure=NetworkError("gone")), Engine("two", failure=SourceError("shut"))]
-    ports = await desk.ports(*engines, parallel_strategy="race")
-    assert await _search(ports) == []
-    assert [(gap.kind, gap.subject) for gap in ports.gaps] == [("search", QUERY.query)]
+    context = await setup.context(*engines, parallel_strategy="race")
+    assert await _search(context) == []
+    assert [(gap.kind, gap.subject) for gap in context.gaps] == [("search", QUERY.query)]
 
 
-async def test_along_the_chain_one_that_fails_or_finds_nothing_is_followed_by_the_next(desk: Desk) -> None:
+async def test_along_the_chain_one_that_fails_or_finds_nothing_is_followed_by_the_next(setup: SearchSetup) -> None:
     chain = [Engine("down", failure=NetworkError("gone")), Engine("empty", finds=False), Engine("good"), Engine("last")]
-    ports = await desk.ports(*chain)
-    assert await _search(ports) == ["good"]
+    context = await setup.context(*chain)
+    assert await _search(context) == ["good"]
     assert [len(engine.asked) for engine in chain] == [1, 1, 1, 0]
-    assert ports.gaps == []
+    assert context.gaps == []
 
 
-async def test_specialists_are_asked_beside_the_chain(desk: Desk) -> None:
+async def test_specialists_are_asked_beside_the_chain(setup: SearchSetup) -> None:
     gate = asyncio.Event()
     engines = [Engine("duckduckgo", gate=gate), Engine("wikipedia", gate=gate), Engine("local", gate=gate)]
-    ports = await desk.ports(*engines, specs=("duckduckgo", "wikipedia"))
-    search = asyncio.create_task(_search(ports))
+    context = await setup.context(*engines, specs=("duckduckgo", "wikipedia"))
+    search = asyncio.create_task(_search(context))
     await _until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["duckduckgo", "local", "wikipedia"]
 
 
-async def test_the_chain_can_race(desk: Desk) -> None:
+async def test_the_chain_can_race(setup: SearchSetup) -> None:
     slow = Engine("tavily", gate=asyncio.Event())
-    ports = await desk.ports(slow, Engine("duckduckgo"), specs=("tavily", "duckduckgo"), enable_race_mode=True)
-    assert await _search(ports) == ["duckduckgo"]
+    context = await setup.context(slow, Engine("duckduckgo"), specs=("tavily", "duckduckgo"), enable_race_mode=True)
+    assert await _search(context) == ["duckduckgo"]
     assert slow.was_cancelled
 
 
-async def test_a_reasoners_choice_of_specialists_counts_as_far_as_there_are_such(desk: Desk) -> None:
+async def test_a_reasoners_choice_of_specialists_counts_as_far_as_there_are_such(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "arxiv", "pubmed")
     engines = [Engine(name) for name in names]
-    ports = await desk.ports(*engines, specs=names)
+    context = await setup.context(*engines, specs=names)
     chosen = QUERY.model_copy(update={"engines": ("arxiv", "made-up")})
-    assert sorted(await _search(ports, chosen)) == ["arxiv", "duckduckgo"]
+    assert sorted(await _search(context, chosen)) == ["arxiv", "duckduckgo"]
 
 
-async def test_for_papers_the_general_web_is_the_last_resort(desk: Desk) -> None:
+async def test_for_papers_the_general_web_is_the_last_resort(setup: SearchSetup) -> None:
     engines = [Engine("duckduckgo"), Engine("arxiv"), Engine("openalex")]
     names = tuple(engine.name for engine in engines)
-    ports = await desk.ports(*engines, specs=names, strategy="academic")
-    found = await _search(ports)
+    context = await setup.context(*engines, specs=names, strategy="academic")
+    found = await _search(context)
     assert found
     assert "duckduckgo" not in found
     for engine in engines[1:]:
         engine.finds = False
-    assert await _search(await desk.ports(*engines, specs=names, strategy="academic")) == ["duckduckgo"]
+    assert await _search(await setup.context(*engines, specs=names, strategy="academic")) == ["duckduckgo"]
     assert engines[0].asked[0].kind == "academic"
 
 
-async def test_patents_without_an_office_are_looked_for_on_its_sites(desk: Desk) -> None:
+async def test_patents_without_an_office_are_looked_for_on_its_sites(setup: SearchSetup) -> None:
     web = Engine("duckduckgo")
-    ports = await desk.ports(web, specs=("duckduckgo",), strategy="patents")
-    await _search(ports)
+    context = await setup.context(web, specs=("duckduckgo",), strategy="patents")
+    await _search(context)
     assert "patents.google.com" in web.asked[0].sites
 
 
-async def test_only_named_sites_are_kept_and_own_documents_always(desk: Desk) -> None:
+async def test_only_named_sites_are_kept_and_own_documents_always(setup: SearchSetup) -> None:
     request = ResearchRequest(question="?", sites=("two.org",))
     engines = [Engine("one"), Engine("two"), Engine("local")]
-    ports = await desk.ports(*engines, parallel_strategy="batch", request=request)
-    found = [hit.address for hit in await SearchExecutor().execute(QUERY, ports=ports)]
+    context = await setup.context(*engines, parallel_strategy="batch", request=request)
+    found = [hit.address for hit in await SearchExecutor().execute(QUERY, context=context)]
     assert "https://two.org/a" in found
     assert "https://one.org/a" not in found
     assert engines[0].asked[0].sites == ("two.org",)
 
 
-async def test_local_asks_the_own_documents_alone(desk: Desk) -> None:
+async def test_local_asks_the_own_documents_alone(setup: SearchSetup) -> None:
     engines = [Engine("duckduckgo"), Engine("wikipedia"), Engine("local")]
-    ports = await desk.ports(*engines, specs=("duckduckgo", "wikipedia"), strategy="local")
-    assert await _search(ports) == ["local"]
+    context = await setup.context(*engines, specs=("duckduckgo", "wikipedia"), strategy="local")
+    assert await _search(context) == ["local"]
     assert [len(engine.asked) for engine in engines] == [0, 0, 1]
 
 
-async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(desk: Desk) -> None:
+async def test_more_sources_are_asked_where_the_chosen_ones_find_nothing(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar", "hacker-news")
     engines = {name: Engine(name, finds=name in ("crossref", "hacker-news", "semantic-scholar")) for name in names}
-    ports = await desk.ports(*engines.values(), specs=names)
+    context = await setup.context(*engines.values(), specs=names)
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
-    assert await _search(ports, query)
+    assert await _search(context, query)
     assert engines["openalex"].asked or engines["crossref"].asked
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "batch", "race"])
-async def test_open_sources_do_the_work_of_a_general_web_that_cannot_be_had(desk: Desk, strategy: str) -> None:
+async def test_open_sources_do_the_work_of_a_general_web_that_cannot_be_had(setup: SearchSetup, strategy: str) -> None:
     names = ("duckduckgo", "wikipedia", "openalex", "crossref", "semantic-scholar")
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
     for failure, widened in ((SourceBusy("a challenge"), strategy != "race"), (None, False)):
         engines = {name: Engine(name) for name in names}
         engines["duckduckgo"].failure = failure
-        ports = await desk.ports(*engines.values(), specs=names, parallel_strategy=strategy)
-        assert "wikipedia" in await _search(ports, query) or strategy == "race"
+        context = await setup.context(*engines.values(), specs=names, parallel_strategy=strategy)
+        assert "wikipedia" in await _search(context, query) or strategy == "race"
         assert [bool(engines[name].asked) for name in names[2:]] == [widened] * 3
 
 
-async def test_engine_that_answers_with_nothing_is_not_one_that_cannot_be_had(desk: Desk) -> None:
+async def test_engine_that_answers_with_nothing_is_not_one_that_cannot_be_had(setup: SearchSetup) -> None:
     names = ("duckduckgo", "wikipedia", "openalex")
     engines = {name: Engine(name, finds=name != "duckduckgo") for name in names}
-    ports = await desk.ports(*engines.values(), specs=names)
+    context = await setup.context(*engines.values(), specs=names)
     query = SearchQuery(query="Kirchberg chapel fresco", engines=("wikipedia",))
-    assert await _search(ports, query) == ["wikipedia"]
+    assert await _search(context, query) == ["wikipedia"]
     assert engines["openalex"].asked == []
 
 
@@ -287,13 +287,13 @@ def _has_asked(engine: Engine, count: int) -> bool:
     return len(engine.asked) == count
 
 
-async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(desk: Desk) -> None:
+async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(setup: SearchSetup) -> None:
     for options, most in (({}, 10), ({"enable_batch_parallel": False}, 5), ({"max_concurrent_searches": 2}, 2)):
         gate = asyncio.Event()
         engine = Engine("one", gate=gate)
-        ports = await desk.ports(engine, **options)
+        context = await setup.context(engine, **options)
         queries = [SearchQuery(query=f"harbour {number}") for number in range(14)]
-        tasks = [asyncio.create_task(_search(ports.at(query.query), query)) for query in queries]
+        tasks = [asyncio.create_task(_search(context.at(query.query), query)) for query in queries]
         await _until(partial(_has_asked, engine, most))
         await asyncio.sleep(0.02)
         assert len(engine.asked) == most
@@ -302,10 +302,10 @@ async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(de
         assert len(engine.asked) == 14
 
 
-async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(desk: Desk) -> None:
+async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(setup: SearchSetup) -> None:
     hanging = Engine("hanging", gate=asyncio.Event(), timeout_s=0.05)
-    ports = await desk.ports(hanging, Engine("good"), parallel_strategy="batch")
-    assert await _search(ports) == ["good"]
+    context = await setup.context(hanging, Engine("good"), parallel_strategy="batch")
+    assert await _search(context) == ["good"]
     assert hanging.was_cancelled
-    row = (await desk.rows(ports, "search"))["hanging"]
+    row = (await setup.rows(context, "search"))["hanging"]
     assert "no answer within" in cast("dict[str, str]", row.error)["detail"]

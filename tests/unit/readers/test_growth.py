@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from deep_research.readers import Reading, read
-from deep_research.readers.colours import Colour, colour_of
+from deep_research.readers.hidden import Colour, colour_of
+from deep_research.readers.html import extent_of
 from deep_research.readers.number_format import shown
-from deep_research.readers.page_extent import extent_of
 from deep_research.readers.port import HIDDEN_LEFT
 from deep_research.readers.registry import warm_up
 from deep_research.readers.styles import declarations

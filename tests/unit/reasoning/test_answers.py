@@ -8,10 +8,10 @@ import pytest
 
 from deep_research.reasoning.model import answers
 from deep_research.reasoning.model.answers import (
-    ModelAnswer,
     AssessAnswer,
     ExtractAnswer,
     JudgeAnswer,
+    ModelAnswer,
     PlanAnswer,
     QueriesAnswer,
     ReflectAnswer,

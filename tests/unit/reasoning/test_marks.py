@@ -7,7 +7,7 @@ import pytest
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.readers import ORDERS_FOUND
+from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
@@ -148,7 +148,9 @@ async def test_a_mark_says_that_what_it_holds_reads_like_orders() -> None:
     await _reasoner(model).extract(READING)
     assert f'<source warning="{WARNING}">\nTitle: canary' in model.requests[0].text
     calm = READING.model_copy(update={"document": DOCUMENT.model_copy(update={"title": "Port accounts"})})
-    flagged = calm.model_copy(update={"document": calm.document.model_copy(update={"warnings": (ORDERS_FOUND,)})})
+    flagged = calm.model_copy(
+        update={"document": calm.document.model_copy(update={"warnings": (PROMPT_INJECTION_FOUND,)})}
+    )
     await _reasoner(model).extract(calm)
     await _reasoner(model).extract(flagged)
     assert "<source>\nTitle: Port accounts\n</source>" in model.requests[1].text

@@ -14,7 +14,7 @@ SPECIALISTS = [spec for spec in ALL if spec.is_specialist]
 
 
 def _mcp(name: str, *kinds: SearchKind) -> EngineSpec:
-    return EngineSpec(name=f"mcp:{name}", title=name, module="mcp", kinds=frozenset(kinds), is_specialist=True)
+    return EngineSpec(name=f"mcp:{name}", title=name, kinds=kinds)
 
 
 def _chosen(text: str, kind: SearchKind = "general", **fields) -> tuple[str, ...]:

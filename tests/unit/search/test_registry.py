@@ -2,18 +2,16 @@
 
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
 from deep_research.errors import ConfigurationError
-from deep_research.search.connect import connect
-from deep_research.search.engine import PagedSearch
+from deep_research.search.engine import PagedSearch, connect
 from deep_research.search.registry import ENGINES, engine_named
 
 # In the form of two, for a service that wants two.
 KEY = "client-id:very-secret"
-# SPEC H3: the chain begins with these.
+# The chain of web engines begins with these.
 CHAIN = ["tavily", "serper", "duckduckgo", "exa"]
 WITH_ADDRESS = [name for name, spec in ENGINES.items() if spec.default_address]
 
@@ -48,18 +46,17 @@ def test_unknown_engine_raises_with_the_valid_names():
 
 
 def test_fallback_chain_begins_as_specified():
-    chain = sorted((spec for spec in ENGINES.values() if spec.tier), key=lambda spec: spec.tier)
+    chain = [spec for spec in ENGINES.values() if spec.in_chain]
     assert [spec.name for spec in chain][:4] == CHAIN
-    assert len({spec.tier for spec in chain}) == len(chain)
     assert not any(spec.is_specialist or spec.is_model_search for spec in chain)
 
 
-def test_every_engine_is_a_module_of_its_own():
+def test_every_engine_is_a_class_of_its_own():
     for name, spec in ENGINES.items():
         assert spec.name == name
         assert spec.kinds
-    engines = [import_module(f"deep_research.search.{ENGINES[name].module}").ENGINE for name in CHAIN]
-    assert len({*engines}) == len(CHAIN)
+    engines = [type(connect(ENGINES[name], key=KEY)) for name in WITH_ADDRESS]
+    assert len({*engines}) == len(WITH_ADDRESS)
     assert all(issubclass(engine, PagedSearch) for engine in engines)
 
 

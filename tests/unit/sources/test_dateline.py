@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.sources.dateline import dateline_of
+from deep_research.sources.dating import dateline_of
 
 
 @pytest.mark.parametrize(

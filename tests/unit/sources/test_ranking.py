@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import Ranked, fuse
-from deep_research.sources.standing import is_archive, standing_of
+from deep_research.sources.source_quality import is_archive, source_quality_of
 
 TODAY = date(2026, 11, 15)
 QUERY = SearchQuery(query="heat pump efficiency in cold climates")
@@ -78,7 +78,7 @@ def test_query_of_stop_words_leaves_the_order_to_the_engines():
 
 
 @pytest.mark.parametrize(
-    ("address", "standing"),
+    ("address", "quality"),
     [
         ("https://www.energy.gov/x", "primary"),
         ("https://statistics.gov.uk/x", "primary"),
@@ -108,8 +108,8 @@ def test_query_of_stop_words_leaves_the_order_to_the_engines():
         ("https://www.facebook.com/x", "weak"),
     ],
 )
-def test_hosts_are_known_by_their_names(address, standing):
-    assert standing_of(address) == standing
+def test_hosts_are_known_by_their_names(address, quality):
+    assert source_quality_of(address) == quality
 
 
 @pytest.mark.parametrize(

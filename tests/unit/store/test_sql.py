@@ -5,8 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import deep_research.store
-from deep_research.store.sql import load_migrations, load_queries
-from deep_research.store.sqlite_seals import teach_seals
+from deep_research.store.sqlite_file import load_migrations, load_queries, teach_seals
 
 FOLDER = Path(deep_research.store.__file__).parent
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from deep_research.errors import StoreLocked, UsageError
-from deep_research.store.sqlite_file import Session, SqliteFile
-from deep_research.store.sqlite_writes import WriteQueue
+from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
 
 
 class CountingFile(SqliteFile):

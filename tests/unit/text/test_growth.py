@@ -7,7 +7,7 @@ import pytest
 from deep_research.reasoning.model.prose import read_prose, without_markup
 from deep_research.sources.dating import days_of
 from deep_research.text.analyzer import analyze
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import split_sentences
 from deep_research.text.tables import find_tables
@@ -30,7 +30,7 @@ from tests.support.cpu import at_most_cpu_s
         "a gap in a row": (find_tables, "|a" + " " * 30_000 + "b|\n|1|2|\n", 1),
         "a wide row over many": (find_tables, "|a|b|\n|" + "ab|" * 20_000 + "\n" + "|c|\n" * 20_000, 1),
         "dense digits": (analyze, "1," * 20_000, 20_000),
-        "orders far apart": (find_instructions, ("\n" * 300 + "ignore") * 200, 0),
+        "orders far apart": (find_prompt_injection, ("\n" * 300 + "ignore") * 200, 0),
         "spaces": (particulars, "Costs" + " " * 40_000 + "fell", 4),
         "items of a reference": (possible_cuts, f"Costs fell (see Figures 6{'-45' * 25}!) again.", 0),
         "numerals of a reference": (possible_cuts, f"Costs fell (see Figures I{' -I-Q' * 20}!) again.", 0),

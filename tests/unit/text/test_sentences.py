@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.text.sentences import Span, line_kind, split_sentences
+from deep_research.text.sentences import TextSpan, line_kind, split_sentences
 
 
 def sentences(text: str) -> list[str]:
@@ -113,7 +113,7 @@ def test_spans_are_ordered_apart_and_hold_every_letter(text: str):
 def test_time_grows_with_the_text_not_with_its_square():
     def seconds(text: str) -> float:
         begin = time.process_time()
-        assert split_sentences(text)[0] == Span(0, len("第一句话说明了问题。"))
+        assert split_sentences(text)[0] == TextSpan(0, len("第一句话说明了问题。"))
         return time.process_time() - begin
 
     unit = "第一句话说明了问题。"

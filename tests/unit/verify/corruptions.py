@@ -188,11 +188,11 @@ def change_dates(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
 
 
 def move_clauses(sentence: str, passage: str) -> Iterator[tuple[str, str]]:
-    parts = re.split(r"(?<=[，,；;、])\s*", sentence)
-    for at in range(1, len(parts)):
-        moved = [*parts[at:], *parts[:at]]
+    adapters = re.split(r"(?<=[，,；;、])\s*", sentence)
+    for at in range(1, len(adapters)):
+        moved = [*adapters[at:], *adapters[:at]]
         yield ("" if is_chinese(sentence) else " ").join(moved), passage
-        dropped = [part for index, part in enumerate(parts) if index != at]
+        dropped = [part for index, part in enumerate(adapters) if index != at]
         yield ("" if is_chinese(sentence) else " ").join(dropped), passage
 
 

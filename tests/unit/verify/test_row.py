@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, row
-from deep_research.text.tables import Row, find_tables
+from deep_research.text.tables import TableRow, find_tables
 from deep_research.verify.quote import words_of
 from deep_research.verify.row import check_cells, check_row
 from tests.unit.verify.corruptions import CORRUPTIONS
@@ -29,7 +29,7 @@ def piped(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def pairs_of(header: Row, line: Row) -> Cells:
+def pairs_of(header: TableRow, line: TableRow) -> Cells:
     return [(label, value) for label, value in zip(header.cells, line.cells, strict=True) if value]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.verify.sharing import adds_to, is_related
+from deep_research.verify.coverage import adds_to, is_related
 
 PROOF = "The harbour retrofit cost €146.2 million in total."
 

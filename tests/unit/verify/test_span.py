@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.verify.span import find_span
+from deep_research.verify.quote import find_span
 
 TEXT = "He said: “The cost of heat\npumps rose by 12 per cent” – in 2024.\nNobody else was asked."
 TEXT_ZH = "據統計，改造工程\n投資48.6億元。"

@@ -111,6 +111,20 @@ def test_figure_in_any_of_the_passages_is_enough():
     assert judge("It cost €5 million and took 3 years.", "It cost €5 million.", "It took 3 years.") is None
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quotes"),
+    [
+        ("The two totals differ in what they include.", ("It cost €146 million.", "It cost €164 million.")),
+        ("两个总额口径不同。", ("投资48.6亿元。", "投资53.9亿元。")),
+    ],
+)
+def test_a_sentence_may_count_the_sources_that_it_brings_together(sentence, quotes):
+    assert judge(sentence, *quotes) is None
+    verdict = judge(sentence, *quotes, "It took a year.")
+    assert verdict is not None
+    assert verdict.reason.startswith("number")
+
+
 def test_nothing_cited_is_nothing_found():
     verdict = judge("The pump is safe.")
     assert verdict is not None

@@ -3,19 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.aside import aside
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
+from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.dateline import dateline_of
+from deep_research.sources.dating import dateline_of
 from deep_research.sources.origins import OriginText, group_origins
-from deep_research.sources.standing import host_of, is_archive
+from deep_research.sources.source_quality import host_of, is_archive
 
 
 class _Source(NamedTuple):
@@ -25,36 +28,36 @@ class _Source(NamedTuple):
     day: str
 
 
-async def backed_findings(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> Findings:
+async def backed_findings(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> Findings:
     """Return the findings with their main statements, each with what backs it."""
-    evidence = await _evidence(findings, state, ports=ports)
-    weighed = await aside(weigh_findings, findings, evidence)
-    return findings.model_copy(update={"strength": tuple(await _backed(weighed, ports=ports))})
+    evidence = await _evidence(findings, state, records)
+    weighed = await in_thread(weigh_findings, findings, evidence)
+    return findings.model_copy(update={"strength": tuple(await _backed(weighed, records))})
 
 
-async def disagreements(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> list[Paragraph]:
+async def disagreements(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     told = [piece for work in findings.sections for piece in work.evidence]
-    evidence = await _evidence(findings, state, ports=ports)
+    evidence = await _evidence(findings, state, records)
     title = words(findings.brief.language)("report.disagreements")
-    tables = await aside(find_disagreements, told, section=title, gathered=evidence)
-    rows = await _backed(await aside(weigh_tables, tables, evidence), ports=ports) if tables else []
+    tables = await in_thread(find_disagreements, told, section=title, gathered=evidence)
+    rows = await _backed(await in_thread(weigh_tables, tables, evidence), records) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}
     backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
     return [table.model_copy(update={"sentences": tuple(own)}) for table, own in zip(tables, backed, strict=True)]
 
 
-async def _evidence(findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> list[Evidence]:
+async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Evidence]:
     """Return all that was gathered: what sections leave out because it repeats something is what confirms it."""
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
     others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
-    found = await ports.store.get_evidence(ports.run.row.id, others)
-    return [*own.values(), *await without_copies(found, state.get("copies", {}), ports=ports)]
+    found = await records.evidence(others)
+    return [*own.values(), *await without_copies(found, state.get("copies", {}), records)]
 
 
-async def _backed(weighed: Sequence[Weighed], *, ports: Ports) -> list[Sentence]:
+async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
     documents = dict.fromkeys(document for one in weighed for document in one.documents)
-    sources = await _sources(list(documents), ports=ports)
+    sources = await _sources(list(documents), records)
     return [one.row.model_copy(update={"backing": _backing(one, sources)}) for one in weighed]
 
 
@@ -82,17 +85,16 @@ def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
     )
 
 
-async def _sources(documents: Sequence[str], *, ports: Ports) -> dict[str, _Source]:
-    addresses = await ports.store.list_addresses(ports.run.row.id)
-    first = {document: address for address, document in reversed(addresses.items())}
+async def _sources(documents: Sequence[str], records: RunRecords) -> dict[str, _Source]:
+    first = await records.documents()
     texts: dict[str, OriginText] = {}
     for document in documents:
-        read, address = await ports.store.get_document(document), first.get(document, "")
+        read, address = await records.document(document), first.get(document, "")
         # A file's own date is often that of its last export: there, what the text says comes first.
         days = (read.published[:10], dateline_of(read.text))
         day = next(filter(None, days if host_of(address) else reversed(days)), "")
         texts[document] = OriginText(text=read.text, published=day, address=address)
-    leaders = await aside(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
     return {
         document: _Source(_origin(leaders[document] or document, texts), texts[document].published)
         for document in texts
@@ -108,31 +110,33 @@ def _origin(document: str, texts: Mapping[str, OriginText]) -> str:
 class ResearchAnalyzer:
     """Brings findings together."""
 
-    async def compress(self, work: SectionWork, *, ports: Ports) -> Digest:
+    async def compress(self, work: SectionWork, context: StageContext) -> Digest:
         """Keep the evidence worth keeping; ids that the section does not have are dropped."""
-        digest = await ports.reason("compress", lambda reasoner: reasoner.compress(work))
+        digest = await context.reason("compress", lambda reasoner: reasoner.compress(work))
         known = {evidence.id for evidence in work.evidence}
         return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
 
-    async def intermediate_synthesis(self, work: SectionWork, *, ports: Ports) -> Synthesis:
+    async def intermediate_synthesis(self, work: SectionWork, context: StageContext) -> Synthesis:
         """Merge what a round found into the section's synthesis."""
-        return await ports.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
+        return await context.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
 
-    async def critical_analysis_stage(self, findings: Findings, state: Mapping[str, Any], *, ports: Ports) -> Analysis:
+    async def critical_analysis_stage(
+        self, findings: Findings, state: Mapping[str, Any], context: StageContext
+    ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
-        weighed = await backed_findings(findings, state, ports=ports)
-        return await ports.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
+        weighed = await backed_findings(findings, state, context.records)
+        return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 
 
-async def analyze(
-    findings: Findings, state: Mapping[str, Any], *, analyzer: ResearchAnalyzer, ports: Ports
-) -> Analysis | None:
-    """Return the analysis, or None with the reason on record."""
+async def analyze(state: RunState, analyzer: ResearchAnalyzer) -> Update:
+    """Return the analysis, or nothing with the reason on record."""
+    context = state.context
+    findings = await findings_from(state.input, context.records)
     if not asks_for_judgement(findings.brief.original):
-        ports.skip("the question does not ask for an analysis")
-        return None
-    analysis = await analyzer.critical_analysis_stage(findings, state, ports=ports)
+        context.skip("the question does not ask for an analysis")
+        return {}
+    analysis = await analyzer.critical_analysis_stage(findings, state.input, context)
     if not analysis.paragraphs and not analysis.changes:
-        ports.skip("nothing was found that could be weighed")
-        return None
-    return analysis
+        context.skip("nothing was found that could be weighed")
+        return {}
+    return {"analysis": await context.records.keep(analysis)}

@@ -1,27 +1,25 @@
 """Audit: the report as it was shipped, checked once more from its files and the stored texts (SPEC V1)."""
 
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
 from deep_research.pipeline.stages.verify import CheckedBody
-from deep_research.request import Language
+from deep_research.pipeline.state import RunState, Update
 from deep_research.value import canonical_json
 from deep_research.verify.offsets import check_offsets
 from deep_research.verify.report import Verifier
 
 
-async def audit(checked: CheckedBody, *, language: Language, ports: Ports) -> bool:
-    """Check the files in the run folder; write `verify.json` and `verification.md`; say whether they pass."""
-    folder = ports.run.folder
+async def audit(state: RunState) -> Update:
+    """Check the files in the run folder; write `verify.json` and `verification.md`; return whether they pass."""
+    context = state.context
+    folder, records = context.run.folder, context.records
+    checked = await records.load(CheckedBody, state.input["checked"])
     report, paragraphs = folder.path / "report.md", folder.path / "paragraphs.jsonl"
-    outcome = Verifier(words(language)).verify(report, paragraphs, dropped=checked.dropped)
-    texts = {
-        document: (await ports.store.get_document(document)).text
-        for document in (await ports.store.list_addresses(ports.run.row.id)).values()
-    }
+    outcome = Verifier(words(state.input["language"])).verify(report, paragraphs, dropped=checked.dropped)
+    texts = {document: (await records.document(document)).text for document in await records.documents()}
     misplaced = check_offsets(paragraphs, texts.__getitem__)
     for problem in misplaced:
-        await ports.emit("error", {"message": problem, "step": "audit"})
+        await context.emit("error", {"message": problem, "step": "audit"})
     record = outcome.to_json() | {"offsets_passed": not misplaced, "misplaced": list(misplaced)}
     await folder.write("verify.json", canonical_json(record) + "\n")
     await folder.write("verification.md", outcome.in_words())
-    return outcome.passed and not misplaced
+    return {"is_verified": outcome.passed and not misplaced}

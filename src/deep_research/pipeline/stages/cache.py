@@ -1,7 +1,8 @@
 """Cache: seals the run: what was found and read, its statistics, and the copy of its report."""
 
-from deep_research.pipeline.context import Ports
-from deep_research.pipeline.folder import report_copy_of
+from deep_research.pipeline.folder import RunFolder, report_copy_of
+from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.state import RunState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.escaping import escape_heading, fence
 from deep_research.sources.document import Document
@@ -12,43 +13,43 @@ from deep_research.value import JsonObject, canonical_json
 _INLINE_BYTES = 10 * 1024
 
 
-async def cache(*, ports: Ports) -> None:
+async def cache(state: RunState) -> Update:
     """Write what only the end of a run knows."""
-    folder, run = ports.run.folder, ports.run.row.id
-    calls = await ports.store.list_calls(run)
-    results = {"searches": await _searches(calls, ports=ports), "documents": await _documents(ports=ports)}
+    context = state.context
+    folder, run, records = context.run.folder, context.run.row.id, context.records
+    calls = await records.calls()
+    results = {"searches": await _searches(calls, records), "documents": await _documents(records, folder)}
     await folder.write("search_results.json", canonical_json(results) + "\n")
-    events = await ports.store.read_events(run)
-    asked = [await ports.run.journal.unpack(row.answer) for row in calls if row.kind == "llm" and row.state == "done"]
-    statistics = statistics_of(calls, events, spent=ports.run.journal.ledger.spent, answers=asked)
-    await ports.run.rounds.write(run, store=ports.store, folder=folder)
+    events = await records.store.read_events(run)
+    asked = [await records.answer(row) for row in calls if row.kind == "llm" and row.state == "done"]
+    statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=asked)
+    await context.run.rounds.write(run, store=records.store, folder=folder)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_bytes()
     await folder.write_at(report_copy_of(folder.path), report)
+    return {}
 
 
-async def _searches(calls: list[JournalRow], *, ports: Ports) -> list[JsonObject]:
+async def _searches(calls: list[JournalRow], records: RunRecords) -> list[JsonObject]:
     """Return every search and what it found, in the order of the plan."""
     searches = sorted((row for row in calls if row.kind == "search"), key=lambda row: (row.scope, row.attempt))
-    return [
-        {"scope": row.scope, "state": row.state, "hits": await ports.run.journal.unpack(row.answer)} for row in searches
-    ]
+    return [{"scope": row.scope, "state": row.state, "hits": await records.answer(row)} for row in searches]
 
 
-async def _documents(*, ports: Ports) -> list[JsonObject]:
+async def _documents(records: RunRecords, folder: RunFolder) -> list[JsonObject]:
     """Return every document that was read; a long text goes to `segment_N.md`."""
     listed: list[JsonObject] = []
-    for address, id_ in (await ports.store.list_addresses(ports.run.row.id)).items():
-        document = await ports.store.get_document(id_)
+    for address, id_ in (await records.store.list_addresses(records.run)).items():
+        document = await records.document(id_)
         entry: JsonObject = {"address": address, "document": id_, "title": document.title}
         if len(document.text.encode("utf-8", "replace")) <= _INLINE_BYTES:
             listed.append(entry | {"text": document.text})
         else:
-            listed.append(entry | {"segment": await _segment(len(listed) + 1, document, address, ports=ports)})
+            listed.append(entry | {"segment": await _segment(len(listed) + 1, document, address, folder)})
     return listed
 
 
-async def _segment(number: int, document: Document, address: str, *, ports: Ports) -> str:
+async def _segment(number: int, document: Document, address: str, folder: RunFolder) -> str:
     name = f"segment_{number:03}.md"
-    await ports.run.folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
+    await folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
     return name

@@ -5,8 +5,11 @@ checked by `verify`, which puts every refusal on record.
 from collections.abc import Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
+from deep_research.pipeline.outcome import section_work
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of
 from deep_research.reasoning.rules.quoting.selection import share_room
 from deep_research.reasoning.values import Findings, SectionWork
@@ -16,21 +19,36 @@ from deep_research.report.paragraph import Paragraph
 _LEAST = 2
 
 
-async def begin_draft(work: SectionWork, *, ports: Ports) -> list[Paragraph]:
+async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:
     """Write a section from the evidence that suffices for it."""
-    return as_claims(await ports.reason("draft", lambda reasoner: reasoner.draft(work)), work.section.title)
+    return as_claims(await context.reason("draft", lambda reasoner: reasoner.draft(work)), work.section.title)
 
 
-async def draft(work: SectionWork, begun: Sequence[Paragraph], *, ports: Ports) -> list[Paragraph]:
+async def draft(state: RunState) -> Update:
+    """Write a section from its evidence; `is_first` says that others are still searched for."""
+    context, given = state.context, state.input
+    work = await section_work(given, context.records)
+    if given.get("is_first"):
+        # Of the section's own pages alone: which others are read by now, nobody can say a second time.
+        copies = await find_copies(context.records, among={piece.document for piece in work.evidence})
+        own = await without_copies(work.evidence, copies, context.records)
+        work = even_room(work.model_copy(update={"evidence": tuple(own)}), len(given["outline"]))
+        written = await begin_draft(work, context)
+        return {"draft": await context.records.keep(written), "evidence": [piece.id for piece in work.evidence]}
+    begun = await context.records.load_all(Paragraph, given.get("draft", ""))
+    return {"draft": await context.records.keep(await complete_draft(work, begun, context))}
+
+
+async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context: StageContext) -> list[Paragraph]:
     """Write a section, or complete what was begun, with all its evidence; the rows of its tables are set by code."""
     title = work.section.title
-    written = list(begun) or await begin_draft(work, ports=ports)
+    written = list(begun) or await begin_draft(work, context)
     offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
     if offered:
         wish = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
-        rest, again = work.model_copy(update=wish), ports.at("again")
+        rest, again = work.model_copy(update=wish), context.at("again")
         written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
-        ports.trail.join([again.trail])
+        context.trail.join([again.trail])
     written = _once(written)
     shown = {id_ for paragraph in written if paragraph.kind == "table" for id_ in paragraph.cite_ids}
     rows = [piece for piece in work.evidence if piece.header and piece.id not in shown]

@@ -1,17 +1,30 @@
 """Extract: from a document to evidence for one section, each piece a verbatim passage."""
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.pipeline.context import Ports
-from deep_research.reasoning.values import Finding, Reading
+from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.values import Brief, Finding, Reading, SectionPlan
+from deep_research.sources.hit import SearchQuery
 
 
-async def extract(reading: Reading, *, ports: Ports) -> list[Evidence]:
-    """Keep what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
-    findings = await ports.reason("extract", lambda reasoner: reasoner.extract(reading))
+async def extract(state: RunState) -> Update:
+    """Store what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
+    given, context = state.input, state.context
+    reading = Reading(
+        brief=Brief.from_json(given["brief"]),
+        section=SectionPlan.from_json(given["section"]),
+        outline=tuple(given.get("outline", ())),
+        query=SearchQuery.from_json(given["query"]),
+        document=await context.records.document(given["document"]),
+    )
+    findings = await context.reason("extract", lambda reasoner: reasoner.extract(reading))
     found = [_evidence(finding, reading) for finding in findings if _is_inside(finding, reading.document.text)]
     headers = [_header(piece, finding, reading) for piece, finding in found if finding.header]
-    await ports.store.put_evidence(ports.run.claim, [*headers, *(piece for piece, _ in found)])
-    return [piece for piece, _ in found]
+    await context.run.store.put_evidence(context.run.claim, [*headers, *(piece for piece, _ in found)])
+    title = reading.section.title
+    return {
+        "gathered_info": [piece.id for piece, _ in found if piece.section == title],
+        "shared": [piece.id for piece, _ in found if piece.section != title],
+    }
 
 
 def _is_inside(finding: Finding, text: str) -> bool:

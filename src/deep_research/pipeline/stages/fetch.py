@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from deep_research.aside import aside
 from deep_research.errors import SourceError
-from deep_research.pipeline.context import Ports
+from deep_research.in_thread import in_thread
+from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, snapshot_id, text_id
@@ -13,13 +13,14 @@ from deep_research.sources.hit import Hit
 _REMEMBERED_BYTES = 200_000
 
 
-async def fetch(hit: Hit, *, ports: Ports) -> Document:
-    """Get a page, read it and keep both; raise `CallFailed` if there is nothing to keep."""
-    if ports.fetcher is None:
+async def fetch(state: RunState) -> Update:
+    """Get a page, read it and store both; raise `CallFailed` if there is nothing to store."""
+    hit, context = Hit.from_json(state.input["hit"]), state.context
+    if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
-    page = await ports.fetcher.fetch(hit.address)
+    page = await context.fetcher.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
-    reading = await aside(reader, page.raw, page.address, page.media_type)
+    reading = await in_thread(reader, page.raw, page.address, page.media_type)
     document = Document(
         id=text_id(reading.extractor, reading.text),
         snapshot=snapshot_id(page.raw),
@@ -33,10 +34,10 @@ async def fetch(hit: Hit, *, ports: Ports) -> Document:
         places=reading.places,
         warnings=reading.warnings,
     )
-    _check_date(document, page.address, ports.request)
-    address = await ports.run.address_for(document.id, page.address, hit.address)
-    await ports.store.put_document(ports.run.claim, document, address=address)
-    return document
+    _check_date(document, page.address, context.request)
+    address = await context.run.address_for(document.id, page.address, hit.address)
+    await context.run.store.put_document(context.run.claim, document, address=address)
+    return {"document": document.id}
 
 
 def _read(raw: bytes, name: str, media_type: str) -> Reading:

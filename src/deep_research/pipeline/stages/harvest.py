@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
@@ -19,45 +20,45 @@ from deep_research.text.script import detect_language
 class SearchExecutor:
     """Runs search tasks; an engine that fails is skipped, and the report's account of the search names it."""
 
-    async def execute(self, query: SearchQuery, *, ports: Ports) -> list[Hit]:
+    async def execute(self, query: SearchQuery, context: StageContext) -> list[Hit]:
         """Return the hits of the engines that suit the query, merged and ranked, each address once."""
-        async with ports.run.search_slots:
+        async with context.run.search_slots:
             try:
-                await ports.count_query(query.query)
+                await context.count_query(query.query)
             except BudgetExceeded as refused:
-                await ports.lost(Gap.of(refused, kind="search", scope=ports.scope, subject=query.query))
+                await context.lost(Gap.of(refused, kind="search", scope=context.scope, subject=query.query))
                 return []
-            return await self._hits(suited(query, ports), ports)
+            return await self._hits(suited(query, context), context)
 
-    async def _hits(self, query: SearchQuery, ports: Ports) -> list[Hit]:
-        route = route_of(query, ports)
-        search = _Search(query, limit=ports.request.search.max_results)
-        answers = await self._first(route, search, ports)
+    async def _hits(self, query: SearchQuery, context: StageContext) -> list[Hit]:
+        route = route_of(query, context)
+        search = _Search(query, limit=context.request.search.max_results)
+        answers = await self._first(route, search, context)
         if not any(answer.hits for answer in answers):
-            answers += await search.all_of(route.last_resort, ports)
+            answers += await search.all_of(route.last_resort, context)
         # Where the general web cannot be had, the open sources do its work.
         if search.has_lost(route.chain) or not any(answer.hits for answer in answers):
-            answers += await search.all_of(route.widened, ports)
+            answers += await search.all_of(route.widened, context)
         # With no answer at all, nobody can say that there is nothing to be found.
         if search.failures and not search.answered:
             # A service that was left alone failed before; why, others tell better.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
-            await ports.lost(Gap.of(first, kind="search", scope=ports.scope, subject=query.query))
-        return fuse(answers, query=query, today=ports.run.row.created_at.date())
+            await context.lost(Gap.of(first, kind="search", scope=context.scope, subject=query.query))
+        return fuse(answers, query=query, today=context.run.row.created_at.date())
 
-    async def _first(self, route: "Route", search: "_Search", ports: Ports) -> list[Ranked]:
+    async def _first(self, route: "Route", search: "_Search", context: StageContext) -> list[Ranked]:
         """Ask as the strategy says: everybody, the quickest, or along the chain with the specialists beside it."""
-        config = ports.request.search
+        config = context.request.search
         if config.parallel_strategy == "batch":
-            return await search.all_of((*route.own, *route.chain, *route.beside), ports)
-        left, right = _fork(ports), _fork(ports)
+            return await search.all_of((*route.own, *route.chain, *route.beside), context)
+        left, right = _fork(context), _fork(context)
         if config.parallel_strategy == "race":
             sides = [search.race((*route.chain, *route.beside), left), search.all_of(route.own, right)]
         else:
             along = search.race if config.enable_race_mode else search.in_turn
             sides = [along(route.chain, left), search.all_of((*route.own, *route.beside), right)]
         found = await together(sides)
-        ports.trail.join([left.trail, right.trail])
+        context.trail.join([left.trail, right.trail])
         return [answer for answers in found for answer in answers]
 
 
@@ -74,7 +75,7 @@ class _Search:
         """Say whether every one of these engines was asked and failed."""
         return bool(names) and all(name in self.failures for name in names)
 
-    async def ask(self, name: str, at: Ports) -> Ranked:
+    async def ask(self, name: str, at: StageContext) -> Ranked:
         """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
         try:
             hits = await at.engine(name).search(self.query, limit=self.limit)
@@ -84,37 +85,37 @@ class _Search:
         self.answered += 1
         return Ranked(engine=name, hits=tuple(hit for hit in hits if _is_on(hit.address, self.query.sites)))
 
-    async def all_of(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+    async def all_of(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask all at once and wait for all."""
-        branches = [ports.at(name) for name in names]
+        branches = [context.at(name) for name in names]
         answers = await together([self.ask(name, at) for name, at in zip(names, branches, strict=True)])
-        ports.trail.join([at.trail for at in branches])
+        context.trail.join([at.trail for at in branches])
         return answers
 
-    async def in_turn(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+    async def in_turn(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask one after another until one finds something."""
         answers: list[Ranked] = []
         for name in names:
-            answers += await self.all_of([name], ports)
+            answers += await self.all_of([name], context)
             if answers[-1].hits:
                 break
         return answers
 
-    async def race(self, names: Sequence[str], ports: Ports) -> list[Ranked]:
+    async def race(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask all at once and keep the first that finds something; which one that was is on record."""
         if len(names) < 2:
-            return await self.all_of(names, ports)
+            return await self.all_of(names, context)
         try:
-            winner = await ports.decide("race", names, lambda: self._first_with_hits(names, ports))
+            winner = await context.decide("race", names, lambda: self._first_with_hits(names, context))
         except BudgetExceeded as refused:
             self.failures["race"] = refused
             return []
         # Whoever is asked here has answered already: the journal knows what.
-        return await self.all_of([winner] if winner else names, ports)
+        return await self.all_of([winner] if winner else names, context)
 
-    async def _first_with_hits(self, names: Sequence[str], ports: Ports) -> str:
+    async def _first_with_hits(self, names: Sequence[str], context: StageContext) -> str:
         trial = replace(self, failures={})
-        running = {asyncio.ensure_future(trial.ask(name, ports.at(name))): name for name in names}
+        running = {asyncio.ensure_future(trial.ask(name, context.at(name))): name for name in names}
         waiting = set(running)
         try:
             while waiting:
@@ -126,12 +127,12 @@ class _Search:
             return ""
         finally:
             for task in waiting:
-                ports.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
+                context.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
             await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def _fork(ports: Ports) -> Ports:
-    return replace(ports, trail=ports.trail.fork())
+def _fork(context: StageContext) -> StageContext:
+    return replace(context, trail=context.trail.fork())
 
 
 def _is_on(address: str, sites: Sequence[str]) -> bool:
@@ -155,11 +156,11 @@ class Route:
     widened: tuple[str, ...] = ()
 
 
-def suited(query: SearchQuery, ports: Ports) -> SearchQuery:
+def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
     """Return the query with what its asker said about the whole run: the kind of source, the time, the sites."""
-    request = ports.request
+    request = context.request
     kind = request.search.strategy if query.kind == "general" else query.kind
-    has_office = any("patents" in spec.kinds for spec in ports.run.parts.specs.values())
+    has_office = any("patents" in spec.kinds for spec in context.run.adapters.specs.values())
     return query.model_copy(
         update={
             "kind": kind,
@@ -171,13 +172,13 @@ def suited(query: SearchQuery, ports: Ports) -> SearchQuery:
     )
 
 
-def route_of(query: SearchQuery, ports: Ports) -> Route:
+def route_of(query: SearchQuery, context: StageContext) -> Route:
     """Return where a query goes; a reasoner's choice of specialists counts, else rules choose them."""
-    names = [engine.name for engine in ports.run.parts.engines]
+    names = [engine.name for engine in context.run.adapters.engines]
     own = tuple(name for name in names if name == LOCAL)
     if query.kind == "local":
         return Route(own=own)
-    specs = ports.run.parts.specs
+    specs = context.run.adapters.specs
     specialists = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
     web = [name for name in names if name not in own and not _is_specialist(specs.get(name))]
     fitting = tuple(name for name in web if _holds(specs.get(name), query.kind))
@@ -204,6 +205,7 @@ def _holds(spec: EngineSpec | None, kind: str) -> bool:
     return spec is None or kind in spec.kinds
 
 
-async def harvest(query: SearchQuery, *, executor: SearchExecutor, ports: Ports) -> list[Hit]:
+async def harvest(state: RunState, executor: SearchExecutor) -> Update:
     """Search for one query; what an engine loses is on record, never raised."""
-    return await executor.execute(query, ports=ports)
+    hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
+    return {"hits": await state.context.records.keep(hits)}

@@ -2,8 +2,9 @@
 
 from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.focus import ASKED_DEFAULTS, focus_names
@@ -19,7 +20,7 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
 from deep_research.sources.hit import Hit
-from deep_research.value import canonical_json
+from deep_research.value import JsonObject, canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
 
@@ -47,17 +48,43 @@ def inquiry_from(
     )
 
 
-async def assess(inquiry: Inquiry, *, ports: Ports) -> Assessment:
+async def intake(state: RunState) -> Update:
+    """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
+    context, given = state.context, state.input
+    request = context.request
+    inquiry = inquiry_from(
+        request,
+        language=given["language"],
+        exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
+        known_terms=tuple(given.get("known_terms", ())),
+        unknown_terms=tuple(given.get("unknown_terms", ())),
+    )
+    assessment = await assess(inquiry, context)
+    await context.run.folder.write("clarify.json", canonical_json(_record(inquiry, assessment)) + "\n")
+    if assessment.next_action == "CANNOT_DO":
+        raise ClarificationFailed(assessment.reasoning)
+    today = f"{context.run.row.created_at:%Y-%m-%d}"
+    brief = brief_from(inquiry, assessment, length=request.length, today=today)
+    return {
+        "assessment": assessment.to_json(),
+        "brief": brief.to_json(),
+        "clarified_query": brief.question,
+        "is_clarified": assessment.is_clear,
+        "pending_question": assessment.clarification_question,
+    }
+
+
+async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the asker allows, whoever judged."""
     # Without a model sections come from the documents, so that no focus is inferred.
-    by_rules = assess_by_rules(inquiry, states_focus=bool(ports.run.parts.models))
+    by_rules = assess_by_rules(inquiry, states_focus=bool(context.run.adapters.models))
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the asker's own vague words are vague, whatever a model thinks of them.
     is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
-    assessment = await ports.reason("assess", lambda reasoner: reasoner.assess(inquiry))
+    assessment = await context.reason("assess", lambda reasoner: reasoner.assess(inquiry))
     if assessment.next_action == "CANNOT_DO":
         return assessment
     return settled(assessment, by_rules, inquiry)
@@ -149,9 +176,8 @@ def brief_from(
     )
 
 
-async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports: Ports) -> None:
-    """Write `clarify.json` (SPEC I8)."""
-    record = {
+def _record(inquiry: Inquiry, assessment: Assessment) -> JsonObject:
+    return {
         "question": inquiry.question,
         "context": inquiry.context,
         "refined_question": brief_from(inquiry, assessment).question,
@@ -162,7 +188,6 @@ async def save_clarification(inquiry: Inquiry, assessment: Assessment, *, ports:
         "unknown_terms": list(inquiry.unknown_terms),
         "assessment": assessment.to_json(),
     }
-    await ports.run.folder.write("clarify.json", canonical_json(record) + "\n")
 
 
 def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bool) -> Exchange:

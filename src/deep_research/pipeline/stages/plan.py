@@ -1,11 +1,13 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
 from deep_research.errors import InputError
-from deep_research.pipeline.budget import deal
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.budget import allocate
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.plan_text import MAX_SECTIONS
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
+from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import digest
 
@@ -13,17 +15,19 @@ from deep_research.value import digest
 class ResearchPlanner:
     """Plans what to search for, and judges when to stop."""
 
-    async def write_report_plan(self, brief: Brief, *, ports: Ports) -> Plan:
+    async def write_report_plan(self, brief: Brief, context: StageContext) -> Plan:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
-        parts = ports.run.parts
-        key = digest(brief.to_json(), [model.name for model in parts.models], sorted(parts.specs), ports.code_version)
-        if (kept := await ports.kept("plan", key)) is not None:
+        adapters = context.run.adapters
+        key = digest(
+            brief.to_json(), [model.name for model in adapters.models], sorted(adapters.specs), context.code_version
+        )
+        if (kept := await context.kept("plan", key)) is not None:
             return Plan.from_json(kept)
-        known = len(ports.gaps)
-        plan = await ports.reason("plan", lambda reasoner: reasoner.plan(brief))
+        known = len(context.gaps)
+        plan = await context.reason("plan", lambda reasoner: reasoner.plan(brief))
         # What rules drew up in a model's place is not worth keeping.
-        if parts.models and len(ports.gaps) == known:
-            await ports.keep_for_others("plan", key, plan.to_json(), seconds=parts.plan_cache_s)
+        if adapters.models and len(context.gaps) == known:
+            await context.keep_for_others("plan", key, plan.to_json(), seconds=adapters.plan_cache_s)
         return plan
 
     def identify_research_domains(self, plan: Plan) -> tuple[str, ...]:
@@ -38,11 +42,11 @@ class ResearchPlanner:
         domains: tuple[str, ...],
         count: int,
         asked: tuple[str, ...] = (),
-        ports: Ports,
+        context: StageContext,
     ) -> list[SearchQuery]:
         """Write the first round's queries of a section; what others ask need not be asked again."""
-        wish = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
-        return await self._queries(wish, ports=ports)
+        request = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
+        return await self._queries(request, context)
 
     async def generate_followup_queries(
         self,
@@ -51,49 +55,55 @@ class ResearchPlanner:
         gaps: tuple[str, ...],
         offered: tuple[SearchQuery, ...],
         count: int,
-        ports: Ports,
+        context: StageContext,
     ) -> list[SearchQuery]:
         """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
         fresh = [query for query in offered if query.query not in work.asked][:count]
         if fresh:
             return fresh
-        wish = QueryRequest(
+        request = QueryRequest(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
         )
-        return await self._queries(wish, ports=ports)
+        return await self._queries(request, context)
 
-    async def review_research_completeness(self, work: SectionWork, *, ports: Ports) -> Reflection:
+    async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
         """Judge whether a section's evidence suffices."""
-        return await ports.reason("reflect", lambda reasoner: reasoner.reflect(work))
+        return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
 
-    async def _queries(self, wish: QueryRequest, *, ports: Ports) -> list[SearchQuery]:
-        queries = await ports.reason("queries", lambda reasoner: reasoner.queries(wish))
-        fresh = {query.query: query for query in queries if query.query.strip() and query.query not in wish.asked}
-        return list(fresh.values())[: wish.count]
+    async def _queries(self, request: QueryRequest, context: StageContext) -> list[SearchQuery]:
+        queries = await context.reason("queries", lambda reasoner: reasoner.queries(request))
+        fresh = {query.query: query for query in queries if query.query.strip() and query.query not in request.asked}
+        return list(fresh.values())[: request.count]
 
 
-async def plan(brief: Brief, *, planner: ResearchPlanner, ports: Ports) -> Plan:
+async def plan(state: RunState, planner: ResearchPlanner) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
     Without a model its queries cost nothing, so that those of the first round stand in it.
     """
-    drawn = by_own_focus(await planner.write_report_plan(brief, ports=ports), brief)
+    brief, context = Brief.from_json(state.input["brief"]), state.context
+    drawn = by_own_focus(await planner.write_report_plan(brief, context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
-        await ports.lost(
+        await context.lost(
             Gap(
-                kind="section", scope=ports.scope, subject=dropped.title, reason=f"a report has {MAX_SECTIONS} sections"
+                kind="section",
+                scope=context.scope,
+                subject=dropped.title,
+                reason=f"a report has {MAX_SECTIONS} sections",
             )
         )
     drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
-    return drawn if ports.run.parts.models or not drawn.sections else await _with_queries(drawn, brief, planner, ports)
+    if drawn.sections and not context.run.adapters.models:
+        drawn = await _with_queries(drawn, brief, planner, context)
+    return {"plan": drawn.to_json()}
 
 
-async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, ports: Ports) -> Plan:
+async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:
     sections: list[SectionPlan] = []
-    for section, grant in zip(drawn.sections, grants(drawn, ports=ports), strict=True):
+    for section, grant in zip(drawn.sections, grants(drawn, context.request), strict=True):
         asked = tuple(query.query for before in sections for query in before.search_queries)
         queries = await planner.generate_serp_queries(
-            brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, ports=ports
+            brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, context=context
         )
         sections.append(section.model_copy(update={"search_queries": tuple(queries)}))
     return drawn.model_copy(update={"sections": tuple(sections)})
@@ -113,22 +123,22 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     return drawn.model_copy(update={"sections": tuple(sections)})
 
 
-def grants(plan: Plan, *, ports: Ports) -> list[list[int]]:
-    """Deal the run's queries to the sections in plan order (SPEC H5); a query budget cuts the rounds short."""
+def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
+    """Share the run's queries out to the sections in plan order; a query budget cuts the rounds short."""
     if not plan.sections:
         raise InputError("The plan has no section: give at least one.")
-    depth = ports.request.depth
-    allowed = [limit for limit in (depth.max_total_queries, ports.request.budget.queries) if limit is not None]
-    dealt = deal(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
+    depth = request.depth
+    allowed = [limit for limit in (depth.max_total_queries, request.budget.queries) if limit is not None]
+    dealt = allocate(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
     # A round without a query for a section is none of its rounds.
     return [[grant for grant in own if grant] for own in dealt]
 
 
-def as_dealt(plan: Plan, *, ports: Ports) -> Plan:
+def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
     """Return the plan with no more queries than its sections may use in the first round."""
     sections = (
         section.model_copy(update={"search_queries": section.search_queries[: grant[0] if grant else 0]})
-        for section, grant in zip(plan.sections, grants(plan, ports=ports), strict=True)
+        for section, grant in zip(plan.sections, grants(plan, request), strict=True)
     )
     return plan.model_copy(update={"sections": tuple(sections)})
 
@@ -141,7 +151,7 @@ async def next_queries(
     open_questions: tuple[str, ...],
     offered: tuple[SearchQuery, ...],
     planner: ResearchPlanner,
-    ports: Ports,
+    context: StageContext,
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -151,11 +161,11 @@ async def next_queries(
         return []
     if work.round > 1:
         return await planner.generate_followup_queries(
-            work, gaps=open_questions, offered=offered, count=grant, ports=ports
+            work, gaps=open_questions, offered=offered, count=grant, context=context
         )
     planned = list(work.section.search_queries)[:grant]
-    if len(planned) == grant or (planned and not ports.run.parts.models):
+    if len(planned) == grant or (planned and not context.run.adapters.models):
         return planned
-    drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, ports=ports)
+    drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

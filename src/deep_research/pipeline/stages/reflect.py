@@ -1,37 +1,27 @@
 """Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
 
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from deep_research.errors import BudgetExceeded
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.outcome import section_work, stop_of
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
-from deep_research.reasoning.values import Digest, Reflection, SectionWork, SourceFacts, Synthesis
+from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.values import SectionWork, SourceFacts
 from deep_research.value import canonical_json, json_of
 
 
-async def compress(work: SectionWork, *, analyzer: ResearchAnalyzer, ports: Ports) -> Digest:
-    """Bound what a section carries on; nothing to compress costs nothing."""
-    if not work.evidence:
-        return Digest(evidence=())
-    return await analyzer.compress(work, ports=ports)
-
-
-async def reflect(
-    work: SectionWork,
-    *,
-    analyzer: ResearchAnalyzer,
-    planner: ResearchPlanner,
-    stop: Callable[[Reflection], str] = lambda _: "",
-    ports: Ports,
-) -> tuple[Synthesis, Reflection]:
-    """Merge the round into the synthesis and judge it; `stop` says why a section so judged is left as it is."""
-    synthesis = await analyzer.intermediate_synthesis(work, ports=ports)
-    sources = await _sources(work, ports=ports)
+async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: ResearchPlanner) -> Update:
+    """Merge the round into the synthesis, judge it, and say why a section so judged is left as it is."""
+    context, given = state.context, state.input
+    work = await section_work(given, context.records)
+    synthesis = await analyzer.intermediate_synthesis(work, context)
+    sources = await _sources(work, context)
     judged = work.model_copy(update={"synthesis": synthesis.text, "coverage": synthesis.coverage, "sources": sources})
-    reflection = await planner.review_research_completeness(judged, ports=ports)
-    await ports.emit(
+    reflection = await planner.review_research_completeness(judged, context)
+    after = {**given, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
+    await context.emit(
         "section-coverage",
         {
             "section": work.section.title,
@@ -43,15 +33,21 @@ async def reflect(
             "gaps": [*reflection.gaps, *reflection.thin],
             "next_queries": [query.query for query in reflection.next_queries],
             "reason": reflection.reasoning,
-            "stop": stop(reflection),
+            "stop": stop_of(after, most_rounds=context.request.depth.max_iterations),
         },
     )
-    run = ports.run
+    run = context.run
     await run.rounds.write(run.row.id, store=run.store, folder=run.folder)
-    return synthesis, reflection
+    return {
+        "synthesis": await context.records.keep(synthesis),
+        "coverage": synthesis.coverage,
+        "is_sufficient": reflection.is_sufficient,
+        "open_questions": list(reflection.gaps),
+        "queries": [query.to_json() for query in reflection.next_queries],
+    }
 
 
-async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...]:
+async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFacts, ...]:
     """Return where a section's evidence comes from, and of when, as it was known when the round was first judged.
 
     Other sections may find the same page elsewhere or with another date meanwhile: that must not change what was asked.
@@ -59,9 +55,8 @@ async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...
     wanted = list(dict.fromkeys(piece.document for piece in work.evidence))
 
     async def look() -> str:
-        addresses = await ports.store.list_addresses(ports.run.row.id)
-        first = {document: address for address, document in reversed(addresses.items())}
-        found = [await ports.store.get_document(document) for document in wanted]
+        first = await context.records.documents()
+        found = [await context.records.document(document) for document in wanted]
         facts = [
             SourceFacts(document=read.id, host=_host(first.get(read.id, "")), published=read.published)
             for read in found
@@ -69,7 +64,7 @@ async def _sources(work: SectionWork, *, ports: Ports) -> tuple[SourceFacts, ...
         return canonical_json([each.to_json() for each in facts])
 
     try:
-        known = json_of(await ports.decide("sources", wanted, look)) if wanted else []
+        known = json_of(await context.decide("sources", wanted, look)) if wanted else []
     except BudgetExceeded:
         return ()
     return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()

@@ -6,22 +6,23 @@ from typing import Any
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.missing_figures import quotes_of, untold
+from deep_research.pipeline.outcome import findings_from, section_work
+from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.stages.draft import as_claims
+from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Analysis, Findings, Judgement, SectionWork, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict
 from deep_research.value import Value
-from deep_research.verify.coverage import unchecked_reason
+from deep_research.verify.coverage import adds_to, is_related, unchecked_reason
 from deep_research.verify.particulars import dates_of, split_figures
-from deep_research.verify.quote import check_quote
+from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
 from deep_research.verify.revision import only_weakens
 from deep_research.verify.row import check_cells
-from deep_research.verify.sharing import adds_to, is_related
-from deep_research.verify.span import find_span
 from deep_research.verify.veto import veto
 
 # From worst to best. What could not be checked stands above what was refused: it is never shown as refuted.
@@ -53,24 +54,24 @@ def ids_of(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(id_ for piece in evidence for id_ in (piece.id, piece.header) if id_)
 
 
-async def check(paragraphs: Sequence[Paragraph], *, known: Collection[str], ports: Ports) -> Checked:
+async def check(paragraphs: Sequence[Paragraph], known: Collection[str], context: StageContext) -> Checked:
     """Give every sentence its verdict; what no passage carries is revised once, then dropped.
 
     A sentence that cites nothing, or an id that is not `known`, is refused unread.
     """
-    checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), ports=ports)
+    checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context)
     kept = tuple(paragraph for paragraph, _ in checked if paragraph.sentences)
     counts: dict[str, Counter[str]] = {}
     for paragraph in kept:
         kinds = [sentence.verdict.kind for sentence in paragraph.sentences if sentence.verdict]
         counts.setdefault(paragraph.section, Counter()).update(kinds)
     for section, counted in counts.items():
-        await ports.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
+        await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
     return Checked(paragraphs=kept, dropped=tuple(refusal for _, refused in checked for refusal in refused))
 
 
 async def _check_paragraph(
-    paragraph: Paragraph, known: Collection[str], ports: Ports
+    paragraph: Paragraph, known: Collection[str], context: StageContext
 ) -> tuple[Paragraph, list[Refusal]]:
     if paragraph.kind == "note":
         results: Sequence[Sentence | Refusal] = [_check_note(each, paragraph.section) for each in paragraph.sentences]
@@ -79,7 +80,7 @@ async def _check_paragraph(
             "sentence",
             paragraph.sentences,
             lambda each, at: _check_sentence(each, paragraph.section, known, at),
-            ports=ports,
+            context,
         )
     kept = tuple(result for result in results if isinstance(result, Sentence))
     refused = [result for result in results if isinstance(result, Refusal)]
@@ -109,16 +110,18 @@ def claims_nothing(text: str, asked: str = "") -> bool:
     )
 
 
-async def _check_sentence(sentence: Sentence, section: str, known: Collection[str], ports: Ports) -> Sentence | Refusal:
+async def _check_sentence(
+    sentence: Sentence, section: str, known: Collection[str], context: StageContext
+) -> Sentence | Refusal:
     unknown = [id_ for id_ in sentence.evidence if id_ not in known]
     if unknown or not sentence.evidence:
         reason = f"unknown: {', '.join(unknown)}" if unknown else "uncited"
         return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason)
-    sentence, passages = await _under_headers(sentence, ports)
-    checked = sentence.model_copy(update={"verdict": await _verdict(sentence, passages, ports)})
+    sentence, passages = await _under_headers(sentence, context)
+    checked = sentence.model_copy(update={"verdict": await _verdict(sentence, passages, context)})
     revision = ""
     if _kind(checked) in _TO_MEND and not sentence.cells:
-        checked, revision = await _mend(checked, passages, ports)
+        checked, revision = await _mend(checked, passages, context)
     if _kind(checked) not in ("contradicted", "not_found"):
         return checked if checked.cells else _with_what_carries(checked, passages)
     verdict = checked.verdict or Verdict(kind="not_found")
@@ -143,32 +146,32 @@ def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sent
     return sentence.model_copy(update={"evidence": tuple(id_ for id_ in sentence.evidence if id_ in kept)})
 
 
-async def _under_headers(sentence: Sentence, ports: Ports) -> tuple[Sentence, tuple[Evidence, ...]]:
+async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sentence, tuple[Evidence, ...]]:
     """Return the passages that a sentence cites; a table's row says nothing without its header, so both are cited."""
-    run, cited = ports.run.row.id, sentence.evidence
-    passages = await ports.store.get_evidence(run, cited)
+    cited = sentence.evidence
+    passages = await context.records.evidence(cited)
     headers = list(dict.fromkeys(piece.header for piece in passages if piece.header and piece.header not in cited))
-    passages += await ports.store.get_evidence(run, headers)
+    passages += await context.records.evidence(headers)
     return sentence.model_copy(update={"evidence": (*cited, *headers)}), tuple(passages)
 
 
-async def _mend(sentence: Sentence, passages: tuple[Evidence, ...], ports: Ports) -> tuple[Sentence, str]:
+async def _mend(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> tuple[Sentence, str]:
     """Have a sentence revised, once; return the better of the two, and what was tried."""
     support = Support(sentence=sentence, passages=passages)
-    answer = await ports.reason("revise", lambda reasoner: reasoner.revise(support))
+    answer = await context.reason("revise", lambda reasoner: reasoner.revise(support))
     text = " ".join(answer.text.split()) if answer else ""
     if text == sentence.text or not only_weakens(text, sentence.text):
         return sentence, ""
-    again = ports.at("revised")
+    again = context.at("revised")
     revised = sentence.model_copy(update={"text": text, "revised_from": sentence.text})
     revised = revised.model_copy(update={"verdict": await _verdict(revised, passages, again)})
-    ports.trail.join([again.trail])
+    context.trail.join([again.trail])
     return (revised if _rank(revised) > _rank(sentence) else sentence), text
 
 
-async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], ports: Ports) -> Verdict:
+async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict:
     """Let code decide, else the reasoner, which never gets to see what code has refused."""
-    by_code = await _by_code(sentence, passages, ports)
+    by_code = await _by_code(sentence, passages, context)
     if by_code is not None:
         return by_code
     support = Support(sentence=sentence.model_copy(update={"verdict": None}), passages=passages)
@@ -178,21 +181,21 @@ async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], ports: Po
         asked.append(reasoner)
         return await reasoner.judge_support(support)
 
-    judgement = await ports.reason("judge_support", ask)
-    if ports.run.parts.models and asked[-1] is ports.run.parts.stand_in:
+    judgement = await context.reason("judge_support", ask)
+    if context.run.adapters.models and asked[-1] is context.run.adapters.stand_in:
         return Verdict(kind="not_checked", reason="failed")
     if judgement.verdict == "not_checked":
         return Verdict(kind="not_checked", reason=unchecked_reason(sentence, passages))
     return _proved(judgement, sentence, passages)
 
 
-async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], ports: Ports) -> Verdict | None:
+async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict | None:
     if sentence.cells:
         return check_cells(sentence, passages)
     verdict = check_quote(sentence, passages) or veto(sentence, passages)
     if verdict is not None and verdict.reason.startswith(("name", "date")):
         documents = dict.fromkeys(passage.document for passage in passages)
-        titles = [(await ports.store.get_document(document)).title for document in documents]
+        titles = [(await context.records.document(document)).title for document in documents]
         return veto(sentence, passages, titles=titles)
     return verdict
 
@@ -244,17 +247,30 @@ class CheckedBody(Value):
     dropped: tuple[Refusal, ...] = ()
 
 
-async def verify(work: SectionWork, drafted: Sequence[Paragraph], *, ports: Ports) -> Checked:
+async def verify(state: RunState) -> Update:
+    """Check a section as it was drafted, or the analysis."""
+    given, records = state.input, state.context.records
+    if "analysis" in given:
+        analysis = await records.load(Analysis, given["analysis"])
+        checked = await verify_analysis(analysis, await findings_from(given, records), state.context)
+    else:
+        # Where nothing could be written, the evidence is quoted.
+        drafted = await records.load_all(Paragraph, given.get("draft", ""))
+        checked = await verify_section(await section_work(given, records), drafted, state.context)
+    return {"checked": await records.keep(checked)}
+
+
+async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
     """Check a section as it was written; see to it that it tells the figures of its evidence."""
     title, known, said = work.section.title, ids_of(work.evidence), words(work.brief.language)
-    checked = await check(drafted, known=known, ports=ports)
+    checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
         missing = untold(title, work.evidence, checked.sentences)
     else:
         missing = quotes_of(title, work.evidence)
-    aside = ports.at("untold")
-    quoted = await check(missing, known=known, ports=aside)
-    ports.trail.join([ports.trail, aside.trail])
+    apart = context.at("untold")
+    quoted = await check(missing, known, apart)
+    context.trail.join([context.trail, apart.trail])
     told = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
@@ -264,23 +280,23 @@ async def verify(work: SectionWork, drafted: Sequence[Paragraph], *, ports: Port
     return Checked(paragraphs=(*told, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
 
 
-async def verify_analysis(analysis: Analysis, findings: Findings, *, ports: Ports) -> Checked:
+async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
     """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
     said = words(findings.brief.language)
     title, lead = said("report.analysis"), said("report.changes")
     known = ids_of(piece for work in findings.sections for piece in work.evidence)
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
-    return await check([*as_claims(analysis.paragraphs, title), *ahead], known=known, ports=ports)
+    return await check([*as_claims(analysis.paragraphs, title), *ahead], known, context)
 
 
-async def body_from(state: dict[str, Any], *, ports: Ports) -> CheckedBody:
+async def body_from(state: dict[str, Any], records: RunRecords) -> CheckedBody:
     """Return the texts of a run as they were checked, in plan order."""
     sections: list[Checked] = []
     analysis = Checked()
     for text in state.get("texts", []):
         if text.get("checked"):
-            checked = await ports.load(Checked, text["checked"])
+            checked = await records.load(Checked, text["checked"])
             if text["scope"] == ANALYSIS:
                 analysis = checked
             else:

@@ -8,15 +8,17 @@ from typing import Any
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words
-from deep_research.pipeline.context import Ports
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Health, account_of, health_of, notice_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, CheckedBody, check, claims_nothing, ids_of
-from deep_research.readers import ORDERS_FOUND, place_of
+from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
+from deep_research.pipeline.state import RunState, Update
+from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.quoting.units import count_orders
 from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
@@ -56,27 +58,27 @@ class ReportGenerator:
         *,
         knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
-        ports: Ports,
+        context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
-        said = words(findings.brief.language)
-        report = self._report(findings, body, conclusion, state, said, ports=ports)
+        said, records = words(findings.brief.language), context.records
+        report = self._report(findings, body, conclusion, state, said, context)
         report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
-        evidence = await ports.store.get_evidence(ports.run.row.id, cited)
+        evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        sources, places = await _sources(evidence, said, ports=ports)
+        sources, places = await _sources(evidence, said, records)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
-        models = await models_that_wrote(ports)
+        models = await models_that_wrote(records)
         writing = wording_of(report.paragraphs, models, said)
         foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*report.limits, *foreign, *await _noticed(citations, said, ports=ports))
-        cited_snapshots = [(await ports.store.get_document(source.document)).snapshot for source in citations.cited]
-        health = await health_of(cited_snapshots, ports=ports)
-        account, notes = account_of(health, ports.request, ports.run.parts.specs, said)
+        limits = (*report.limits, *foreign, *await _noticed(citations, said, records))
+        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
+        health = await health_of(cited_snapshots, records)
+        account, notes = account_of(health, context.request, context.run.adapters.specs, said)
         report = report.model_copy(
             update={
-                "notice": notice_of(health, ports.run.parts.specs, said),
+                "notice": notice_of(health, context.run.adapters.specs, said),
                 "limits": limits,
                 "writing": writing,
                 "account": tuple(map(tuple, account)) if health.engines else (),
@@ -93,8 +95,7 @@ class ReportGenerator:
         conclusion: Conclusion,
         state: dict[str, Any],
         said: Words,
-        *,
-        ports: Ports,
+        context: StageContext,
     ) -> Report:
         chapters = [
             Chapter(title=section.title, paragraphs=own)
@@ -112,7 +113,7 @@ class ReportGenerator:
         else:
             closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
             chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
-        row = ports.run.row
+        row = context.run.row
         return Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
@@ -120,16 +121,16 @@ class ReportGenerator:
             chapters=tuple(chapters),
             gaps=conclusion.unanswered,
             limits=limits_of(
-                [*state.get("gaps", []), *(gap.to_json() for gap in ports.gaps)],
-                budget=ports.request.budget,
+                [*state.get("gaps", []), *(gap.to_json() for gap in context.gaps)],
+                budget=context.request.budget,
                 words=said,
             ),
             run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
 
-    async def write_files(self, written: WrittenReport, *, ports: Ports) -> None:
+    async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder (SPEC W2, R4)."""
-        folder = ports.run.folder
+        folder = context.run.folder
         numbers = {
             str(number): source.to_json()
             for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
@@ -157,16 +158,12 @@ def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
     return tuple(table for table in disagreements if len(table.sentences) > 1)
 
 
-async def _sources(cited: list[Evidence], said: Words, *, ports: Ports) -> tuple[list[Source], dict[str, str]]:
+async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
-    addresses = await ports.store.list_addresses(ports.run.row.id)
-    first: dict[str, str] = {}
-    for address, document in addresses.items():
-        first.setdefault(document, address)
     sources: list[Source] = []
     places: dict[str, str] = {}
-    for id_, address in first.items():
-        read = await ports.store.get_document(id_)
+    for id_, address in (await records.documents()).items():
+        read = await records.document(id_)
         own: dict[str, str] = {}
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
@@ -203,16 +200,16 @@ def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: 
     return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
 
 
-async def _noticed(citations: Citations, said: Words, *, ports: Ports) -> list[str]:
+async def _noticed(citations: Citations, said: Words, records: RunRecords) -> list[str]:
     """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
     remarks = [
         said("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
-        if remark != ORDERS_FOUND
+        if remark != PROMPT_INJECTION_FOUND
     ]
     for source in (*citations.cited, *citations.additional):
-        text = (await ports.store.get_document(source.document)).text if ORDERS_FOUND in source.warnings else ""
+        text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_orders(text) or count_orders(source.title):
             remarks.append(said("limits.quarantined", address=source.address, count=count))
     return remarks
@@ -251,7 +248,7 @@ def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tu
     failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
     if failed_acts:
         lines.append(words("failed.stand_in", count=len(failed_acts)))
-    unread = sum(int(gap.reason.split()[0]) for gap in known if gap.kind == "window")
+    unread = sum(gap.count for gap in known)
     if unread:
         lines.append(words("failed.window", count=unread))
     lost = [gap for gap in known if gap.budget is None]
@@ -294,71 +291,77 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
     return tuple(lines)
 
 
-async def models_that_wrote(ports: Ports) -> list[str]:
+async def models_that_wrote(records: RunRecords) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
     names = set()
-    for row in await ports.store.list_calls(ports.run.row.id):
+    for row in await records.calls():
         if row.kind == "llm" and row.state == "done":
-            answer = await ports.run.journal.unpack(row.answer)
+            answer = await records.answer(row)
             if isinstance(answer, dict) and isinstance(answer["prompt"], dict) and answer["prompt"]["act"] in _WRITING:
                 names.add(ModelReply.from_json(answer["reply"]).model)
     return sorted(names)
 
 
-async def write(
-    findings: Findings, body: CheckedBody, state: dict[str, Any], *, reporter: ReportGenerator, ports: Ports
-) -> tuple[str, tuple[Refusal, ...]]:
+async def write(state: RunState, reporter: ReportGenerator) -> Update:
     """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
+    context, given = state.context, state.input
+    findings = await findings_from(given, context.records)
+    body = await body_from(given, context.records)
     draft = Draft(
         brief=findings.brief,
         plan=findings.plan,
         paragraphs=body.paragraphs,
         evidence=tuple(piece for work in findings.sections for piece in work.evidence),
-        titles=await _titles(findings, ports=ports),
-        gaps=tuple(unanswered(state.get("outcomes", []), findings)),
+        titles=await _titles(findings, context.records),
+        gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )
     conclusion, disputed = await both(
-        ports.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, state, ports)
+        context.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, given, context)
     )
     known = ids_of(draft.evidence)
-    checked = await check(_claims(conclusion), known=known, ports=ports)
+    checked = await check(_claims(conclusion), known, context)
     abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
     if not abstract:
         # None was written, or none could stand: the body's own sentences make one.
-        extracted = await ports.run.parts.stand_in.conclude(_sound(draft))
-        again = await check(extracted.abstract, known=known, ports=ports.at("extracted"))
+        extracted = await context.run.adapters.stand_in.conclude(_sound(draft))
+        again = await check(extracted.abstract, known, context.at("extracted"))
         abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)
-    dropped = (*dropped, *unfounded)
     kept = {
         "abstract": abstract,
         "conclusion": checked.of("conclusion"),
         "outlook": checked.of("outlook"),
         "unanswered": gaps,
     }
-    is_unfounded = not draft.evidence and ports.request.search.model_knowledge
-    knowledge = await ports.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
+    is_unfounded = not draft.evidence and context.request.search.model_knowledge
+    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
     written = await reporter.write_final_report(
         findings,
         body,
         conclusion.model_copy(update=kept),
-        state,
+        given,
         knowledge=knowledge,
         disagreements=disputed.paragraphs,
-        ports=ports,
+        context=context,
     )
-    await reporter.write_files(written, ports=ports)
-    report = await ports.store.put_blob(ports.run.claim, written.text.encode())
-    path = str(ports.run.folder.path / "report.md")
-    await ports.emit("final-report", {"title": written.title, "report": report, "path": path})
-    result = await ports.store.put_blob(ports.run.claim, canonical_json(result_of(written, report=report)).encode())
-    return result, dropped
+    await reporter.write_files(written, context)
+    whole = body.model_copy(update={"dropped": (*body.dropped, *dropped, *unfounded)})
+    return {"final_report": await _stored(written, context), "checked": await context.records.keep(whole)}
 
 
-async def _disputed(findings: Findings, state: dict[str, Any], ports: Ports) -> Checked:
+async def _stored(written: WrittenReport, context: StageContext) -> str:
+    """Store the report and what the run's row keeps of it; return the content id of the latter."""
+    store, claim = context.run.store, context.run.claim
+    report = await store.put_blob(claim, written.text.encode())
+    path = str(context.run.folder.path / "report.md")
+    await context.emit("final-report", {"title": written.title, "report": report, "path": path})
+    return await store.put_blob(claim, canonical_json(result_of(written, report=report)).encode())
+
+
+async def _disputed(findings: Findings, state: dict[str, Any], context: StageContext) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
-    tables = await disagreements(findings, state, ports=ports)
-    return await check(tables, known={id_ for table in tables for id_ in table.cite_ids}, ports=ports.at("disputed"))
+    tables = await disagreements(findings, state, context.records)
+    return await check(tables, {id_ for table in tables for id_ in table.cite_ids}, context.at("disputed"))
 
 
 def _claims(conclusion: Conclusion) -> list[Paragraph]:
@@ -390,6 +393,6 @@ def _sound(draft: Draft) -> Draft:
     return draft.model_copy(update={"paragraphs": tuple(kept)})
 
 
-async def _titles(findings: Findings, *, ports: Ports) -> tuple[str, ...]:
+async def _titles(findings: Findings, records: RunRecords) -> tuple[str, ...]:
     documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
-    return tuple([(await ports.store.get_document(document)).title for document in documents])
+    return tuple([(await records.document(document)).title for document in documents])

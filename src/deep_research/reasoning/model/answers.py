@@ -24,7 +24,7 @@ _LABEL_NUMBER = re.compile(r"\d+")
 _MAX_CHARS, _MAX_ITEM_CHARS, _MAX_ITEMS = 8_000, 400, 40
 # A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
 _WRAPPINGS = 3
-SomeAnswer = TypeVar("SomeAnswer", bound="Answer")
+SomeAnswer = TypeVar("SomeAnswer", bound="ModelAnswer")
 Item = TypeVar("Item")
 
 

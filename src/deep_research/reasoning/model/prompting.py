@@ -14,7 +14,7 @@ from deep_research.errors import ConfigurationError
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import JsonObject
 
 PROMPT_FOLDER: Final = Path(__file__).parent / "prompts"
@@ -98,7 +98,7 @@ def fenced(tag: str, text: str, **attributes: str) -> str:
 
     Where it reads like orders, the mark says so; the user may well give some.
     """
-    if tag != USER_TAG and find_instructions(text):
+    if tag != USER_TAG and find_prompt_injection(text):
         attributes["warning"] = WARNING
     shown = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes.items() if value)
     return f"<{tag}{shown}>\n{defused(text)}\n</{tag}>"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.readers import ORDERS_FOUND
+from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed, searched
 from deep_research.reasoning.model.answers import (
     CompressAnswer,
@@ -153,7 +153,7 @@ class ReadingByModel(ModelActs):
 
 def _title(document: Document) -> str:
     """Return a document's title between marks; where its text holds orders to an assistant, the mark says so."""
-    warning = WARNING if ORDERS_FOUND in document.warnings else ""
+    warning = WARNING if PROMPT_INJECTION_FOUND in document.warnings else ""
     return fenced(SOURCE_TAG, f"Title: {document.title[:_MAX_TITLE_CHARS]}", warning=warning)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.aside import aside
 from deep_research.corpus.port import Corpus
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import words
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
@@ -167,9 +167,9 @@ class ExtractiveReasoner:
             found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
             return tuple(sorted(found, key=lambda finding: finding.start))
 
-        return await aside(offer)
+        return await in_thread(offer)
 
-    async def _read(self, document: Document, question: str) -> "_Gist":
+    async def _read(self, document: Document, question: str) -> "DocumentMatch":
         key = (document.id, question)
         if key not in self._matches:
             while len(self._matches) >= _REMEMBERED:
@@ -185,12 +185,12 @@ class ExtractiveReasoner:
             self._called[question] = frozenset(titles)
         return self._called[question]
 
-    async def _match(self, document: Document, question: str) -> "_Gist":
+    async def _match(self, document: Document, question: str) -> "DocumentMatch":
         if named := await self._named(question):
             return await self._contents(document, question) if document.title in named else _NO_MATCH
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
-        terms = await aside(terms_of, text)
+        terms = await in_thread(terms_of, text)
         weights = (await weigh(question, self._corpus)).without_sides()
         # A page of the web may speak of what none of the asker's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
@@ -206,9 +206,9 @@ class ExtractiveReasoner:
                 relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms)
             )
 
-        return await aside(judge)
+        return await in_thread(judge)
 
-    async def _contents(self, document: Document, question: str) -> "_Gist":
+    async def _contents(self, document: Document, question: str) -> "DocumentMatch":
         """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
         stretches = await self._stretches(document, question)
         wanted = wanted_of_document(question)
@@ -256,7 +256,7 @@ class ExtractiveReasoner:
         """Stop once the section is covered from many sides, or when another round brought nothing."""
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
-        appraisal = await aside(appraise, work, missing=await self._unmet(work))
+        appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
         said = words(work.brief.language)
         is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
         gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
@@ -298,7 +298,7 @@ class ExtractiveReasoner:
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Plan a chart of each series of figures that the evidence holds."""
-        return await aside(charts_of, findings)
+        return await in_thread(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Leave the chart as it is."""

@@ -1,5 +1,5 @@
 -- Every row that is read back carries a seal: a sum over its other columns, in the order of the table, so that a
--- flipped byte is seen. `seal_of` is a function of ours (sqlite_seals.py). Blobs and passages need none, because their
+-- flipped byte is seen. `seal_of` is a function of ours (sqlite_file.py). Blobs and passages need none, because their
 -- ids are made from their content. A later migration that adds a column to one of these tables seals it again.
 
 ALTER TABLE runs ADD COLUMN seal INTEGER NOT NULL DEFAULT 0;

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.dates import find_dates
-from deep_research.text.instructions import find_instructions
+from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.quantities import find_quantities
-from deep_research.text.sentences import LineKind, Span, line_kind, split_sentences
-from deep_research.text.tables import Row, Table, find_tables
+from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
+from deep_research.text.tables import Table, TableRow, find_tables
 
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
 MAX_SENTENCES = 3
@@ -92,7 +92,7 @@ class Unit:
 
     sentences: tuple[SourceSentence, ...]
     heading: str
-    header: Span | None = None
+    header: TextSpan | None = None
 
     @property
     def start(self) -> int:
@@ -139,7 +139,7 @@ def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> lis
 def _runs(text: str, offset: int) -> Iterator[tuple[str, list[SourceSentence]]]:
     """Yield stretches of neighbouring usable sentences with the heading above them."""
     heading, run = "", list[SourceSentence]()
-    orders = find_instructions(text)
+    orders = find_prompt_injection(text)
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
         if kind in ("prose", "item") and not _is_order(span, orders) and is_usable(words, kind):
@@ -175,11 +175,11 @@ def _is_no_content(sentence: str) -> bool:
 
 def count_orders(text: str) -> int:
     """Return how many sentences, rows and headings of a text read like orders to an assistant: none is ever quoted."""
-    orders = find_instructions(text)
+    orders = find_prompt_injection(text)
     return sum(_is_order(span, orders) for span in split_sentences(text)) if orders else 0
 
 
-def _is_order(span: Span, orders: Sequence[tuple[int, int]]) -> bool:
+def _is_order(span: TextSpan, orders: Sequence[tuple[int, int]]) -> bool:
     before = bisect_left(orders, (span.end, 0)) - 1
     return before >= 0 and span.start < orders[before][1]
 
@@ -194,11 +194,11 @@ def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
             sentence = SourceSentence(row.start, row.end, labelled(table, row))
-            if not find_instructions(sentence.text):
-                yield Unit((sentence,), heading, Span(header.start, header.end))
+            if not find_prompt_injection(sentence.text):
+                yield Unit((sentence,), heading, TextSpan(header.start, header.end))
 
 
-def labelled(table: Table, row: Row) -> str:
+def labelled(table: Table, row: TableRow) -> str:
     """Return a row with the header's word before each cell."""
     told = pairs(table.header.cells if table.header else (), row.cells)
     return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in told)

@@ -1,16 +1,15 @@
 """The rounds of a run as a file, `rounds.jsonl`: for each section and round what was asked, read and judged."""
 
 import asyncio
-import re
 from collections.abc import Iterable
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.folder import RunFolder
+from deep_research.pipeline.scope import Scope
 from deep_research.store.port import Store
 from deep_research.value import JsonObject, canonical_json
 
 FILE = "rounds.jsonl"
-_PLACE = re.compile(r"section/(\d+)/round/(\d+)(?:/|$)")
 _KINDS = frozenset({"serp-query", "search-task", "source", "section-coverage"})
 # What is judged of a round; what is not known yet is null.
 _JUDGED = ("coverage", "dimensions", "score", "gaps", "next_queries", "stop")
@@ -38,8 +37,8 @@ def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:
     newest = {event.key.partition("~")[0]: event for event in events if event.kind in _KINDS}
     places: dict[tuple[int, int], list[RunEvent]] = {}
     for event in newest.values():
-        if found := _PLACE.match(event.key.split(":")[1]):
-            places.setdefault((int(found[1]), int(found[2])), []).append(event)
+        if place := Scope(event.key.split(":")[1]).section_and_round:
+            places.setdefault(place, []).append(event)
     return [_record(number, own) for (_, number), own in sorted(places.items())]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.fetch.pages import kind_of_page, kind_of_text
+from deep_research.fetch.page_kinds import kind_of_page, kind_of_text
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
 
 

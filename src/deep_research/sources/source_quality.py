@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-Standing = Literal["primary", "ordinary", "weak"]
+SourceQuality = Literal["primary", "ordinary", "weak"]
 _COUNTRY: Final = re.compile(r"[a-z]{2}")
 
 
@@ -21,7 +21,7 @@ class _Hosts(NamedTuple):
 
 
 @lru_cache(maxsize=4_096)
-def standing_of(address: str) -> Standing:
+def source_quality_of(address: str) -> SourceQuality:
     """Return what kind of place an address is, judged by its host alone."""
     labels = host_of(address).split(".")
     endings = {".".join(labels[at:]) for at in range(len(labels))}
@@ -49,7 +49,7 @@ def host_of(address: str) -> str:
 
 @cache
 def _hosts() -> _Hosts:
-    data = tomllib.loads(files("deep_research.sources").joinpath("standing.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files("deep_research.sources").joinpath("source_quality.toml").read_text(encoding="utf-8"))
     return _Hosts(
         _together(data["primary"].values()),
         _together(data["weak"].values()),

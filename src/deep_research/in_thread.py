@@ -1,4 +1,4 @@
-"""Work for the processor, done aside from the event loop, which goes on with everything else meanwhile."""
+"""Runs work that needs the processor in a thread, so that the event loop goes on with everything else meanwhile."""
 
 import asyncio
 import os
@@ -21,12 +21,12 @@ class _Workers:
 
     def begin(self) -> None:
         # Python's threads take turns at the processor; more of them than cores only make the event loop wait.
-        self.pool = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="aside")
+        self.pool = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="in_thread")
 
 
 _workers = _Workers()
 
 
-async def aside(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+async def in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
     """Return what some work gives that needs the processor and waits for nothing."""
     return await asyncio.get_running_loop().run_in_executor(_workers.pool, partial(work, *args, **kwargs))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from deep_research.corpus.sketch import bands_of
-from deep_research.corpus.twins import same_but_for_spelling
+from deep_research.corpus.duplicates import bands_of, same_but_for_spelling
 
 REPORT = """The harbour authority measured the retrofit of the ferry terminal over a full year and reports on it here.
 The heat pumps delivered 412 MWh in 2024 at a seasonal performance factor of 3.1. Two of the four units failed in

@@ -1,4 +1,4 @@
-"""Turns at a service: no more calls in a time than it allows, in the order in which they were asked for."""
+"""RateLimiter at a service: no more calls in a time than it allows, in the order in which they were asked for."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ class RateLimit(NamedTuple):
     per_s: float
 
 
-class Turns:
+class RateLimiter:
     """Deals out the turns at one service, to all event loops and threads of a process."""
 
     def __init__(
@@ -41,9 +41,9 @@ class Turns:
         self._lock = threading.Lock()
         # When calls began or will begin, as far back as the limit looks; in order.
         self._starts: list[float] = []
-        self._held_until_s = 0.0
+        self._paused_until_s = 0.0
 
-    async def turn(self, *, within_s: float = MAX_QUEUE_S, check: Callable[[], None] = lambda: None) -> None:
+    async def acquire(self, *, within_s: float = MAX_QUEUE_S, check: Callable[[], None] = lambda: None) -> None:
         """Wait for a turn; raise `SourceBusy` at once where it would not come in time.
 
         `check` is asked again and again meanwhile, and may raise: nobody queues for a service that is found closed.
@@ -59,20 +59,20 @@ class Turns:
                 self._give_back(start_s)
                 raise
             # The service may have asked for a pause meanwhile.
-            if self._held_until_s <= start_s:
+            if self._paused_until_s <= start_s:
                 return
             self._give_back(start_s)
 
-    def hold(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         """Let nobody have a turn for a while, because the service asks for it."""
-        self._held_until_s = max(self._held_until_s, self._clock() + min(seconds, _MAX_HOLD_S))
+        self._paused_until_s = max(self._paused_until_s, self._clock() + min(seconds, _MAX_HOLD_S))
 
     def _reserve(self, latest_s: float) -> float:
         with self._lock:
             now_s = self._clock()
-            start_s = max(now_s, self._held_until_s, self._next_s(now_s))
+            start_s = max(now_s, self._paused_until_s, self._next_s(now_s))
             if start_s > latest_s:
-                why = "asks for a pause" if start_s == self._held_until_s else "is asked as often as it allows"
+                why = "asks for a pause" if start_s == self._paused_until_s else "is asked as often as it allows"
                 wait_s = start_s - now_s
                 raise SourceBusy(f"{self._service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
             if self._limit is not None:

@@ -18,7 +18,7 @@ from deep_research.search.registry import EngineSpec
 from deep_research.store.port import OpenStore
 
 if TYPE_CHECKING:
-    from deep_research.cache.shelf import Shelf
+    from deep_research.cache.disk import DiskCache
 
 
 def new_run_id() -> str:
@@ -27,12 +27,12 @@ def new_run_id() -> str:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Adapters:
     """Every adapter of a run.
 
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
     chain each time an act begins. `specs` tells what is known of the engines by name; one that it does not name is
-    taken for a general one. `shelf` keeps plans between runs.
+    taken for a general one. `cache` keeps plans between runs.
     """
 
     open_store: OpenStore
@@ -46,7 +46,7 @@ class Parts:
     fetcher: Fetcher | None = None
     corpus: Corpus | None = None
     sandbox: Sandbox | None = None
-    shelf: "Shelf | None" = None
+    cache: "DiskCache | None" = None
     plan_cache_s: float = 1800.0
     on_close: tuple[Callable[[], Awaitable[None]], ...] = ()
     clock: Clock = field(default_factory=SystemClock)

@@ -19,7 +19,7 @@ MAX_FAILURES: Final = 3
 OPEN_S: Final = 60.0
 
 
-class Breaker:
+class CircuitBreaker:
     """Counts how the calls of a process to one service end, and refuses calls that would most likely fail."""
 
     def __init__(self, service: str, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -7,12 +7,12 @@ import pytest
 
 FORKED = """
 import asyncio, os
-from deep_research.aside import aside
+from deep_research.in_thread import in_thread
 
-print(asyncio.run(aside(sum, [1, 2])), flush=True)
+print(asyncio.run(in_thread(sum, [1, 2])), flush=True)
 forked = os.fork()
 if not forked:
-    print(asyncio.run(aside(sum, [3, 4])), flush=True)
+    print(asyncio.run(in_thread(sum, [3, 4])), flush=True)
     os._exit(0)
 os.waitpid(forked, 0)
 """

@@ -1,4 +1,4 @@
-"""The gate of a service: all calls of a process go through it, paced, tried again where that helps, and watched."""
+"""The throttle of a service: all calls of a process go through it, paced, tried again where that helps, and watched."""
 
 import asyncio
 import random
@@ -8,9 +8,11 @@ from functools import cache
 from typing import Final, TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
-from deep_research.search.breaker import Breaker
-from deep_research.search.pacing import MAX_QUEUE_S, RateLimit, Turns
+from deep_research.search.circuit_breaker import CircuitBreaker
+from deep_research.search.port import ServiceEngine
+from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit, RateLimiter
 from deep_research.search.registry import EngineSpec
+from deep_research.sources.hit import Hit, SearchQuery
 
 T = TypeVar("T")
 
@@ -18,7 +20,7 @@ _RETRIES: Final = 2
 _FIRST_WAIT_S: Final = 0.5
 
 
-class Gate:
+class Throttle:
     """One service for all runs of a process, whichever of its engines they ask."""
 
     def __init__(
@@ -34,17 +36,13 @@ class Gate:
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
-        self._turns = Turns(service, limit, clock=clock, sleep=sleep)
-        self._breaker = Breaker(service, clock=clock)
-
-    async def turn(self) -> None:
-        """Wait for a turn; raise `SourceBusy` at once where it would come too late."""
-        await self._turns.turn()
+        self.limiter = RateLimiter(service, limit, clock=clock, sleep=sleep)
+        self._breaker = CircuitBreaker(service, clock=clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
         """Return what a call gives; from when its turn has come, all its tries together take `timeout_s` at most."""
         self._breaker.check()
-        await self._turns.turn(check=self._breaker.check)
+        await self.limiter.acquire(check=self._breaker.check)
         # It may have been closed while this call waited.
         with self._breaker.watching():
             return await self._tried(perform, timeout_s)
@@ -70,7 +68,7 @@ class Gate:
         """Wait until another try makes sense; say whether one does at all, and in time."""
         wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self._jitter())
         if isinstance(failure, SourceBusy) and failure.retry_after_s is not None:
-            self._turns.hold(failure.retry_after_s)
+            self.limiter.pause(failure.retry_after_s)
             wait_s = 0.0
         # Who hung until the time was over would hang again; who is not there is rarely there a moment later.
         is_vain = isinstance(failure, TimedOut | Unreachable | ChallengeShown)
@@ -79,18 +77,46 @@ class Gate:
         if wait_s:
             await self._sleep(wait_s)
         try:
-            await self._turns.turn(within_s=min(MAX_QUEUE_S, until_s - self._clock()))
+            await self.limiter.acquire(within_s=min(MAX_QUEUE_S, until_s - self._clock()))
         except SourceBusy:
             return False
         return True
 
 
-def gate_of(spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "") -> Gate:
-    """Return the gate of an engine's service; engines of one service at one address share it."""
+def throttle_of(spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "") -> Throttle:
+    """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
-    return _gate(spec.service, at, spec.limit_at(at, key, mail))
+    return _throttle(spec.service, at, spec.limit_at(at, key, mail))
 
 
 @cache
-def _gate(service: str, address: str, limit: RateLimit | None) -> Gate:  # noqa: ARG001 - another address, another gate
-    return Gate(service, limit)
+def _throttle(service: str, address: str, limit: RateLimit | None) -> Throttle:  # noqa: ARG001 - another address, another throttle
+    return Throttle(service, limit)
+
+
+class ThrottledEngine:
+    """An engine behind its service's throttle."""
+
+    def __init__(self, engine: ServiceEngine, throttle: Throttle) -> None:
+        self._engine = engine
+        self._throttle = throttle
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return self._engine.name
+
+    @property
+    def timeout_s(self) -> float:
+        """The time after which a search gives up, with the wait for its turn."""
+        return self._engine.timeout_s + MAX_QUEUE_S
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        """Return the engine's hits, or raise what its last try raised; `SourceBusy` where it is not asked at all."""
+        return await self._throttle.call(
+            lambda: self._engine.search(query, limit=limit), timeout_s=self._engine.timeout_s
+        )
+
+    async def close(self) -> None:
+        """Close the engine's connections."""
+        await self._engine.close()

@@ -1,4 +1,4 @@
-"""The shelf: one SQLite file of values that may be lost at any time, shared by all runs and processes of a home.
+"""The cache: one SQLite file of values that may be lost at any time, shared by all runs and processes of a home.
 
 Whatever is wrong with the file, nothing is found in it, and no run fails.
 """
@@ -29,7 +29,7 @@ _RETRY_PAUSE_S: Final = 0.01
 _REST_S: Final = 5.0
 # A use is noted no more often than that: most look-ups then write nothing.
 _TOUCH_EVERY_S: Final = 60.0
-# What a row costs beside its value, about; and how full the shelf is after the least used have made room.
+# What a row costs beside its value, about; and how full the cache is after the least used have made room.
 _ROW_BYTES: Final = 200
 _FULL_ENOUGH: Final = 0.9
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
@@ -40,7 +40,7 @@ class _Foreign(Exception):
     """The file was made by another version of this code."""
 
 
-class Shelf:
+class DiskCache:
     """Keeps values by kind and key until they expire or others need the room."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Shelf:
         return await asyncio.to_thread(self._safely, lambda connection: self._find(connection, kind, key), None)
 
     async def put(self, kind: str, key: str, value: bytes, ttl_s: float) -> None:
-        """Keep a value for a time; one that would fill the whole shelf is not kept."""
+        """Keep a value for a time; one that would fill the whole cache is not kept."""
 
         def put(connection: sqlite3.Connection) -> None:
             packed = zlib.compress(value, 3)

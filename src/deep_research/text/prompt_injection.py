@@ -72,7 +72,7 @@ _OBJECT = re.compile(
 )
 _SECOND_PERSON = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
 # A text that says "you" so many times in so many characters around an order speaks to its reader all along.
-_REGISTER_CHARS, _REGISTER_RATE, _REGISTER_LEAST = 1_000, 0.004, 2
+_REGISTER_CHARS, _REGISTER_RATE, _REGISTER_MIN = 1_000, 0.004, 2
 # Every order holds one of these; looking for them first takes a tenth of the time. A "_" stands for a blank.
 _HINTS = tuple(
     hint.replace("_", " ").replace("~", "_")
@@ -229,7 +229,7 @@ class _Order(NamedTuple):
     is_weak: bool
 
 
-def find_instructions(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple[int, int], ...]:
+def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple[int, int], ...]:
     """Return where a text gives orders to an AI assistant, as offsets in order."""
     # Signs without a glyph between the letters hide an order from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
@@ -248,7 +248,7 @@ def _certain(text: str, orders: list[_Order]) -> Iterator[tuple[int, int]]:
     for order in orders:
         first, last = max(0, order.start - _REGISTER_CHARS), min(len(text), order.end + _REGISTER_CHARS)
         said = bisect_left(own, last) - bisect_left(own, first)
-        is_usual = said >= max(_REGISTER_LEAST, _REGISTER_RATE * (last - first))
+        is_usual = said >= max(_REGISTER_MIN, _REGISTER_RATE * (last - first))
         if order.start >= end and not (order.is_weak and is_usual):
             yield order.start, order.end
             end = order.end

@@ -1,4 +1,4 @@
-"""Engines behind a gate: paced in order, tried again where that helps, left alone while they fail."""
+"""Engines behind a throttle: paced in order, tried again where that helps, left alone while they fail."""
 
 import asyncio
 
@@ -17,11 +17,10 @@ from deep_research.errors import (
     Unreachable,
     error_named,
 )
-from deep_research.search.connect import connect
-from deep_research.search.gate import Gate, gate_of
-from deep_research.search.governed import GovernedEngine
-from deep_research.search.pacing import MAX_QUEUE_S, RateLimit
+from deep_research.search.engine import connect
+from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit
 from deep_research.search.registry import ENGINES
+from deep_research.search.throttle import Throttle, ThrottledEngine, throttle_of
 from deep_research.sources.hit import Hit, SearchQuery
 from tests.support.search_server import Answer, SearchServer
 from tests.unit.search.virtual_time import VirtualTime
@@ -35,7 +34,7 @@ Act = Exception | float | tuple[float, Exception]
 
 
 class Stage:
-    """An engine that does what it is told, one thing a call and the last for ever, and its gate in virtual time."""
+    """An engine that does what it is told, one thing a call and the last for ever, and its throttle in virtual time."""
 
     def __init__(self, *acts: Act, limit: RateLimit | None = None, timeout_s: float = 20.0) -> None:
         self.time = VirtualTime()
@@ -43,8 +42,8 @@ class Stage:
         self.starts_s: list[float] = []
         self.is_open = True
         self._acts = list(acts) or [0.0]
-        gate = Gate("The Stage", limit, clock=self.time.clock, sleep=self.time.sleep, jitter=lambda: 0.5)
-        self.engine = GovernedEngine(self, gate)
+        throttle = Throttle("The Stage", limit, clock=self.time.clock, sleep=self.time.sleep, jitter=lambda: 0.5)
+        self.engine = ThrottledEngine(self, throttle)
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         self.starts_s.append(self.time.now_s - 1000.0)
@@ -73,7 +72,7 @@ async def test_engine_is_still_itself_with_time_to_queue():
     assert not stage.is_open
 
 
-# Turns
+# RateLimiter
 
 
 async def test_calls_begin_no_sooner_than_the_limit_allows_and_who_would_wait_too_long_is_refused():
@@ -120,11 +119,11 @@ async def test_further_pages_wait_for_turns_of_their_own():
         waits.append(seconds)
         time_.now_s += seconds
 
-    gate = Gate("GitHub", RateLimit(1, 3.0), clock=time_.clock, sleep=sleep)
+    throttle = Throttle("GitHub", RateLimit(1, 3.0), clock=time_.clock, sleep=sleep)
     page = {"items": [{"html_url": f"https://example.org/{number}"} for number in range(99)] + [{"html_url": ""}]}
     with SearchServer(Answer(page)) as server:
         spec = ENGINES["github"]
-        engine = GovernedEngine(connect(spec, address=server.address, pace=gate.turn), gate)
+        engine = ThrottledEngine(connect(spec, address=server.address, pace=throttle.limiter.acquire), throttle)
         assert len(await engine.search(QUERY, limit=100)) == 99
         await engine.close()
     assert sum(waits) == 3.0
@@ -284,15 +283,15 @@ def test_journal_knows_the_refusal_again(kind):
     assert str(again) == "why"
 
 
-# One gate a service
+# One throttle a service
 
 
 def test_engines_of_one_service_share_a_gate():
-    assert gate_of(ENGINES["github"]) is gate_of(ENGINES["github-issues"])
-    assert gate_of(ENGINES["github"]) is not gate_of(ENGINES["gdelt"])
-    at_home = gate_of(ENGINES["github"], address="http://127.0.0.1:9")
-    assert at_home is not gate_of(ENGINES["github"])
-    assert at_home is gate_of(ENGINES["github-issues"], address="http://127.0.0.1:9")
+    assert throttle_of(ENGINES["github"]) is throttle_of(ENGINES["github-issues"])
+    assert throttle_of(ENGINES["github"]) is not throttle_of(ENGINES["gdelt"])
+    at_home = throttle_of(ENGINES["github"], address="http://127.0.0.1:9")
+    assert at_home is not throttle_of(ENGINES["github"])
+    assert at_home is throttle_of(ENGINES["github-issues"], address="http://127.0.0.1:9")
 
 
 def test_limit_is_of_the_services_own_address_and_a_key_may_widen_it():
@@ -309,7 +308,7 @@ async def test_real_service_that_limits_its_callers_is_asked_again():
     with SearchServer(lambda _: answers.pop(0)) as server:
         spec = ENGINES["tavily"]
         adapter = connect(spec, address=server.address, key="key")
-        engine = GovernedEngine(adapter, gate_of(spec, address=server.address))
+        engine = ThrottledEngine(adapter, throttle_of(spec, address=server.address))
         assert await engine.search(QUERY, limit=3) == []
         await engine.close()
     assert len(server.requests) == 2
