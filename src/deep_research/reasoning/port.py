@@ -90,7 +90,7 @@ class WritingActs(Protocol):
         ...
 
     async def judge_support(self, support: Support) -> Judgement:
-        """Say whether the passages carry the sentence."""
+        """Return whether the passages carry the sentence."""
         ...
 
     async def revise(self, support: Support) -> Sentence | None:

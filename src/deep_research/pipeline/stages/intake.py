@@ -7,8 +7,8 @@ from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
-from deep_research.reasoning.rules.question.focus import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
+from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.values import (
     Assessment,
     Brief,

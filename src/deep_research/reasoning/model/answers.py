@@ -226,7 +226,7 @@ class SynthesisAnswer(ModelAnswer):
 
 
 class ReflectAnswer(ModelAnswer):
-    """The five dimensions of SPEC L2, each from 1 to 10."""
+    """How good a section's evidence is: five dimensions, each from 1 to 10."""
 
     coverage: Score = Field(description="1 to 10: is every part of the section's question supported?")
     depth: Score = Field(description="1 to 10: are there details and figures, not only overviews?")
@@ -364,7 +364,7 @@ def _columns(objects: list[dict[str, object]], kind: type[ModelAnswer]) -> dict[
 
 
 def _fits(data: dict[str, object], kind: type[ModelAnswer]) -> bool:
-    """Say whether an object has fields of the answer, and is not the schema sent back."""
+    """Return whether an object has fields of the answer, and is not the schema sent back."""
     is_schema = isinstance(data.get("properties"), dict) and "type" in data
     return not is_schema and any(name in kind.model_fields for name in data)
 

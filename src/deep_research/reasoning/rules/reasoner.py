@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
-from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
@@ -21,6 +20,7 @@ from deep_research.reasoning.rules.quoting.relevance import Weights, document_re
 from deep_research.reasoning.rules.quoting.selection import (
     Candidate,
     Interest,
+    best_first,
     choose,
     choose_units,
     section_of,
@@ -65,7 +65,7 @@ RELEVANT = 0.27
 _RELEVANCE_WEIGHT = 2.0
 # Each further unit of a document stands behind the best of the next.
 _SAME_DOCUMENT = 0.5
-# EXTRACTIVE 2.5: what a section's coverage is made of, and where it suffices.
+# From this coverage and so many documents on, a section suffices.
 _SUFFICIENT = 0.7
 _ENOUGH_DOCUMENTS = 12
 # A question of whose topic this share stands in no document is not answered.
@@ -136,7 +136,7 @@ class ExtractiveReasoner:
         return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: request.count]
 
     async def _is_overview(self, brief: Brief) -> bool:
-        """Say whether a question names no subject, so that all there is may be told."""
+        """Return whether a question names no subject, so that all there is may be quoted."""
         weights = await weigh(brief.question, self._corpus)
         return not (weights.of or weights.unknown)
 
@@ -178,7 +178,7 @@ class ExtractiveReasoner:
         return self._matches[key]
 
     async def _named(self, question: str) -> frozenset[str]:
-        """Return the titles of the documents that a question names, to be told what stands in them."""
+        """Return the titles of the documents that a question asks the contents of by name."""
         if question not in self._called:
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
             titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
@@ -192,7 +192,7 @@ class ExtractiveReasoner:
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
         weights = (await weigh(question, self._corpus)).without_sides()
-        # A page of the web may speak of what none of the asker's own documents knows.
+        # A page of the web may speak of what none of the user's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
@@ -241,7 +241,7 @@ class ExtractiveReasoner:
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
-        kept = choose(_best_first(work.evidence), room=work.brief.room)
+        kept = choose(best_first(work.evidence), room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
@@ -257,10 +257,10 @@ class ExtractiveReasoner:
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
-        said = words(work.brief.language)
+        words = words_in(work.brief.language)
         is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
-        gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
-        reasoning = said("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
+        gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
+        reasoning = words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
         return Reflection(
             is_sufficient=is_enough,
             overall_score=appraisal.dimensions.overall,
@@ -272,7 +272,7 @@ class ExtractiveReasoner:
         )
 
     async def _unmet(self, work: SectionWork) -> list[str]:
-        """Return the words of the question that no passage of the section holds, as the asker spelled them."""
+        """Return the words of the question that no passage of the section holds, as the user spelled them."""
         topic = without_commands(topic_part(work.brief.question))
         weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
         held = terms_of(*(piece.quote for piece in work.evidence))
@@ -281,7 +281,7 @@ class ExtractiveReasoner:
     async def _aimed(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
         """Return queries for what is weak, then the usual ones; none where no query could name what is weak.
 
-        An asker's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
+        A user's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
         """
         texts = (f"{work.brief.question}{_gap(work.brief)}{aim}" for aim in aims)
         fresh = [text for text in texts if text not in work.asked]
@@ -306,7 +306,7 @@ class ExtractiveReasoner:
 
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
         """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
-        return () if work.offered else paragraphs_of(work.section.title, _best_first(work.evidence))
+        return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         """Leave a paraphrase unchecked."""
@@ -330,16 +330,16 @@ class ExtractiveReasoner:
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
         lost = sum(weights.of[term] for term in missing)
-        # Of documents it is known what they do not hold; of the web, only what was found can be told.
+        # Of documents it is known what they do not hold; of the web, only what was found is known.
         kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
         unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
-        said = words(draft.brief.language)
+        words = words_in(draft.brief.language)
         abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
         return Conclusion(
             abstract=abstract,
             conclusion=conclusion_of(draft, abstract),
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
-            unanswered=(said(f"nothing.{kind}", words=said("report.list_separator").join(unmet)),) if unmet else (),
+            unanswered=(words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else (),
         )
 
 
@@ -355,10 +355,6 @@ def _usual_reach(topic: Weights) -> float:
 def _all_words(lens: Lens) -> str:
     """Return the words of a side in both languages, for a query."""
     return " ".join((*search_words(lens, "en", _SIDE_WORDS), *search_words(lens, "zh-Hans", _SIDE_WORDS)))
-
-
-def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
-    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
 class DocumentMatch(NamedTuple):

@@ -1,6 +1,6 @@
-"""Which special sources suit a query, by rules (SPEC H4), and what a model is told about them. Asks none of them.
+"""Which special sources suit a query, by rules, and how a prompt describes them. Asks none of them.
 
-The chain of the general web and the asker's own documents are no matter of choice.
+The chain of the general web and the user's own documents are no matter of choice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def _usable(query: SearchQuery, offered: Iterable[EngineSpec]) -> dict[str, Engi
 
 
 def _is_own(spec: EngineSpec) -> bool:
-    """Say whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
+    """Return whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
     return spec.name.startswith(_MCP) or spec.needs_sites
 
 

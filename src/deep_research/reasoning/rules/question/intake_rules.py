@@ -61,7 +61,7 @@ class SpelledOut(NamedTuple):
     is_known: bool
 
 
-def spelled_out(text: str, rules: IntakeRules, say: Words) -> SpelledOut:
+def spelled_out(text: str, rules: IntakeRules, words: Words) -> SpelledOut:
     """Add to the user's own terms what they mean, so that a search finds it too."""
     assumptions, is_known = [], False
     for term, meaning in rules.terms.items():
@@ -69,7 +69,7 @@ def spelled_out(text: str, rules: IntakeRules, say: Words) -> SpelledOut:
         is_known = is_known or found is not None
         if found and meaning and meaning.casefold() not in text.casefold():
             text = f"{text[: found.end()]} ({meaning}){text[found.end() :]}"
-            assumptions.append(say("clarify.assume_reference", phrase=term, name=meaning))
+            assumptions.append(words("clarify.assume_reference", phrase=term, name=meaning))
     return SpelledOut(text, tuple(assumptions), is_known)
 
 

@@ -15,9 +15,8 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     POINTER_ZH,
     WORD,
 )
-from deep_research.reasoning.rules.question.focus import without_cues
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
-from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of
+from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of, without_cues
 from deep_research.request import IntakeRules
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import to_simplified
@@ -157,5 +156,5 @@ def _nouns_after(text: str, start: int) -> list[re.Match[str]]:
 
 
 def _has_antecedent(before: str) -> bool:
-    """Say whether something was named before the pointer; the side that is asked about does not count."""
+    """Return whether something was named before the pointer; the side that is asked about does not count."""
     return content_words(without_cues(subject_of(before))) > 0

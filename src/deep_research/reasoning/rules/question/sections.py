@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.phrases import Phrase, phrases
 from deep_research.request import Language
@@ -70,7 +70,7 @@ def _lens(key: str, en: Iterable[str], zh: Iterable[str]) -> Lens:
 
 def title_of(key: str, language: Language) -> str:
     """Return the heading of a side."""
-    return words(language)(f"aspect.{key}")
+    return words_in(language)(f"aspect.{key}")
 
 
 @cache
@@ -174,7 +174,7 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
 
 
 def _may_head(phrase: Phrase, *, compares: bool) -> bool:
-    """Say whether a phrase is specific enough for a heading; names are headings only where they are compared."""
+    """Return whether a phrase is specific enough for a heading; names are headings only where they are compared."""
     if phrase.is_name:
         return compares
     if _WIDE.search(phrase.text):

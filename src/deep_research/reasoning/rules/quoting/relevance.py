@@ -67,7 +67,7 @@ class Weights:
 
 
 def _holds(held: AbstractSet[str], term: str) -> bool:
-    """Say whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
+    """Return whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
     return term in held or (_is_single(term) and any(term in other for other in held))
 
 
@@ -97,7 +97,7 @@ async def weigh(question: str, corpus: Corpus | None) -> Weights:
 
 
 def _crosses(before: str, term: str, found: dict[str, int]) -> bool:
-    """Say whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
+    """Return whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
     is_bigram = len(term) == len(before) == 2 and CJK_CHARACTER.match(term) is not None
     return is_bigram and not found.get(term) and bool(found.get(before)) and before[1] == term[0]
 
@@ -108,7 +108,7 @@ def terms_of(*texts: str) -> set[str]:
 
 
 def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
-    """Return the words of a question behind these terms, as the asker spelled them, each once.
+    """Return the words of a question behind these terms, as the user spelled them, each once.
 
     Chinese ones are stretches of at least two characters, of which none belongs to a `known` term.
     """

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
@@ -83,7 +83,7 @@ class Interest:
         return self.weights.without_sides()
 
     def is_near(self, unit: Unit) -> bool:
-        """Say whether a unit is about the topic at all; a document may have other subjects besides."""
+        """Return whether a unit is about the topic at all; a document may have other subjects besides."""
         if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
             return False
         terms = unit.terms.union(analyze(unit.heading))
@@ -160,7 +160,7 @@ def fit(unit: Unit, lens: Lens, around: frozenset[str], document: frozenset[str]
 
 
 def stands_alone(sentence: str) -> bool:
-    """Say whether a sentence makes sense without its neighbours."""
+    """Return whether a sentence makes sense without its neighbours."""
     return not (_LEANING.match(sentence) or _ABOVE.search(sentence))
 
 
@@ -176,7 +176,7 @@ def trimmed(sentence: str) -> str:
 
 
 def repeats(one: str, other: str) -> bool:
-    """Say whether two passages tell the same: most of the shorter one's content, and no figure of its own.
+    """Return whether two passages tell the same: most of the shorter one's content, and no figure of its own.
 
     Passages that agree in words and differ in figures are no repetition: they disagree.
     """
@@ -192,7 +192,7 @@ def _contents(text: str) -> frozenset[str]:
 
 
 def _adds_nothing(text: str, known: str) -> bool:
-    """Say whether a passage holds no figure, date, name or direction that the known one lacks, and denies as much."""
+    """Return whether a passage holds no figure, date, name or direction that the known one lacks, and no denial."""
     own, others = particulars(text), particulars(known)
     if set(own.figures) - set(others.figures) or set(own.dates) - set(others.dates):
         return False
@@ -204,6 +204,11 @@ def _signs(text: str) -> set[str]:
         *(match.group() for match in _NAME.finditer(text) if match.start()),
         *_DIRECTION.findall(to_simplified(text).lower()),
     }
+
+
+def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return evidence by its score, the best first."""
+    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
 def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
@@ -225,20 +230,20 @@ def sentence_count(piece: Evidence) -> int:
 def share_room(
     sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = MAX_SECTION_SHARE
 ) -> list[list[Evidence]]:
-    """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
+    """Return what of each section is quoted when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
-    best = [sorted(pieces, key=lambda piece: (-piece.score, piece.id)) for pieces in sections]
+    best = list(map(best_first, sections))
     first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(best) if rank < len(pieces)]
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
-    told: Counter[str] = Counter()
+    quoted: set[str] = set()
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
         size = sentence_count(piece)
-        if size <= room and filled[position] + size <= most and not told[piece.id]:
+        if size <= room and filled[position] + size <= most and piece.id not in quoted:
             kept[position].append(piece)
             filled[position] += size
-            told[piece.id] += 1
+            quoted.add(piece.id)
             room -= size
     return [sorted(own, key=list(pieces).index) for own, pieces in zip(kept, sections, strict=True)]

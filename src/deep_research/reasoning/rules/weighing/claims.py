@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.quoting.selection import trimmed
+from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates
@@ -17,7 +17,7 @@ from deep_research.text.sentences import split_sentences
 
 # Figures nearer than this agree; further apart than this they are of different things.
 _ROUNDING, _FAR = 0.05, 5.0
-# The same figure, told with fewer digits.
+# The same figure, given with fewer digits.
 _SAME_FIGURE = 0.004
 # A figure of so many digits is hardly another one's by chance.
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
@@ -74,7 +74,7 @@ class FigureClaim:
 
     @property
     def is_hearsay(self) -> bool:
-        """Say whether the sentence names somebody else as the one who gives the figure."""
+        """Return whether the sentence names somebody else as the one who gives the figure."""
         return bool(_HEARSAY.search(to_simplified(self.sentence)))
 
 
@@ -143,7 +143,7 @@ def _clauses(sentence: str) -> list[tuple[int, int]]:
 
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
-    """Say whether two documents' claims are about the same, at the same time, and their figures differ."""
+    """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
     if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
         return False
     if not (one.is_plain and other.is_plain):
@@ -162,7 +162,7 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
-    """Say whether two documents give the same figure for the same thing, in whatever words."""
+    """Return whether two documents give the same figure for the same thing, in whatever words."""
     if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
         return False
     low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
@@ -179,7 +179,7 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def _within(one: str, other: str) -> bool:
-    """Say whether one date holds the other: 2025 holds 2025-12-31."""
+    """Return whether one date holds the other: 2025 holds 2025-12-31."""
     return one.startswith(other) or other.startswith(one)
 
 
@@ -195,11 +195,11 @@ def find_disagreements(
 ) -> tuple[Paragraph, ...]:
     """Return a table for each matter on which documents give different figures, the best evidence first.
 
-    One side is told in the report; the other may be anything that was gathered.
+    One side stands in the report; the other may be anything that was gathered.
     """
-    claims, known = _ranked(evidence), {piece.id for piece in evidence}
-    others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
-    told: set[str] = set()
+    claims, known = ranked_claims(evidence), {piece.id for piece in evidence}
+    others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known])]
+    shown: set[str] = set()
     tables = []
     alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
@@ -207,15 +207,16 @@ def find_disagreements(
     for at, one in enumerate(claims):
         near = alike[one.figure.unit, one.kinds]
         other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
-        if other is not None and not {one.sentence, other.sentence} & told:
+        if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.figure.value)
-            told |= {one.sentence, other.sentence}
+            shown |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
     return tuple(tables[:_MAX_SHOWN])
 
 
-def _ranked(evidence: Sequence[Evidence]) -> list[FigureClaim]:
-    return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
+def ranked_claims(evidence: Iterable[Evidence]) -> list[FigureClaim]:
+    """Return the claims of evidence, the best first."""
+    return list(claims_of(best_first(evidence)))
 
 
 def statement(claim: FigureClaim) -> Sentence:

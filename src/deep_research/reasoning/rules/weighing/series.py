@@ -68,18 +68,18 @@ def find_series(evidence: Sequence[Evidence]) -> Iterator[Series]:
 
 
 def _columns(rows: Sequence[Evidence]) -> Iterator[Series]:
-    told = [row_of(piece) for piece in rows]
-    if not _MIN_POINTS <= len(told) <= _MAX_POINTS or any(len(row.cells) < 2 for row in told):
+    cells = [row_of(piece) for piece in rows]
+    if not _MIN_POINTS <= len(cells) <= _MAX_POINTS or any(len(row.cells) < 2 for row in cells):
         return
-    for label, _ in told[0].cells[1:]:
+    for label, _ in cells[0].cells[1:]:
         points, units = [], set()
-        for piece, row in zip(rows, told, strict=True):
+        for piece, row in zip(rows, cells, strict=True):
             cell = dict(row.cells).get(label, "")
             quantities = find_quantities(cell)
             if len(quantities) == 1 and not _LIMIT.search(cell):
                 points.append(Point(row.cells[0][1], quantities[0].value, piece.id))
                 units.add(quantities[0].unit)
-        if len(points) == len(told) and len(units) == 1 and len({point.label for point in points}) == len(points):
+        if len(points) == len(cells) and len(units) == 1 and len({point.label for point in points}) == len(points):
             dates = [find_dates(point.label) for point in points]
             is_dated = all(dates)
             in_time = sorted(points, key=lambda point: find_dates(point.label)[0].iso) if is_dated else points

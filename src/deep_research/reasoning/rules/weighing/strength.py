@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, claims_of, differ, statement
+from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, differ, ranked_claims, statement
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of
@@ -46,7 +46,7 @@ class Weighed:
 
 def weigh_tables(tables: Iterable[Paragraph], gathered: Sequence[Evidence]) -> list[Weighed]:
     """Return the statements of tables, in order, with what of all that was gathered gives the same figure."""
-    claims = _ranked(gathered)
+    claims = ranked_claims(gathered)
     known = {(row.text, row.lead, row.evidence): claim for claim in claims for row in [statement(claim)]}
     rows = [row for table in tables for row in table.sentences]
     found = [known.get((row.text, row.lead, row.evidence)) for row in rows]
@@ -55,10 +55,10 @@ def weigh_tables(tables: Iterable[Paragraph], gathered: Sequence[Evidence]) -> l
 
 def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Weighed]:
     """Return the main statements with a figure: the best of each section, then those that others tell as well."""
-    claims = _ranked(gathered)
-    telling = [_telling(work, findings.brief.language) for work in findings.sections]
-    first_hand = [claim for own in telling for claim in own if not claim.is_hearsay]
-    sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in telling]
+    claims = ranked_claims(gathered)
+    shown = [_table_claims(work, findings.brief.language) for work in findings.sections]
+    first_hand = [claim for own in shown for claim in own if not claim.is_hearsay]
+    sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in shown]
     first = [own[0] for own in sections if own][:_MAX_FIRST]
     rest = [one for own in sections for one in own if one.agreeing or one.against]
     rest.sort(key=lambda one: (not one.against, -len(one.agreeing), -one.claim.piece.score, one.claim.piece.id))
@@ -71,11 +71,11 @@ def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Wei
 
 def strength_table(findings: Findings) -> Paragraph | None:
     """Return the main statements as a table with what backs each, or None where none holds a figure."""
-    say = words(findings.brief.language)
+    words = words_in(findings.brief.language)
     if not findings.strength:
         return None
     return Paragraph(
-        section=say("report.analysis"), kind="table", lead=say("report.strength"), sentences=findings.strength
+        section=words("report.analysis"), kind="table", lead=words("report.strength"), sentences=findings.strength
     )
 
 
@@ -96,7 +96,7 @@ def in_brief(row: Sentence) -> str:
 
 def changes_of(findings: Findings) -> tuple[str, ...]:
     """Return what would change the picture: where figures contradict, where only one origin speaks, what is old."""
-    say = words(findings.brief.language)
+    words = words_in(findings.brief.language)
     title_of = {piece.id: work.section.title for work in findings.sections for piece in work.evidence}
     disputed, single, old = False, [], []
     for row in findings.strength:
@@ -105,9 +105,9 @@ def changes_of(findings: Findings) -> tuple[str, ...]:
         single += [title] if backing.origins == 1 and not backing.against else []
         old += [title] if _is_old(backing.newest, findings.brief.today) else []
     remarks = {"single": _plain(single), "old": _plain(old)}
-    told = [say("change.disputed")] if disputed else []
-    joined = say("report.list_separator").join
-    return (*told, *(say(f"change.{key}", titles=joined(titles)) for key, titles in remarks.items() if titles))
+    notes = [words("change.disputed")] if disputed else []
+    joined = words("report.list_separator").join
+    return (*notes, *(words(f"change.{key}", titles=joined(titles)) for key, titles in remarks.items() if titles))
 
 
 def _plain(titles: Iterable[str]) -> list[str]:
@@ -120,15 +120,11 @@ def _is_old(newest: str, today: str) -> bool:
     return then is not None and now is not None and (now[0] - then[1]).days > _OLD_DAYS
 
 
-def _ranked(evidence: Iterable[Evidence]) -> list[FigureClaim]:
-    return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
-
-
-def _telling(work: SectionWork, language: str) -> list[FigureClaim]:
+def _table_claims(work: SectionWork, language: str) -> list[FigureClaim]:
     """Return the figures of a section whose sentences can stand in a table; how long something took is seldom one."""
     return [
         claim
-        for claim in _ranked(work.evidence)
+        for claim in ranked_claims(work.evidence)
         if claim.is_plain
         and claim.figure.unit not in _DURATIONS
         and len(claim.sentence) <= _MAX_LENGTH[language]
@@ -150,9 +146,9 @@ def _weighed(claim: FigureClaim, claims: Sequence[FigureClaim]) -> Weighed:
 
 
 def _is_same(one: Weighed, other: Weighed) -> bool:
-    """Say whether two are about one figure, or share what confirms or contradicts it."""
-    told, known = (
+    """Return whether two are about one figure, or share what confirms or contradicts it."""
+    first, second = (
         {(claim.piece.id, claim.sentence) for claim in (each.claim, *each.agreeing, *each.against)}
         for each in (one, other)
     )
-    return not told.isdisjoint(known)
+    return not first.isdisjoint(second)
