@@ -125,7 +125,7 @@ class QueryRequest(Value):
     count: int
 
 
-class Reading(Value):
+class ReadingRequest(Value):
     """A document to be read for one section; `outline` names all sections: a finding goes where it fits best."""
 
     brief: Brief

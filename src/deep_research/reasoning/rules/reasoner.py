@@ -14,7 +14,7 @@ from deep_research.reasoning.rules.question.material import (
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import Lens, aspects, lens_of, search_words, sections_of
+from deep_research.reasoning.rules.question.sections import Side, search_words, sections_of, side_of, sides
 from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
@@ -45,7 +45,7 @@ from deep_research.reasoning.values import (
     Judgement,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     Reflection,
     SectionPlan,
     SectionWork,
@@ -105,7 +105,7 @@ class ExtractiveReasoner:
 
     async def _titles(self, brief: Brief) -> list[str]:
         weights = (await weigh(brief.question, self._corpus)).without_sides().known()
-        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
+        looked_for = " ".join(map(_all_words, sides())) if await self._is_overview(brief) else brief.question
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
         named = await self._named(brief.question)
         near = [hit for hit in found if hit.title in named] or [
@@ -121,9 +121,9 @@ class ExtractiveReasoner:
         """
         question, title = request.brief.question, request.section.title
         gap = _gap(request.brief)
-        more = search_words(lens_of(title), request.brief.language, 12)
+        more = search_words(side_of(title), request.brief.language, 12)
         overview = (
-            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(request.brief) else []
+            [_all_words(side_of(title)), *map(_all_words, sides())] if await self._is_overview(request.brief) else []
         )
         texts = [
             *overview,
@@ -140,7 +140,7 @@ class ExtractiveReasoner:
         weights = await weigh(brief.question, self._corpus)
         return not (weights.of or weights.unknown)
 
-    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
         match = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
@@ -156,15 +156,13 @@ class ExtractiveReasoner:
         """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
         stretches, interest = await self._stretches(document, question), await self._interest(question)
 
-        def choose_some() -> list[Candidate]:
+        def offer() -> tuple[Finding, ...]:
             whole = units_apart(document.text, stretches)
             rows = sum(unit.header is not None for unit in whole)
-            if len(whole) - rows <= _OFFERED[0] and rows <= _OFFERED[1]:
-                return [Candidate(unit, 0.0) for unit in whole]
-            return choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
-
-        def offer() -> tuple[Finding, ...]:
-            found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
+            candidates = [Candidate(unit, 0.0) for unit in whole]
+            if len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]:
+                candidates = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
+            found = (_finding(candidate, 0.0, 0) for candidate in candidates)
             return tuple(sorted(found, key=lambda finding: finding.start))
 
         return await in_thread(offer)
@@ -258,7 +256,7 @@ class ExtractiveReasoner:
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
         words = words_in(work.brief.language)
-        is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
+        is_asked = not side_of(work.section.title).key or side_of(work.section.title).hits(work.brief.question)
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         reasoning = words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
         return Reflection(
@@ -352,9 +350,9 @@ def _usual_reach(topic: Weights) -> float:
     return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _MIN_REACH)
 
 
-def _all_words(lens: Lens) -> str:
+def _all_words(side: Side) -> str:
     """Return the words of a side in both languages, for a query."""
-    return " ".join((*search_words(lens, "en", _SIDE_WORDS), *search_words(lens, "zh-Hans", _SIDE_WORDS)))
+    return " ".join((*search_words(side, "en", _SIDE_WORDS), *search_words(side, "zh-Hans", _SIDE_WORDS)))
 
 
 class DocumentMatch(NamedTuple):

@@ -9,11 +9,10 @@ from itertools import chain, zip_longest
 from typing import Final
 
 from deep_research.reasoning.rules.lexicon import load_table
-from deep_research.reasoning.rules.question.sections import Lens
+from deep_research.reasoning.rules.question.sections import Side, side_from
 from deep_research.request import SearchKind
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import SearchQuery
-from deep_research.text.analyzer import analyze
 from deep_research.text.dates import find_dates
 from deep_research.value import Value
 
@@ -90,7 +89,7 @@ def _fits(spec: EngineSpec, kind: SearchKind) -> bool:
 
 def _subjects_of(text: str) -> list[str]:
     """Return the subjects that the words of a query show, the one with the most words first."""
-    shown = {name: lens.hits(text) for name, lens in _lenses().items()}
+    shown = {name: side.hits(text) for name, side in _subject_sides().items()}
     shown["events"] += any(date.iso >= _FIRST_NEWS_YEAR for date in find_dates(text))
     return sorted((name for name, count in shown.items() if count), key=lambda name: -shown[name])
 
@@ -106,8 +105,5 @@ def _table() -> _Table:
 
 
 @cache
-def _lenses() -> dict[str, Lens]:
-    return {
-        name: Lens(key=name, stems=frozenset(tuple(analyze(word)[:2]) for word in words.en), chinese=words.zh)
-        for name, words in _table().subjects.items()
-    }
+def _subject_sides() -> dict[str, Side]:
+    return {name: side_from(name, words.en, words.zh) for name, words in _table().subjects.items()}

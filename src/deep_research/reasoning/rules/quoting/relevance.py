@@ -11,7 +11,7 @@ from itertools import pairwise
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import asking_terms, chinese_pieces
-from deep_research.reasoning.rules.question.sections import Lens, side_terms
+from deep_research.reasoning.rules.question.sections import side_terms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 
@@ -44,11 +44,9 @@ class Weights:
         # In the question's order, so that the sum is the same to the last digit.
         return sum(worth for term, worth in self.of.items() if term in covered) / self.total
 
-    def without_sides(self, own: Lens | None = None) -> "Weights":
-        """Return the weights of what the question is about: without words that name a side of it, but for its own."""
-        kept = own.terms if own is not None else frozenset()
-        left = {term: worth for term, worth in self.of.items() if term in kept or term not in side_terms()}
-        return Weights(left, self.unknown)
+    def without_sides(self) -> "Weights":
+        """Return the weights of what the question is about: without words that name a side of it."""
+        return Weights({term: worth for term, worth in self.of.items() if term not in side_terms()}, self.unknown)
 
     def without_asking(self) -> "Weights":
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
@@ -57,8 +55,7 @@ class Weights:
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
-        left = {term: worth for term, worth in self.of.items() if term not in self.unknown}
-        return Weights(left, self.unknown)
+        return Weights({term: worth for term, worth in self.of.items() if term not in self.unknown}, self.unknown)
 
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import Lens, lens_of
+from deep_research.reasoning.rules.question.sections import Side, side_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
@@ -145,18 +145,18 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
     """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
     around = frozenset(analyze(f"{unit.heading} {title}"))
-    return max(outline, key=lambda section: (fit(unit, lens_of(section), around, document), -outline.index(section)))
+    return max(outline, key=lambda section: (fit(unit, side_of(section), around, document), -outline.index(section)))
 
 
-def fit(unit: Unit, lens: Lens, around: frozenset[str], document: frozenset[str]) -> float:
+def fit(unit: Unit, side: Side, around: frozenset[str], document: frozenset[str]) -> float:
     """Return how well a unit fits a section, about 0 to 1."""
-    if lens.key:
-        hits = lens.hits(unit.text)
+    if side.key:
+        hits = side.hits(unit.text)
         return hits / (hits + _SIDE_HITS)
-    own = lens.terms & unit.terms
-    near = (lens.terms & around) - own
-    far = (lens.terms & document) - own - near
-    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(lens.terms), 1)
+    own = side.terms & unit.terms
+    near = (side.terms & around) - own
+    far = (side.terms & document) - own - near
+    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(side.terms), 1)
 
 
 def stands_alone(sentence: str) -> bool:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
@@ -144,12 +145,7 @@ def _clauses(sentence: str) -> list[tuple[int, int]]:
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
-    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
-        return False
-    if not (one.is_plain and other.is_plain):
-        return False
-    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
-    if not low or not _ROUNDING < high / low - 1 < _FAR:
+    if not (one.is_plain and other.is_plain and _ROUNDING < _distance(one, other) < _FAR):
         return False
     # A sentence that tells the other's figure as well says what the difference is.
     if round(one.figure.value, 6) in other.figures or round(other.figure.value, 6) in one.figures:
@@ -163,10 +159,7 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents give the same figure for the same thing, in whatever words."""
-    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
-        return False
-    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
-    if not low or high / low - 1 > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
+    if _distance(one, other) > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
         return False
     if one.dates and other.dates and not any(_within(a, b) for a in one.dates for b in other.dates):
         return False
@@ -176,6 +169,14 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
         return len(shared) >= _TELLING_SHARED
     fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
     return len(one.about & other.about) >= fewest
+
+
+def _distance(one: FigureClaim, other: FigureClaim) -> float:
+    """Return by which share the larger figure exceeds the smaller; infinite for figures that cannot be compared."""
+    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
+        return inf
+    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
+    return high / low - 1 if low else inf
 
 
 def _within(one: str, other: str) -> bool:
