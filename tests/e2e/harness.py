@@ -69,7 +69,8 @@ class User:
             if not name.startswith(("DEEP_RESEARCH_", "TEST_"))
             and not name.endswith(("_API_KEY", "_TOKEN", "_OPS_KEY"))
         }
-        paths = [str(Path(__file__).parent), kept.get("PYTHONPATH", "")]
+        here = Path(__file__).parent
+        paths = [str(here), str(here.parents[1]), kept.get("PYTHONPATH", "")]
         ours = {
             "DEEP_RESEARCH_HOME": str(self.home),
             "DEEP_RESEARCH_ENGINES": "none",

@@ -23,7 +23,7 @@ from deep_research.reasoning.values import (
     Judgement,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     Reflection,
     SectionPlan,
     SectionWork,
@@ -109,7 +109,7 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("queries", wish, lambda: self._inner.queries(wish))
 
-    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Pay, then judge."""
         return await self._pay("extract", reading, lambda: self._inner.extract(reading))
 

@@ -159,6 +159,9 @@ class DiskCache:
             self._connection.close()
             self._connection = None
 
+    # A cache that nobody closed closes its file when it is gone.
+    __del__ = _drop_connection
+
 
 def _prepare(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     until = time.monotonic() + busy_timeout_s

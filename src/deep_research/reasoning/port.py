@@ -1,4 +1,4 @@
-"""Everything that needs judgement goes through this port: fifteen acts, grouped by the collaborator that asks.
+"""Everything that needs judgement goes through this port: fifteen acts.
 
 Acts take one value and return one value. They raise `CallFailed` when the model behind them gives nothing usable.
 """
@@ -20,7 +20,7 @@ from deep_research.reasoning.values import (
     Judgement,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     Reflection,
     SectionWork,
     Support,
@@ -30,81 +30,58 @@ from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.sources.hit import SearchQuery
 
 
-class PlanningActs(Protocol):
-    """Acts before and between searches."""
+class Reasoner(Protocol):
+    """All fifteen acts."""
+
+    # Acts before and between searches.
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge whether the question can be researched as it stands."""
-        ...
 
     async def plan(self, brief: Brief) -> Plan:
         """Cut the question into sections."""
-        ...
 
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Write at most `request.count` queries, best first; each may name the special sources that suit it."""
-        ...
 
+    # Acts on what was fetched.
 
-class ReadingActs(Protocol):
-    """Acts on what was fetched."""
-
-    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark the stretches of the document that help the section, or another of the outline."""
-        ...
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the evidence worth keeping, so that what follows stays bounded."""
-        ...
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
         """Merge new evidence into the running synthesis."""
-        ...
 
     async def reflect(self, work: SectionWork) -> Reflection:
         """Judge whether the section's evidence suffices."""
-        ...
 
-
-class AnalysisActs(Protocol):
-    """Acts on everything that was found."""
+    # Acts on everything that was found.
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Look at the findings from several sides."""
-        ...
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Plan at most five charts."""
-        ...
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Mend a chart's code."""
-        ...
 
-
-class WritingActs(Protocol):
-    """Acts that make the report."""
+    # Acts that make the report.
 
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
         """Write a section from its evidence alone."""
-        ...
 
     async def judge_support(self, support: Support) -> Judgement:
-        """Say whether the passages carry the sentence."""
-        ...
+        """Return whether the passages carry the sentence."""
 
     async def revise(self, support: Support) -> Sentence | None:
         """Delete or hedge what the passages do not carry; None drops the sentence."""
-        ...
 
     async def conclude(self, draft: Draft) -> Conclusion:
         """Write abstract, conclusion and outlook."""
-        ...
 
     async def recall(self, brief: Brief) -> str:
         """Tell what is known without any source, "" for nothing; it is marked, and never cited."""
-        ...
-
-
-class Reasoner(PlanningActs, ReadingActs, AnalysisActs, WritingActs, Protocol):
-    """All fifteen acts."""

@@ -15,7 +15,7 @@ NextAction = Literal["START_RESEARCH", "NEED_CLARIFICATION", "VERIFY_TOPIC", "CO
 
 
 class Exchange(Value):
-    """One question that was put to the asker, and the answer."""
+    """One question that was put to the user, and the answer."""
 
     question: str
     answer: str
@@ -36,7 +36,7 @@ class Inquiry(Value):
 
 
 class ClarificationQuestion(Value):
-    """One question to the asker, with options where they can be named (SPEC I4)."""
+    """One question to the user, with options where they can be named."""
 
     question: str
     options: tuple[str, ...] = ()
@@ -44,14 +44,14 @@ class ClarificationQuestion(Value):
 
 
 class TaskBrief(Value):
-    """What the asker wants to know, and from which sides."""
+    """What the user wants to know, and from which sides."""
 
     goal: str = ""
     research_focus: tuple[str, ...] = ()
 
 
 class Assessment(Value):
-    """Whether the question can be researched as it stands (SPEC I5)."""
+    """Whether the question can be researched as it stands."""
 
     next_action: NextAction
     confidence: float = Field(ge=0, le=1)
@@ -67,12 +67,12 @@ class Assessment(Value):
 
     @property
     def is_clear(self) -> bool:
-        """Say whether research may start (document 002)."""
+        """Return whether research may start."""
         return self.next_action in ("START_RESEARCH", "CONFIRM_PLAN")
 
     @property
     def clarification_question(self) -> str:
-        """Return the question to the asker, or "" (document 002)."""
+        """Return the question to the user, or ""."""
         return self.clarification.question if self.clarification else ""
 
 
@@ -104,7 +104,7 @@ class SectionPlan(Value):
 
 
 class Plan(Value):
-    """The report before it is researched (SPEC P1, P2)."""
+    """The report before it is researched."""
 
     research_title: str
     goal: str = ""
@@ -125,7 +125,7 @@ class QueryRequest(Value):
     count: int
 
 
-class Reading(Value):
+class ReadingRequest(Value):
     """A document to be read for one section; `outline` names all sections: a finding goes where it fits best."""
 
     brief: Brief
@@ -150,7 +150,7 @@ class Finding(Value):
 
 
 class SourceFacts(Value):
-    """What is known about a source beside its text: its site, "" for a document of the asker's own, and its date."""
+    """What is known about a source beside its text: its site, "" for a document of the user's own, and its date."""
 
     document: str
     host: str = ""
@@ -186,14 +186,14 @@ class Digest(Value):
 
 
 class Synthesis(Value):
-    """The running synthesis of a section and how much of it is covered (SPEC L1)."""
+    """The running synthesis of a section and how much of it is covered."""
 
     text: str
     coverage: float = Field(ge=0, le=1)
 
 
 class Dimensions(Value):
-    """How good a section's evidence is on five counts, each from 1 to 10 (SPEC L2)."""
+    """How good a section's evidence is on five counts, each from 1 to 10."""
 
     coverage: int = Field(ge=1, le=10)
     depth: int = Field(ge=1, le=10)
@@ -214,7 +214,7 @@ class Dimensions(Value):
 
 
 class Reflection(Value):
-    """Whether the evidence suffices, and what to search for if not (SPEC L2).
+    """Whether the evidence suffices, and what to search for if not.
 
     `gaps` are questions that stay open, and stand in the report if nothing closes them; `thin` says what the evidence
     lacks to be strong.
@@ -239,14 +239,14 @@ class Findings(Value):
 
 
 class Analysis(Value):
-    """A critical look from several sides (SPEC C1), and what would change the conclusion, which claims nothing."""
+    """A critical look from several sides, and what would change the conclusion, which claims nothing."""
 
     paragraphs: tuple[Paragraph, ...] = ()
     changes: tuple[str, ...] = ()
 
 
 class ChartSpec(Value):
-    """A planned chart (SPEC C2)."""
+    """A planned chart."""
 
     title: str
     chart_type: str
@@ -288,7 +288,7 @@ class Draft(Value):
 
 
 class Conclusion(Value):
-    """Abstract, key insights and directions (SPEC W1); whether the question is answered, and what of it is not."""
+    """Abstract, key insights and directions; whether the question is answered, and what of it is not."""
 
     is_answered: bool = True
     unanswered: tuple[str, ...] = ()

@@ -18,7 +18,11 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority")])
         can_sign = x509.BasicConstraints(ca=True, path_length=None)
+        may = dict.fromkeys(("digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
+                             "key_agreement", "encipher_only", "decipher_only"), False)  # fmt: skip
+        uses = x509.KeyUsage(key_cert_sign=True, crl_sign=True, **may)
         certificate = self._builder(self._name, self._key).add_extension(can_sign, critical=True)
+        certificate = certificate.add_extension(uses, critical=True)
         self._root = certificate.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
     def client_side(self) -> ssl.SSLContext:
@@ -45,4 +49,8 @@ class Authority:
         now = datetime.datetime.now(datetime.UTC)
         day = datetime.timedelta(days=1)
         builder = x509.CertificateBuilder(self._name, subject, key.public_key(), x509.random_serial_number())
+        # Python 3.13 refuses certificates that do not name the keys of their subject and of who signed them.
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(signer, critical=False)
         return builder.not_valid_before(now - day).not_valid_after(now + day)

@@ -49,7 +49,7 @@ def program(tmp_path: Path, *lines: str, **env: str) -> subprocess.Popen[str]:
     """Return a running program that has these lines, with a PDF at hand."""
     (tmp_path / "a.pdf").write_bytes(COSTS)
     return subprocess.Popen(
-        [sys.executable, "-u", "-c", PROGRAM + "\n".join(lines), str(tmp_path / "a.pdf")],
+        [sys.executable, "-u", "-W", "ignore", "-c", PROGRAM + "\n".join(lines), str(tmp_path / "a.pdf")],
         env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env},
         cwd=tmp_path,
         stdin=subprocess.PIPE,

@@ -8,10 +8,10 @@ import pytest
 
 from deep_research.reasoning.model import answers
 from deep_research.reasoning.model.answers import (
-    Answer,
     AssessAnswer,
     ExtractAnswer,
     JudgeAnswer,
+    ModelAnswer,
     PlanAnswer,
     QueriesAnswer,
     ReflectAnswer,
@@ -20,12 +20,14 @@ from deep_research.reasoning.model.answers import (
 )
 
 KINDS = [
-    kind for _, kind in inspect.getmembers(answers, inspect.isclass) if issubclass(kind, Answer) and kind is not Answer
+    kind
+    for _, kind in inspect.getmembers(answers, inspect.isclass)
+    if issubclass(kind, ModelAnswer) and kind is not ModelAnswer
 ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_schema_is_flat_and_has_at_most_eight_fields(kind: type[Answer]) -> None:
+def test_every_schema_is_flat_and_has_at_most_eight_fields(kind: type[ModelAnswer]) -> None:
     schema = kind.schema_for_model()
     fields = schema["properties"]
     assert isinstance(fields, dict)

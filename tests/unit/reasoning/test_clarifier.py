@@ -1,4 +1,4 @@
-"""The intake gate without a model: SPEC section 1's examples, ordinary questions, thresholds and modes."""
+"""The intake gate without a model: examples of each kind, ordinary questions, thresholds and modes."""
 
 from functools import partial
 

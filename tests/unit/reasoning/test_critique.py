@@ -1,4 +1,4 @@
-"""Which questions ask for judgement (SPEC C1): by their words, by two words together, by their length; and which only
+"""Which questions ask for judgement: by their words, by two words together, by their length; and which only
 look like it. Three scripts.
 """
 

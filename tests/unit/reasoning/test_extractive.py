@@ -15,7 +15,7 @@ from deep_research.reasoning.values import (
     Finding,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     SectionPlan,
     SectionWork,
     Support,
@@ -126,7 +126,7 @@ async def evidence_for(reasoner: ExtractiveReasoner, wanted: Brief, plan: Plan) 
     outline = tuple(section.title for section in plan.sections)
     found: dict[str, list[Evidence]] = {title: [] for title in outline}
     for read in documents(wanted.language):
-        reading = Reading(
+        reading = ReadingRequest(
             brief=wanted,
             section=plan.sections[0],
             outline=outline,
@@ -138,7 +138,7 @@ async def evidence_for(reasoner: ExtractiveReasoner, wanted: Brief, plan: Plan) 
     return found
 
 
-def _evidence(finding: Finding, reading: Reading) -> Evidence:
+def _evidence(finding: Finding, reading: ReadingRequest) -> Evidence:
     own = Passage(document=reading.document.id, start=finding.start, end=finding.end)
     header = Passage(document=own.document, start=finding.header[0], end=finding.header[1]).id if finding.header else ""
     return evidence_from(
@@ -346,7 +346,7 @@ LONG = "The choir of Lindenmark sang again. " * 15_000
 
 async def findings_in(text: str, *spans: tuple[int, int]) -> list[tuple[str, str]]:
     """Return what is found in a text with its header, where search finds these stretches of it."""
-    reading = Reading(
+    reading = ReadingRequest(
         brief=brief("storage tank repairs"),
         section=SectionPlan(title="s"),
         query=SearchQuery(query="q", goal="g"),

@@ -21,7 +21,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     SectionPlan,
     SectionWork,
     Support,
@@ -94,7 +94,9 @@ SUPPORT = Support(
 )
 TEXT = "The retrofit cost €3.4 million in 2024.\n\n| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
 DOCUMENT = Document(id="d", snapshot="s", title=TAINT, text=TEXT, media_type="text/plain", extractor="plain 1")
-READING = Reading(brief=BRIEF, section=SECTION, outline=(TAINT,), query=SECTION.search_queries[0], document=DOCUMENT)
+READING = ReadingRequest(
+    brief=BRIEF, section=SECTION, outline=(TAINT,), query=SECTION.search_queries[0], document=DOCUMENT
+)
 Act = Callable[[ModelReasoner], Awaitable[object]]
 ACTS: dict[str, Act] = {
     "assess": lambda reasoner: reasoner.assess(

@@ -19,7 +19,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     SectionPlan,
     SectionWork,
     SourceFacts,
@@ -194,7 +194,7 @@ async def test_only_passages_that_were_shown_become_findings() -> None:
     text = "The retrofit cost €3.4 million in 2024.\n\nThe mayor was pleased with the result of the work.\n"
     document = Document(id="d", snapshot="s", title="Report", text=text, media_type="text/plain", extractor="plain 1")
     chosen = {"passages": [1, 99, 1], "sections": [1, 1, 1], "findings": ["It cost €3.4 million."], "relevance": [9]}
-    reading = Reading(
+    reading = ReadingRequest(
         brief=_brief(),
         section=SectionPlan(title="Costs"),
         outline=("Costs", "Mood"),
@@ -245,7 +245,7 @@ async def test_valid_choices_after_invalid_ones_are_not_lost() -> None:
     text = "The retrofit cost €3.4 million in 2024.\n"
     document = Document(id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1")
     chosen = {"passages": [*range(50, 60), 1], "sections": [1] * 11}
-    reading = Reading(
+    reading = ReadingRequest(
         brief=_brief(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
     )
     assert len(await _reasoner(Scripted([json.dumps(chosen)])).extract(reading)) == 1

@@ -9,7 +9,7 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PROMPT_FOLDER, Prompts, fenced
 from deep_research.reasoning.port import Reasoner
 
-# Document 002's names stay: assess is clarify.md, conclude is report.md.
+# Two prompts are not named after their act: assess is clarify.md, conclude is report.md.
 RENAMED = {"assess": "clarify", "conclude": "report"}
 ACTS = [name for name in dir(Reasoner) if not name.startswith("_")]
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.quoting.selection import LARGEST_SECTION, choose, sentence_count, share_room
+from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, choose, sentence_count, share_room
 from tests.unit.reasoning.pieces import piece, rows_of, table
 
 SUBJECTS = "pumps tanks pipes bills tariffs losses grants bonds delays leaks storms audits".split()
@@ -35,7 +35,7 @@ def test_the_room_is_kept_and_no_section_takes_more_than_its_part(sections, room
     shared = share_room(sections, room=room, least=least)
     assert len(shared) == len(sections)
     assert sum(map(size_of, shared)) <= room
-    assert all(size_of(own) <= LARGEST_SECTION * room for own in shared)
+    assert all(size_of(own) <= MAX_SECTION_SHARE * room for own in shared)
 
 
 @given(sections=sections(), room=st.integers(0, 60), least=st.integers(0, 3))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.reasoning.rules.quoting.drafting import quoted
-from deep_research.reasoning.rules.quoting.units import MOST_SENTENCES, is_usable, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, is_usable, units_of
 from tests.unit.reasoning.pieces import piece, prose_of, table
 
 REPORT = """# Closing report
@@ -62,7 +62,7 @@ def test_a_unit_holds_at_most_three_neighbours_and_begins_anywhere():
     units = [unit for unit in prose_of(REPORT) if unit.heading == "Closing report"]
     assert [len(unit.sentences) for unit in units] == [3, 3, 2, 1]
     assert len({unit.start for unit in units}) == 4
-    assert MOST_SENTENCES == 3
+    assert MAX_SENTENCES == 3
 
 
 def test_no_unit_crosses_a_heading_or_a_table():

@@ -2,14 +2,14 @@
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.values import Brief, Finding, Reading, SectionPlan
+from deep_research.reasoning.values import Brief, Finding, ReadingRequest, SectionPlan
 from deep_research.sources.hit import SearchQuery
 
 
 async def extract(state: RunState) -> Update:
     """Store what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
     given, context = state.input, state.context
-    reading = Reading(
+    reading = ReadingRequest(
         brief=Brief.from_json(given["brief"]),
         section=SectionPlan.from_json(given["section"]),
         outline=tuple(given.get("outline", ())),
@@ -32,7 +32,7 @@ def _is_inside(finding: Finding, text: str) -> bool:
     return all(0 <= start < end <= len(text) for start, end in spans)
 
 
-def _evidence(finding: Finding, reading: Reading) -> tuple[Evidence, Finding]:
+def _evidence(finding: Finding, reading: ReadingRequest) -> tuple[Evidence, Finding]:
     document = reading.document
     header = Passage(document=document.id, start=finding.header[0], end=finding.header[1]).id if finding.header else ""
     piece = evidence_from(
@@ -46,7 +46,7 @@ def _evidence(finding: Finding, reading: Reading) -> tuple[Evidence, Finding]:
     return piece, finding
 
 
-def _header(piece: Evidence, finding: Finding, reading: Reading) -> Evidence:
+def _header(piece: Evidence, finding: Finding, reading: ReadingRequest) -> Evidence:
     start, end = finding.header or (0, 0)
     passage = Passage(document=piece.document, start=start, end=end)
     quote = reading.document.text[start:end]

@@ -5,10 +5,10 @@ from deep_research.messages.words import words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.question.clarifier import LEAST_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
+from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
-from deep_research.reasoning.rules.question.focus import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
+from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.values import (
     Assessment,
     Brief,
@@ -135,7 +135,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
 
 def _enough(focus: tuple[str, ...], language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the focuses with a third beside two (SPEC I3), and what was inferred."""
-    if len(focus) != LEAST_FOCUSES:
+    if len(focus) != MIN_FOCUSES:
         return focus, ()
     names = focus_names(ASKED_DEFAULTS, words(language))
     inferred = tuple(name for name in names if name not in focus)[: START_FOCUSES - len(focus)]

@@ -45,8 +45,8 @@ class ResearchPlanner:
         context: StageContext,
     ) -> list[SearchQuery]:
         """Write the first round's queries of a section; what others ask need not be asked again."""
-        wish = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
-        return await self._queries(wish, context)
+        request = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
+        return await self._queries(request, context)
 
     async def generate_followup_queries(
         self,
@@ -61,19 +61,19 @@ class ResearchPlanner:
         fresh = [query for query in offered if query.query not in work.asked][:count]
         if fresh:
             return fresh
-        wish = QueryRequest(
+        request = QueryRequest(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
         )
-        return await self._queries(wish, context)
+        return await self._queries(request, context)
 
     async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
         """Judge whether a section's evidence suffices."""
         return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
 
-    async def _queries(self, wish: QueryRequest, context: StageContext) -> list[SearchQuery]:
-        queries = await context.reason("queries", lambda reasoner: reasoner.queries(wish))
-        fresh = {query.query: query for query in queries if query.query.strip() and query.query not in wish.asked}
-        return list(fresh.values())[: wish.count]
+    async def _queries(self, request: QueryRequest, context: StageContext) -> list[SearchQuery]:
+        queries = await context.reason("queries", lambda reasoner: reasoner.queries(request))
+        fresh = {query.query: query for query in queries if query.query.strip() and query.query not in request.asked}
+        return list(fresh.values())[: request.count]
 
 
 async def plan(state: RunState, planner: ResearchPlanner) -> Update:

@@ -19,7 +19,7 @@ from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
-from deep_research.reasoning.rules.quoting.units import count_orders
+from deep_research.reasoning.rules.quoting.units import count_prompt_injections
 from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
@@ -210,7 +210,7 @@ async def _noticed(citations: Citations, said: Words, records: RunRecords) -> li
     ]
     for source in (*citations.cited, *citations.additional):
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
-        if count := count_orders(text) or count_orders(source.title):
+        if count := count_prompt_injections(text) or count_prompt_injections(source.title):
             remarks.append(said("limits.quarantined", address=source.address, count=count))
     return remarks
 

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, Turn
-from deep_research.reasoning.model.answers import Answer, SomeAnswer, read_answer
+from deep_research.reasoning.model.answers import ModelAnswer, SomeAnswer, read_answer
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
     NOTES_TAG,
@@ -62,7 +62,7 @@ class ModelActs:
         self._context = ContextManager(prompts.fill("system"), options)
         self._stand_in = stand_in
 
-    def _task(self, prompt: str, kind: type[Answer], **values: str) -> str:
+    def _task(self, prompt: str, kind: type[ModelAnswer], **values: str) -> str:
         """Return a prompt that ends with the form its answer must have."""
         return self._prompts.fill(prompt, format=kind.in_words(), **values)
 

@@ -24,7 +24,7 @@ _LABEL_NUMBER = re.compile(r"\d+")
 _MAX_CHARS, _MAX_ITEM_CHARS, _MAX_ITEMS = 8_000, 400, 40
 # A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
 _WRAPPINGS = 3
-SomeAnswer = TypeVar("SomeAnswer", bound="Answer")
+SomeAnswer = TypeVar("SomeAnswer", bound="ModelAnswer")
 Item = TypeVar("Item")
 
 
@@ -102,7 +102,7 @@ Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
 JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
 
 
-class Answer(BaseModel):
+class ModelAnswer(BaseModel):
     """An answer's fields; what a model adds beside them is ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -134,7 +134,7 @@ class Answer(BaseModel):
         return "\n".join((head, *lines))
 
 
-class AssessAnswer(Answer):
+class AssessAnswer(ModelAnswer):
     """Whether the question can be researched, and the one thing to ask if not."""
 
     confidence: Share = Field(description="0 to 1: how sure you are what is to be researched")
@@ -157,7 +157,7 @@ class AssessAnswer(Answer):
     )
 
 
-class PlanAnswer(Answer):
+class PlanAnswer(ModelAnswer):
     """A report's plan; descriptions follow the order of the sections."""
 
     title: Plain = Field(default="", description="the report's title")
@@ -194,7 +194,7 @@ class PlanAnswer(Answer):
         return data | parts | ({"queries": queries, "query_sections": numbers} if queries else {})
 
 
-class QueriesAnswer(Answer):
+class QueriesAnswer(ModelAnswer):
     """Search queries with what each is for."""
 
     queries: Texts = Field(min_length=1, description="search queries, the best first")
@@ -202,7 +202,7 @@ class QueriesAnswer(Answer):
     priorities: Column = Field(default_factory=list, description="for each query, in order: high, medium or low")
 
 
-class ExtractAnswer(Answer):
+class ExtractAnswer(ModelAnswer):
     """Which passages help, by number."""
 
     passages: Numbers = Field(description="numbers of the passages that help, the best first")
@@ -211,22 +211,22 @@ class ExtractAnswer(Answer):
     relevance: Numbers = Field(default_factory=list, description="for each of them, in order: 1 to 10")
 
 
-class CompressAnswer(Answer):
+class CompressAnswer(ModelAnswer):
     """Which evidence to keep, by number."""
 
     keep: Numbers = Field(description="numbers of the passages to keep, the best first")
     note: Plain = Field(default="", description="what they say together, one sentence")
 
 
-class SynthesisAnswer(Answer):
+class SynthesisAnswer(ModelAnswer):
     """A section's running synthesis."""
 
     text: Plain = Field(min_length=1, description="what is known about the section now, at most 150 words")
     coverage: Share = Field(description="0 to 1: how much of the section's question is answered")
 
 
-class ReflectAnswer(Answer):
-    """The five dimensions of SPEC L2, each from 1 to 10."""
+class ReflectAnswer(ModelAnswer):
+    """How good a section's evidence is: five dimensions, each from 1 to 10."""
 
     coverage: Score = Field(description="1 to 10: is every part of the section's question supported?")
     depth: Score = Field(description="1 to 10: are there details and figures, not only overviews?")
@@ -242,7 +242,7 @@ class ReflectAnswer(Answer):
     reasoning: Plain = Field(default="", description="why, one sentence")
 
 
-class ChartsAnswer(Answer):
+class ChartsAnswer(ModelAnswer):
     """Which series are worth a chart, by number."""
 
     charts: Numbers = Field(description="numbers of the series worth a chart, the best first")
@@ -250,13 +250,13 @@ class ChartsAnswer(Answer):
     kinds: Column = Field(default_factory=list, description="for each of them, in order: bar or line")
 
 
-class CodeAnswer(Answer):
+class CodeAnswer(ModelAnswer):
     """Mended chart code."""
 
     python_code: Verbatim = Field(min_length=1, description="the whole mended program")
 
 
-class JudgeAnswer(Answer):
+class JudgeAnswer(ModelAnswer):
     """A judge's verdict."""
 
     verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = Field(description="your verdict")
@@ -266,13 +266,13 @@ class JudgeAnswer(Answer):
     reason: Plain = Field(default="", description="why, one sentence")
 
 
-class ReviseAnswer(Answer):
+class ReviseAnswer(ModelAnswer):
     """A sentence cut down to what its passages carry."""
 
     text: Plain = Field(description="the sentence with what is not carried deleted or hedged; empty to drop it")
 
 
-class ConcludeAnswer(Answer):
+class ConcludeAnswer(ModelAnswer):
     """The ends of a report."""
 
     answered: bool = Field(default=True, description="whether the report answers the question")
@@ -282,7 +282,7 @@ class ConcludeAnswer(Answer):
     outlook: Plain = Field(default="", description="one or two directions for further research, without new facts")
 
 
-class RecallAnswer(Answer):
+class RecallAnswer(ModelAnswer):
     """What a model knows by itself."""
 
     text: Plain = Field(default="", description="what you know, or nothing")
@@ -329,7 +329,7 @@ def _objects(text: str) -> list[object]:
         return found
 
 
-def _unwrapped(data: object, kind: type[Answer]) -> list[dict[str, object]]:
+def _unwrapped(data: object, kind: type[ModelAnswer]) -> list[dict[str, object]]:
     """Return the objects that may be meant: the data itself, what it wraps, or a bare list as the field it must be."""
     fields = kind.model_fields
     found: list[dict[str, object]] = []
@@ -352,7 +352,7 @@ def _unwrapped(data: object, kind: type[Answer]) -> list[dict[str, object]]:
     return found
 
 
-def _columns(objects: list[dict[str, object]], kind: type[Answer]) -> dict[str, object]:
+def _columns(objects: list[dict[str, object]], kind: type[ModelAnswer]) -> dict[str, object]:
     """Return a list of objects as an object of lists, where a model gave records instead of columns."""
     columns: dict[str, object] = {}
     for name, field in kind.model_fields.items():
@@ -363,8 +363,8 @@ def _columns(objects: list[dict[str, object]], kind: type[Answer]) -> dict[str, 
     return columns
 
 
-def _fits(data: dict[str, object], kind: type[Answer]) -> bool:
-    """Say whether an object has fields of the answer, and is not the schema sent back."""
+def _fits(data: dict[str, object], kind: type[ModelAnswer]) -> bool:
+    """Return whether an object has fields of the answer, and is not the schema sent back."""
     is_schema = isinstance(data.get("properties"), dict) and "type" in data
     return not is_schema and any(name in kind.model_fields for name in data)
 

@@ -6,7 +6,7 @@ Whether a judged question may be researched is decided by the same thresholds as
 import re
 from typing import Final
 
-from deep_research.messages.words import words as words_in
+from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
     LANGUAGES,
     NONE,

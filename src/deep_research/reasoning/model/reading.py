@@ -24,7 +24,15 @@ from deep_research.reasoning.model.prompting import (
     fit,
     show_evidence,
 )
-from deep_research.reasoning.values import Digest, Dimensions, Finding, Reading, Reflection, SectionWork, Synthesis
+from deep_research.reasoning.values import (
+    Digest,
+    Dimensions,
+    Finding,
+    ReadingRequest,
+    Reflection,
+    SectionWork,
+    Synthesis,
+)
 from deep_research.sources.dating import days_of
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
@@ -48,7 +56,7 @@ _MAX_TITLE_CHARS = 200
 class ReadingByModel(ModelActs):
     """The four reading acts."""
 
-    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Let the model choose among a document's passages by number, so that what it chooses is really there.
 
         The prompt is the same for every section that asks, so that the journal has the document read once in a run.
@@ -71,7 +79,7 @@ class ReadingByModel(ModelActs):
         answer = await self._data(_EXTRACT, ExtractAnswer, task, shared=[brief], left_out=len(blocks) - shown)
         return tuple(_findings(answer, candidates[:shown], outline))
 
-    def _extract_task(self, reading: Reading, outline: Sequence[str], passages: str) -> str:
+    def _extract_task(self, reading: ReadingRequest, outline: Sequence[str], passages: str) -> str:
         titles = "\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1))
         language = LANGUAGES[reading.brief.language]
         sections = fenced(NOTES_TAG, titles)

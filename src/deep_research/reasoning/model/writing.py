@@ -6,7 +6,7 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, ModelActs, listed, searched
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
@@ -69,7 +69,7 @@ class WritingByModel(ModelActs):
         counted = await self._stand_in.analyze(findings)
         if not evidence:
             return counted
-        closing = words(findings.brief.language)("report.changes")
+        closing = words_in(findings.brief.language)("report.changes")
         task = self._prompts.fill(
             "analyze",
             language=LANGUAGES[findings.brief.language],

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
-from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
@@ -15,12 +14,13 @@ from deep_research.reasoning.rules.question.material import (
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import Lens, aspects, lens_of, search_words, sections_of
+from deep_research.reasoning.rules.question.sections import Side, search_words, sections_of, side_of, sides
 from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
     Candidate,
     Interest,
+    best_first,
     choose,
     choose_units,
     section_of,
@@ -45,7 +45,7 @@ from deep_research.reasoning.values import (
     Judgement,
     Plan,
     QueryRequest,
-    Reading,
+    ReadingRequest,
     Reflection,
     SectionPlan,
     SectionWork,
@@ -65,7 +65,7 @@ RELEVANT = 0.27
 _RELEVANCE_WEIGHT = 2.0
 # Each further unit of a document stands behind the best of the next.
 _SAME_DOCUMENT = 0.5
-# EXTRACTIVE 2.5: what a section's coverage is made of, and where it suffices.
+# From this coverage and so many documents on, a section suffices.
 _SUFFICIENT = 0.7
 _ENOUGH_DOCUMENTS = 12
 # A question of whose topic this share stands in no document is not answered.
@@ -76,7 +76,7 @@ _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
-_LEAST_REACH = 0.3
+_MIN_REACH = 0.3
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 # Of each side, so many words of a language stand in a query.
@@ -90,7 +90,7 @@ class ExtractiveReasoner:
         self._corpus = corpus
         # What was chosen from a document does not depend on the section that asks.
         self._reached: dict[str, float] = {}
-        self._gists: dict[tuple[str, str], _Gist] = {}
+        self._matches: dict[tuple[str, str], DocumentMatch] = {}
         self._called: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
@@ -105,7 +105,7 @@ class ExtractiveReasoner:
 
     async def _titles(self, brief: Brief) -> list[str]:
         weights = (await weigh(brief.question, self._corpus)).without_sides().known()
-        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
+        looked_for = " ".join(map(_all_words, sides())) if await self._is_overview(brief) else brief.question
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
         named = await self._named(brief.question)
         near = [hit for hit in found if hit.title in named] or [
@@ -121,9 +121,9 @@ class ExtractiveReasoner:
         """
         question, title = request.brief.question, request.section.title
         gap = _gap(request.brief)
-        more = search_words(lens_of(title), request.brief.language, 12)
+        more = search_words(side_of(title), request.brief.language, 12)
         overview = (
-            [_all_words(lens_of(title)), *map(_all_words, aspects())] if await self._is_overview(request.brief) else []
+            [_all_words(side_of(title)), *map(_all_words, sides())] if await self._is_overview(request.brief) else []
         )
         texts = [
             *overview,
@@ -136,83 +136,83 @@ class ExtractiveReasoner:
         return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: request.count]
 
     async def _is_overview(self, brief: Brief) -> bool:
-        """Say whether a question names no subject, so that all there is may be told."""
+        """Return whether a question names no subject, so that all there is may be quoted."""
         weights = await weigh(brief.question, self._corpus)
         return not (weights.of or weights.unknown)
 
-    async def extract(self, reading: Reading) -> tuple[Finding, ...]:
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
-        gist = await self._read(reading.document, reading.brief.question)
+        match = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
         title = reading.document.title
         return tuple(
-            _finding(candidate, gist.relevance, rank).model_copy(
-                update={"section": section_of(candidate.unit, outline, title=title, document=gist.terms)}
+            _finding(candidate, match.relevance, rank).model_copy(
+                update={"section": section_of(candidate.unit, outline, title=title, document=match.terms)}
             )
-            for rank, candidate in enumerate(gist.chosen)
+            for rank, candidate in enumerate(match.chosen)
         )
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
         """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
         stretches, interest = await self._stretches(document, question), await self._interest(question)
 
-        def choose_some() -> list[Candidate]:
+        def offer() -> tuple[Finding, ...]:
             whole = units_apart(document.text, stretches)
             rows = sum(unit.header is not None for unit in whole)
-            if len(whole) - rows <= _OFFERED[0] and rows <= _OFFERED[1]:
-                return [Candidate(unit, 0.0) for unit in whole]
-            return choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
-
-        def offer() -> tuple[Finding, ...]:
-            found = (_finding(candidate, 0.0, 0) for candidate in choose_some())
+            candidates = [Candidate(unit, 0.0) for unit in whole]
+            if len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]:
+                candidates = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
+            found = (_finding(candidate, 0.0, 0) for candidate in candidates)
             return tuple(sorted(found, key=lambda finding: finding.start))
 
         return await in_thread(offer)
 
-    async def _read(self, document: Document, question: str) -> "_Gist":
+    async def _read(self, document: Document, question: str) -> "DocumentMatch":
         key = (document.id, question)
-        if key not in self._gists:
-            while len(self._gists) >= _REMEMBERED:
-                del self._gists[next(iter(self._gists))]
-            self._gists[key] = await self._gist(document, question)
-        return self._gists[key]
+        if key not in self._matches:
+            while len(self._matches) >= _REMEMBERED:
+                del self._matches[next(iter(self._matches))]
+            self._matches[key] = await self._match(document, question)
+        return self._matches[key]
 
     async def _named(self, question: str) -> frozenset[str]:
-        """Return the titles of the documents that a question names, to be told what stands in them."""
+        """Return the titles of the documents that a question asks the contents of by name."""
         if question not in self._called:
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
             titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
             self._called[question] = frozenset(titles)
         return self._called[question]
 
-    async def _gist(self, document: Document, question: str) -> "_Gist":
+    async def _match(self, document: Document, question: str) -> "DocumentMatch":
         if named := await self._named(question):
-            return await self._contents(document, question) if document.title in named else _NOTHING
+            return await self._contents(document, question) if document.title in named else _NO_MATCH
         stretches = await self._stretches(document, question)
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
         weights = (await weigh(question, self._corpus)).without_sides()
-        # A page of the web may speak of what none of the asker's own documents knows.
+        # A page of the web may speak of what none of the user's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest = await self._interest(question, is_foreign=is_foreign)
 
-        def judge() -> _Gist:
+        def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
-                return _NOTHING
-            return _Gist(relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms))
+                return _NO_MATCH
+            return DocumentMatch(
+                relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms)
+            )
 
         return await in_thread(judge)
 
-    async def _contents(self, document: Document, question: str) -> "_Gist":
+    async def _contents(self, document: Document, question: str) -> "DocumentMatch":
         """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
         stretches = await self._stretches(document, question)
         wanted = wanted_of_document(question)
         interest = await self._interest(wanted or question)
         chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
-        return _Gist(1.0, tuple(chosen), frozenset(terms_of(document.text)))
+        return DocumentMatch(1.0, tuple(chosen), frozenset(terms_of(document.text)))
 
     async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
         """Return what of a document is looked at: all of it, or of a very long one its best passages."""
@@ -235,11 +235,11 @@ class ExtractiveReasoner:
         if question not in self._reached:
             best = await self._corpus.search(question, limit=_REACH_PASSAGES)
             self._reached[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
-        return max(self._reached[question], _LEAST_REACH)
+        return max(self._reached[question], _MIN_REACH)
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
-        kept = choose(_best_first(work.evidence), room=work.brief.room)
+        kept = choose(best_first(work.evidence), room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
@@ -255,10 +255,10 @@ class ExtractiveReasoner:
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
-        said = words(work.brief.language)
-        is_asked = not lens_of(work.section.title).key or lens_of(work.section.title).hits(work.brief.question)
-        gaps = (said("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
-        reasoning = said("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
+        words = words_in(work.brief.language)
+        is_asked = not side_of(work.section.title).key or side_of(work.section.title).hits(work.brief.question)
+        gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
+        reasoning = words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
         return Reflection(
             is_sufficient=is_enough,
             overall_score=appraisal.dimensions.overall,
@@ -270,7 +270,7 @@ class ExtractiveReasoner:
         )
 
     async def _unmet(self, work: SectionWork) -> list[str]:
-        """Return the words of the question that no passage of the section holds, as the asker spelled them."""
+        """Return the words of the question that no passage of the section holds, as the user spelled them."""
         topic = without_commands(topic_part(work.brief.question))
         weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
         held = terms_of(*(piece.quote for piece in work.evidence))
@@ -279,7 +279,7 @@ class ExtractiveReasoner:
     async def _aimed(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
         """Return queries for what is weak, then the usual ones; none where no query could name what is weak.
 
-        An asker's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
+        A user's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
         """
         texts = (f"{work.brief.question}{_gap(work.brief)}{aim}" for aim in aims)
         fresh = [text for text in texts if text not in work.asked]
@@ -304,7 +304,7 @@ class ExtractiveReasoner:
 
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
         """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
-        return () if work.offered else paragraphs_of(work.section.title, _best_first(work.evidence))
+        return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         """Leave a paraphrase unchecked."""
@@ -328,16 +328,16 @@ class ExtractiveReasoner:
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
         lost = sum(weights.of[term] for term in missing)
-        # Of documents it is known what they do not hold; of the web, only what was found can be told.
+        # Of documents it is known what they do not hold; of the web, only what was found is known.
         kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
         unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
-        said = words(draft.brief.language)
+        words = words_in(draft.brief.language)
         abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
         return Conclusion(
             abstract=abstract,
             conclusion=conclusion_of(draft, abstract),
             is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
-            unanswered=(said(f"nothing.{kind}", words=said("report.list_separator").join(unmet)),) if unmet else (),
+            unanswered=(words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else (),
         )
 
 
@@ -347,19 +347,15 @@ def _gap(brief: Brief) -> str:
 
 def _usual_reach(topic: Weights) -> float:
     """Return how much of a question a good page covers: all of a short one, of a long one what a short one holds."""
-    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _LEAST_REACH)
+    return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _MIN_REACH)
 
 
-def _all_words(lens: Lens) -> str:
+def _all_words(side: Side) -> str:
     """Return the words of a side in both languages, for a query."""
-    return " ".join((*search_words(lens, "en", _SIDE_WORDS), *search_words(lens, "zh-Hans", _SIDE_WORDS)))
+    return " ".join((*search_words(side, "en", _SIDE_WORDS), *search_words(side, "zh-Hans", _SIDE_WORDS)))
 
 
-def _best_first(evidence: Sequence[Evidence]) -> list[Evidence]:
-    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
-
-
-class _Gist(NamedTuple):
+class DocumentMatch(NamedTuple):
     """What a document has to say on a question: how far it is about it, its best units, and its terms."""
 
     relevance: float
@@ -367,7 +363,7 @@ class _Gist(NamedTuple):
     terms: frozenset[str]
 
 
-_NOTHING = _Gist(0.0, (), frozenset())
+_NO_MATCH = DocumentMatch(0.0, (), frozenset())
 
 
 def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:

@@ -1,6 +1,6 @@
-"""Which special sources suit a query, by rules (SPEC H4), and what a model is told about them. Asks none of them.
+"""Which special sources suit a query, by rules, and how a prompt describes them. Asks none of them.
 
-The chain of the general web and the asker's own documents are no matter of choice.
+The chain of the general web and the user's own documents are no matter of choice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,16 +9,15 @@ from itertools import chain, zip_longest
 from typing import Final
 
 from deep_research.reasoning.rules.lexicon import load_table
-from deep_research.reasoning.rules.question.sections import Lens
+from deep_research.reasoning.rules.question.sections import Side, side_from
 from deep_research.request import SearchKind
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import SearchQuery
-from deep_research.text.analyzer import analyze
 from deep_research.text.dates import find_dates
 from deep_research.value import Value
 
 _MCP: Final = "mcp:"
-_MOST_WIDENED: Final = 4
+_MAX_WIDENED: Final = 4
 # News can be searched from this year on.
 _FIRST_NEWS_YEAR: Final = "2017"
 
@@ -67,7 +66,7 @@ def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str
     usable = _usable(query, offered)
     further = dict.fromkeys((*chain.from_iterable(called), *_table().broad))
     free = [name for name in further if name in usable and not usable[name].needs_key and name not in asked]
-    return tuple(free[:_MOST_WIDENED])
+    return tuple(free[:_MAX_WIDENED])
 
 
 def describe(offered: Iterable[EngineSpec]) -> str:
@@ -80,7 +79,7 @@ def _usable(query: SearchQuery, offered: Iterable[EngineSpec]) -> dict[str, Engi
 
 
 def _is_own(spec: EngineSpec) -> bool:
-    """Say whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
+    """Return whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
     return spec.name.startswith(_MCP) or spec.needs_sites
 
 
@@ -90,7 +89,7 @@ def _fits(spec: EngineSpec, kind: SearchKind) -> bool:
 
 def _subjects_of(text: str) -> list[str]:
     """Return the subjects that the words of a query show, the one with the most words first."""
-    shown = {name: lens.hits(text) for name, lens in _lenses().items()}
+    shown = {name: side.hits(text) for name, side in _subject_sides().items()}
     shown["events"] += any(date.iso >= _FIRST_NEWS_YEAR for date in find_dates(text))
     return sorted((name for name, count in shown.items() if count), key=lambda name: -shown[name])
 
@@ -106,8 +105,5 @@ def _table() -> _Table:
 
 
 @cache
-def _lenses() -> dict[str, Lens]:
-    return {
-        name: Lens(key=name, stems=frozenset(tuple(analyze(word)[:2]) for word in words.en), chinese=words.zh)
-        for name, words in _table().subjects.items()
-    }
+def _subject_sides() -> dict[str, Side]:
+    return {name: side_from(name, words.en, words.zh) for name, words in _table().subjects.items()}

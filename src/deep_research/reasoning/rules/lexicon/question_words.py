@@ -5,7 +5,7 @@ import re
 from deep_research.text.analyzer import CJK
 from deep_research.text.stop_words import ENGLISH
 
-# Document 001's lists, to the letter.
+# The word lists of strict mode; they are part of what that mode promises and stay as they are.
 VAGUE_WORDS = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
 ABBREVIATIONS = tuple("ai ml dl llm nlp cv ag ar vr mr web app db os api".split())
 # Those with more than one common meaning; the meanings are in the messages.
@@ -68,7 +68,7 @@ ASKING_ZH = re.compile(
 )
 QUESTION_END = re.compile(r"[?？]\W*$|吗[?？。\s]*$")
 
-# The asker's own material: it is a clear topic, and "these documents" points at nothing else.
+# The user's own material: it is a clear topic, and "these documents" points at nothing else.
 OWN_DOCUMENTS = re.compile(
     r"\b(?:documents?|files?|folder|attachments?|these (?:papers|reports|notes)|sources|minutes)\b"
     r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件|(?:我们?的|手头的?|现有的?)(?:资料|材料)",
@@ -149,7 +149,7 @@ GENERIC_NOUN = re.compile(
     r"^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$", re.IGNORECASE
 )
 
-# A task that hangs on the asker's own situation: no search finds what it leaves out.
+# A task that hangs on the user's own situation: no search finds what it leaves out.
 OWN_TASK = re.compile(
     r"\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
     r"|for me\b"
@@ -189,7 +189,7 @@ POLITE = re.compile(
 )
 
 NO_PREFERENCE_END = re.compile(r"(?:看着办|你决定|您决定|无所谓|都可以|都行)$|\b(?:up to you|your choice)$")
-# Answers that mean "do not ask, begin" (SPEC I4).
+# Answers that mean "do not ask, begin".
 START_NOW = frozenset(("start now", "just start", "start", "go ahead", "直接开始研究", "直接开始", "开始研究", "开始"))
 # Answers that leave the choice to us; compared in lower case without surrounding punctuation.
 NO_PREFERENCE = frozenset(

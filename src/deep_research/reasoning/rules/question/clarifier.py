@@ -1,4 +1,7 @@
-"""The intake gate without a model: is a question good enough to research, and what to ask if not (SPEC section 1)."""
+"""The intake gate without a model: is a question good enough to research, what to ask if not, and what answers change.
+
+A question and the answers given to ours become one question again: "癌症" and "机制" become "癌症：机制".
+"""
 
 import unicodedata
 from collections.abc import Collection
@@ -6,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
 from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, placeholders, words_in
 from deep_research.reasoning.rules.lexicon.question_words import (
     AMBIGUOUS_ABBREVIATIONS,
     NO_PREFERENCE,
@@ -14,13 +17,15 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     START_NOW,
     WORD,
 )
-from deep_research.reasoning.rules.question.focus import ASPECT_OPTIONS, filled_up, focus_names
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
-from deep_research.reasoning.rules.question.material import is_document_option, is_own_option
+from deep_research.reasoning.rules.question.material import is_document_option, is_own_option, own_options, plain_answer
 from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer
 from deep_research.reasoning.rules.question.signals import (
+    ASPECT_OPTIONS,
     READ_CHARS,
     TopicReading,
+    filled_up,
+    focus_names,
     is_complex,
     is_no_question,
     rare_terms,
@@ -31,10 +36,8 @@ from deep_research.reasoning.rules.question.signals import (
 )
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, NextAction, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
-from deep_research.text.folding import to_simplified
 
 DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
-_MEANING_SEPARATOR = " / "
 
 
 class Doubt(NamedTuple):
@@ -46,101 +49,7 @@ class Doubt(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def ask(doubt: Doubt, say: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
-    """Return the question for a doubt, in the user's own words where the rules give them."""
-    ours = _ask(doubt, say)
-    question = worded(rules.questions, doubt.kind, say.language)
-    options = None if doubt.choices else worded(rules.options, doubt.kind, say.language)
-    own = {
-        "question": question and question.replace("{topic}", doubt.word),
-        "options": options and tuple(option.replace("{topic}", doubt.word) for option in options),
-    }
-    return ours.model_copy(update={key: wording for key, wording in own.items() if wording})
-
-
-def _ask(doubt: Doubt, say: Words) -> ClarificationQuestion:
-    match doubt.kind:
-        case "reference":
-            return _ask_reference(doubt, say)
-        case "aspect":
-            question, options = say("clarify.ask_aspect", topic=doubt.word), focus_names(ASPECT_OPTIONS, say)
-            missing = "focus"
-        case "meaning":
-            question = say("clarify.ask_meaning", term=doubt.word)
-            options = tuple(say(f"clarify.meanings_{doubt.word.lower()}").split(_MEANING_SEPARATOR))
-            missing = "meaning"
-        case "limits":
-            question, missing = say("clarify.ask_limits"), "limits"
-            options = tuple(say(f"clarify.option_limits_{key}") for key in ("none", "beginner", "cost", "time"))
-        case "term" | "verify":
-            question, options = say("clarify.ask_term", term=doubt.word), term_options(doubt.word, say)
-            missing = "term"
-        case "vague":
-            question, missing = say("clarify.ask_vague", word=doubt.word), "goal"
-            keys = ("overview", "causes", "comparison", "figures")
-            options = tuple(say(f"clarify.option_goal_{key}") for key in keys)
-        case _:
-            question, options, missing = say("clarify.ask_topic"), document_options(say), "topic"
-    return ClarificationQuestion(question=question, options=options, missing_info=say(f"clarify.missing_{missing}"))
-
-
-def document_options(say: Words) -> tuple[str, ...]:
-    """Return what can be researched without a subject: the asker's own documents."""
-    return tuple(say(f"clarify.option_documents_{key}") for key in ("points", "news", "disagree"))
-
-
-def reference_options(noun: str, say: Words) -> tuple[str, ...]:
-    """Return what a pointer with a noun may mean where no context names it."""
-    return say("clarify.option_in_documents", noun=noun), say("clarify.option_general", noun=noun)
-
-
-def term_options(term: str, say: Words) -> tuple[str, ...]:
-    """Return what can be done with a term that no source knows: keep it, or leave it out."""
-    return say("clarify.option_term_as_written", term=term), say("clarify.option_term_left_out", term=term)
-
-
-def reason_for(doubt: Doubt | None, say: Words, *, has_goal: bool, is_left_open: bool) -> str:
-    """Return one plain sentence on why the question was judged as it was."""
-    if doubt is None:
-        return say("clarify.reason_asked") if has_goal else say("clarify.reason_inferred")
-    if doubt.kind == "nothing":
-        return say("clarify.reason_nothing")
-    if doubt.kind == "verify":
-        return say("clarify.reason_verify", term=doubt.word)
-    if is_left_open:
-        return say("clarify.reason_no_answer")
-    match doubt.kind:
-        case "reference":
-            return say("clarify.reason_reference", phrase=doubt.word)
-        case "aspect":
-            return say("clarify.reason_broad", topic=doubt.word)
-        case "meaning":
-            return say("clarify.reason_meaning", term=doubt.word)
-        case "limits":
-            return say("clarify.reason_own_task")
-        case "term":
-            return say("clarify.reason_unknown", term=doubt.word)
-        case "vague":
-            return say("clarify.reason_strict")
-        case _:
-            return say("clarify.reason_no_topic")
-
-
-def _ask_reference(doubt: Doubt, say: Words) -> ClarificationQuestion:
-    missing = say("clarify.missing_reference")
-    if doubt.choices:
-        question = say("clarify.ask_candidates", phrase=doubt.word)
-        return ClarificationQuestion(question=question, options=doubt.choices, missing_info=missing)
-    options = reference_options(doubt.noun, say) if doubt.noun else document_options(say)
-    question = say("clarify.ask_reference", phrase=doubt.word)
-    return ClarificationQuestion(question=question, options=options, missing_info=missing)
-
-
-_ARTICLES = frozenset("a an the at in on for".split())
-_ANSWER_EDGE = " \t.。!！?？\"'“”"
-
-
-class Folded(NamedTuple):
+class FoldedQuestion(NamedTuple):
     """The question with its answers in it, and what they settled."""
 
     text: str
@@ -151,92 +60,21 @@ class Folded(NamedTuple):
     assumptions: tuple[str, ...] = ()
 
 
-def is_no_preference(answer: str) -> bool:
-    """Say whether an answer leaves the choice to us, or only wants the research to begin."""
-    plain = to_simplified(answer).strip(_ANSWER_EDGE).lower()
-    return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
-
-
-def fold_answers(question: str, exchanges: tuple[Exchange, ...], say: Words, rules: IntakeRules = NO_RULES) -> Folded:
-    """Fold the answers into the question, one after the other."""
-    folded = Folded(question)
-    for exchange in exchanges:
-        answer = exchange.answer.strip()
-        if not is_no_preference(answer):
-            folded = _fold(folded, exchange.question, answer, say, rules)._replace(is_answered=True)
-    return folded
-
-
-def _fold(folded: Folded, asked: str, answer: str, say: Words, rules: IntakeRules) -> Folded:
-    for term in rare_terms(folded.text):
-        if asked == ask(Doubt("term", term), say, rules).question:
-            return _fold_term(folded, term, answer, say)
-    if is_document_option(answer):
-        return folded._replace(text=answer, is_reference_settled=True)
-    pointer = find_pointer(folded.text, rules)
-    if is_own_option(answer) and not _asks_subject(asked, pointer, say, rules):
-        return folded._replace(text=_beside(folded.text, answer, say))
-    if pointer and not folded.is_reference_settled:
-        return _fold_reference(folded, pointer, answer, say, rules)
-    if not read_topic(folded.text).has_subject:
-        return folded._replace(text=_said(answer))
-    return folded._replace(text=_beside(folded.text, _said(answer), say))
-
-
-def _beside(text: str, side: str, say: Words) -> str:
-    return text.rstrip("?？ ") + say("report.colon") + side
-
-
-def _asks_subject(asked: str, pointer: Pointer | None, say: Words, rules: IntakeRules) -> bool:
-    """Say whether we asked for the subject itself: then "History" names it, and is no side to look at."""
-    doubts = [Doubt("topic")]
-    if pointer:
-        doubts += [Doubt("reference", pointer.phrase, pointer.noun, choices) for choices in ((), ("",))]
-    return any(asked == ask(doubt, say, rules).question for doubt in doubts)
-
-
-def _fold_term(folded: Folded, term: str, answer: str, say: Words) -> Folded:
-    as_written, left_out = term_options(term, say)
-    settled = (*folded.settled_terms, term)
-    if answer == as_written:
-        note = (*folded.assumptions, say("clarify.assume_term", term=term))
-        return folded._replace(settled_terms=settled, assumptions=note)
-    meaning = "" if answer == left_out else _said(answer)
-    text = " ".join(folded.text.replace(term, meaning).split())
-    return folded._replace(text=text, settled_terms=settled)
-
-
-def _fold_reference(folded: Folded, pointer: Pointer, answer: str, say: Words, rules: IntakeRules) -> Folded:
-    in_documents, general = reference_options(pointer.noun, say)
-    meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
-    text = pointer.replaced_in(folded.text, meaning)
-    is_settled = find_pointer(meaning, rules) is None
-    return folded._replace(text=text, is_reference_settled=is_settled, is_named=is_settled and answer != general)
-
-
-def _said(answer: str) -> str:
-    """Return what an answer names: "我想了解肺癌" says 肺癌, while "a heat pump" is kept as it is."""
-    opening = WORD.match(answer)
-    if len(answer) > READ_CHARS or (opening and opening.group().lower() in _ARTICLES):
-        return answer
-    return subject_of(answer) or answer
-
-
 MAX_QUESTION_CHARS = 20_000
-# SPEC I3: where there are two focuses, a third is inferred.
+# From this confidence on research may start, with three focuses; where there are two, a third is inferred.
 START_CONFIDENCE = 0.7
 START_FOCUSES = 3
-LEAST_FOCUSES = 2
+MIN_FOCUSES = 2
 # Without a goal or a name, more words than this make a subject specific: 癌症治疗 (1.3) is broad, 钙钛矿太阳能电池
 # (2.7) is not.
 _BROAD_WORDS = 2.0
-# What an asker names in an answer is meant: only a single word stays broad.
+# What a user names in an answer is meant: only a single word stays broad.
 _BROAD_ANSWER_WORDS = 1.0
 # In a longer question, what is known of the rest carries a term that is not.
 _UNKNOWN_TERM_WORDS = 20
 _TOPIC_CHARS_SHOWN = 60
 
-# How sure each state of a question makes us; below .5 something is missing, up to .7 it depends on the asker.
+# How sure each state of a question makes us; below .5 something is missing, up to .7 it depends on the user.
 _CONFIDENCE = {
     "nothing": 0.0,
     "topic": 0.2,
@@ -249,25 +87,39 @@ _CONFIDENCE = {
     "verify": 0.6,
 }
 _INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
+# The messages for each kind of doubt: the question, what is missing, and why it was asked.
+_MESSAGES: dict[DoubtKind, tuple[str, str, str]] = {
+    "nothing": ("ask_topic", "missing_topic", "reason_nothing"),
+    "topic": ("ask_topic", "missing_topic", "reason_no_topic"),
+    "reference": ("ask_reference", "missing_reference", "reason_reference"),
+    "aspect": ("ask_aspect", "missing_focus", "reason_broad"),
+    "meaning": ("ask_meaning", "missing_meaning", "reason_meaning"),
+    "limits": ("ask_limits", "missing_limits", "reason_own_task"),
+    "verify": ("ask_term", "missing_term", "reason_verify"),
+    "term": ("ask_term", "missing_term", "reason_unknown"),
+    "vague": ("ask_vague", "missing_goal", "reason_strict"),
+}
+_MEANING_SEPARATOR = " / "
+_ARTICLES = frozenset("a an the at in on for".split())
 
 
 class Clarifier:
-    """Document 001's gate. `strict` keeps its rules to the letter, `auto` takes them as evidence, `off` never asks."""
+    """The gate before research. `strict` asks by length and word lists alone, `auto` judges more, `off` never asks."""
 
     def __init__(self, mode: ClarifyMode = "auto") -> None:
         self._mode = mode
 
     def needs_clarification(self, topic: str) -> bool:
-        """Say whether the asker should be asked before research starts."""
+        """Return whether the user should be asked before research starts."""
         return self._assess(topic).next_action in ("NEED_CLARIFICATION", "CANNOT_DO")
 
     def generate_questions(self, topic: str) -> list[ClarificationQuestion]:
         """Return the questions to put, one after the other; none where research can start."""
         if self._mode == "strict":
-            return [ask(doubt, words(report_language(topic))) for doubt in _strict_doubts(clean_question(topic))]
+            return [ask(doubt, words_in(report_language(topic))) for doubt in _strict_doubts(clean_question(topic))]
         assessment = self._assess(topic)
         if assessment.next_action == "CANNOT_DO":
-            return [ask(Doubt("topic"), words(report_language(topic)))]
+            return [ask(Doubt("topic"), words_in(report_language(topic)))]
         return [assessment.clarification] if assessment.clarification else []
 
     def _assess(self, topic: str) -> Assessment:
@@ -290,14 +142,14 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     Where the next action is to ask, `task` and `assumptions` say what research starts from if nobody answers.
     `states_focus` is False for a reasoner that takes its sections from the documents instead of inferred focuses.
     """
-    say = words(inquiry.language)
-    judged = _judge(inquiry, say)
+    words = words_in(inquiry.language)
+    judged = _judge(inquiry, words)
     doubt, has_goal = judged.doubt, judged.has_goal
     inferred = filled_up(judged.reading.stated, len(inquiry.focus))
-    stated = focus_names(inferred, say) if states_focus else ()
-    focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), say))
+    stated = focus_names(inferred, words) if states_focus else ()
+    focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), words))
     topic = _shown(judged.reading.subject or judged.text)
-    goal = judged.text if has_goal else say("clarify.goal_overview", topic=topic)
+    goal = judged.text if has_goal else words("clarify.goal_overview", topic=topic)
     confidence = _confidence(judged)
     action = decide(
         confidence=confidence,
@@ -318,10 +170,10 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
         goal_clear=has_goal,
         unknown_terms=_unknown_terms(doubt),
         task=TaskBrief() if action == "CANNOT_DO" else TaskBrief(goal=goal, research_focus=focuses),
-        clarification=ask(doubt, say, inquiry.rules) if asks and doubt else None,
-        reasoning=reason_for(doubt, say, has_goal=has_goal, is_left_open=doubt is not None and not asks),
+        clarification=ask(doubt, words, inquiry.rules) if asks and doubt else None,
+        reasoning=_reason(doubt, words, has_goal=has_goal, is_left_open=doubt is not None and not asks),
         refined_query=judged.text,
-        assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, say)),
+        assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, words)),
     )
 
 
@@ -335,12 +187,12 @@ def decide(
     is_complex: bool = False,
     is_possible: bool = True,
 ) -> NextAction:
-    """Return the next action by SPEC I3's thresholds; `looked_up` are the unknown terms that no search found."""
+    """Return the next action by its thresholds; `looked_up` are the unknown terms that no search found."""
     if not is_possible:
         return "CANNOT_DO"
     if any(term not in looked_up for term in unknown_terms):
         return "VERIFY_TOPIC"
-    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < LEAST_FOCUSES:
+    if unknown_terms or confidence < START_CONFIDENCE or not goal.strip() or focuses < MIN_FOCUSES:
         return "NEED_CLARIFICATION"
     return "CONFIRM_PLAN" if is_complex else "START_RESEARCH"
 
@@ -365,11 +217,11 @@ def usable_question(text: str) -> str:
     return question
 
 
-def _judge(inquiry: Inquiry, say: Words) -> _Judged:
+def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     question, rules = clean_question(inquiry.question), inquiry.rules
-    folded = fold_answers(question, inquiry.exchanges, say, rules)
-    told = spelled_out(without_politeness(folded.text), rules, say)
-    text, assumptions = told.text, folded.assumptions + told.assumptions
+    folded = fold_answers(question, inquiry.exchanges, words, rules)
+    spelled = spelled_out(without_politeness(folded.text), rules, words)
+    text, assumptions = spelled.text, folded.assumptions + spelled.assumptions
     if is_no_question(question) and not folded.is_answered:
         return _Judged(text, read_topic(text), Doubt("nothing"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
@@ -382,15 +234,15 @@ def _judge(inquiry: Inquiry, say: Words) -> _Judged:
         choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
         if len(choices) == 1:
             text = pointer.replaced_in(text, choices[0])
-            assumptions += (say("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
+            assumptions += (words("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
             pointer = None
     whole = read_topic(" ".join((text, *inquiry.focus)))
     doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else None
-    doubt = doubt or _doubt(whole, inquiry, folded, is_known=told.is_known)
+    doubt = doubt or _doubt(whole, inquiry, folded, is_known=spelled.is_known)
     return _Judged(text, read_topic(text), doubt, assumptions, whole.has_goal or bool(inquiry.focus))
 
 
-def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known: bool) -> Doubt | None:
+def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, is_known: bool) -> Doubt | None:
     """Return what is missing, the most important first; `is_known` says that the rules know a term of the question."""
     if not reading.has_subject and not is_known:
         return Doubt("topic")
@@ -406,7 +258,7 @@ def _doubt(reading: TopicReading, inquiry: Inquiry, folded: Folded, *, is_known:
         return _abbreviation_doubt(reading.abbreviation)
     is_specific = reading.is_named or reading.is_narrowed or folded.is_named or is_known
     is_long = reading.words > (_BROAD_ANSWER_WORDS if folded.is_answered else _BROAD_WORDS)
-    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= LEAST_FOCUSES:
+    if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= MIN_FOCUSES:
         return None
     return Doubt("aspect", _shown(reading.subject))
 
@@ -452,26 +304,158 @@ def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
     return action
 
 
-def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], say: Words) -> tuple[str, ...]:
-    """Say what was inferred, so that the asker may correct it."""
+def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], words: Words) -> tuple[str, ...]:
+    """Return what was inferred, so that the user may correct it."""
     doubt = judged.doubt
     if doubt and doubt.kind == "nothing":
         return ()
     lines = []
     if doubt and doubt.kind in ("topic", "reference"):
-        lines.append(say("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
+        lines.append(words("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
     elif doubt and doubt.kind == "term":
-        lines.append(say("clarify.assume_term", term=doubt.word))
+        lines.append(words("clarify.assume_term", term=doubt.word))
     elif doubt and doubt.kind == "limits":
-        lines.append(say("clarify.assume_limits"))
+        lines.append(words("clarify.assume_limits"))
     elif doubt and doubt.kind == "meaning":
-        lines.append(say("clarify.assume_as_written", term=doubt.word))
+        lines.append(words("clarify.assume_as_written", term=doubt.word))
     elif not judged.has_goal:
-        lines.append(say("clarify.assume_goal", topic=topic))
+        lines.append(words("clarify.assume_goal", topic=topic))
     if inferred:
-        lines.append(say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)))
+        lines.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))
     return tuple(lines)
 
 
 def _shown(text: str) -> str:
     return text if len(text) <= _TOPIC_CHARS_SHOWN else text[:_TOPIC_CHARS_SHOWN].rstrip() + "…"
+
+
+def ask(doubt: Doubt, words: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
+    """Return the question for a doubt, in the user's own words where the rules give them."""
+    key, missing, _ = _MESSAGES[doubt.kind]
+    if doubt.kind == "reference" and doubt.choices:
+        key = "ask_candidates"
+    question = worded(rules.questions, doubt.kind, words.language)
+    options = None if doubt.choices else worded(rules.options, doubt.kind, words.language)
+    question = question.replace("{topic}", doubt.word) if question else _message(key, doubt, words)
+    options = tuple(one.replace("{topic}", doubt.word) for one in options) if options else _options(doubt, words)
+    return ClarificationQuestion(question=question, options=options, missing_info=words(f"clarify.{missing}"))
+
+
+def _message(key: str, doubt: Doubt, words: Words) -> str:
+    """Return a message about a doubt; what it leaves open is always the word in doubt."""
+    key = f"clarify.{key}"
+    return words(key, **dict.fromkeys(placeholders(words.templates[key]), doubt.word))
+
+
+def _options(doubt: Doubt, words: Words) -> tuple[str, ...]:
+    match doubt.kind:
+        case "reference" if doubt.choices:
+            return doubt.choices
+        case "reference" if doubt.noun:
+            return _reference_options(doubt.noun, words)
+        case "aspect":
+            return focus_names(ASPECT_OPTIONS, words)
+        case "meaning":
+            return tuple(words(f"clarify.meanings_{doubt.word.lower()}").split(_MEANING_SEPARATOR))
+        case "limits":
+            return own_options("limits", words)
+        case "term" | "verify":
+            return _term_options(doubt.word, words)
+        case "vague":
+            return own_options("goal", words)
+        case _:
+            return own_options("documents", words)
+
+
+def _reference_options(noun: str, words: Words) -> tuple[str, ...]:
+    """Return what a pointer with a noun may mean where no context names it."""
+    return words("clarify.option_in_documents", noun=noun), words("clarify.option_general", noun=noun)
+
+
+def _term_options(term: str, words: Words) -> tuple[str, ...]:
+    """Return what can be done with a term that no source knows: keep it, or leave it out."""
+    return words("clarify.option_term_as_written", term=term), words("clarify.option_term_left_out", term=term)
+
+
+def _reason(doubt: Doubt | None, words: Words, *, has_goal: bool, is_left_open: bool) -> str:
+    """Return one plain sentence on why the question was judged as it was."""
+    if doubt is None:
+        return words("clarify.reason_asked" if has_goal else "clarify.reason_inferred")
+    if is_left_open and doubt.kind not in ("nothing", "verify"):
+        return words("clarify.reason_no_answer")
+    return _message(_MESSAGES[doubt.kind][2], doubt, words)
+
+
+def is_no_preference(answer: str) -> bool:
+    """Return whether an answer leaves the choice to us, or only wants the research to begin."""
+    plain = plain_answer(answer)
+    return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
+
+
+def fold_answers(
+    question: str, exchanges: tuple[Exchange, ...], words: Words, rules: IntakeRules = NO_RULES
+) -> FoldedQuestion:
+    """Fold the answers into the question, one after the other."""
+    folded = FoldedQuestion(question)
+    for exchange in exchanges:
+        answer = exchange.answer.strip()
+        if not is_no_preference(answer):
+            folded = _fold(folded, exchange.question, answer, words, rules)._replace(is_answered=True)
+    return folded
+
+
+def _fold(folded: FoldedQuestion, asked: str, answer: str, words: Words, rules: IntakeRules) -> FoldedQuestion:
+    for term in rare_terms(folded.text):
+        if asked == ask(Doubt("term", term), words, rules).question:
+            return _fold_term(folded, term, answer, words)
+    if is_document_option(answer):
+        return folded._replace(text=answer, is_reference_settled=True)
+    pointer = find_pointer(folded.text, rules)
+    if is_own_option(answer) and not _asks_subject(asked, pointer, words, rules):
+        return folded._replace(text=_beside(folded.text, answer, words))
+    if pointer and not folded.is_reference_settled:
+        return _fold_reference(folded, pointer, answer, words, rules)
+    if not read_topic(folded.text).has_subject:
+        return folded._replace(text=_said(answer))
+    return folded._replace(text=_beside(folded.text, _said(answer), words))
+
+
+def _beside(text: str, side: str, words: Words) -> str:
+    return text.rstrip("?？ ") + words("report.colon") + side
+
+
+def _asks_subject(asked: str, pointer: Pointer | None, words: Words, rules: IntakeRules) -> bool:
+    """Return whether we asked for the subject itself: then "History" names it, and is no side to look at."""
+    doubts = [Doubt("topic")]
+    if pointer:
+        doubts += [Doubt("reference", pointer.phrase, pointer.noun, choices) for choices in ((), ("",))]
+    return any(asked == ask(doubt, words, rules).question for doubt in doubts)
+
+
+def _fold_term(folded: FoldedQuestion, term: str, answer: str, words: Words) -> FoldedQuestion:
+    as_written, left_out = _term_options(term, words)
+    settled = (*folded.settled_terms, term)
+    if answer == as_written:
+        note = (*folded.assumptions, words("clarify.assume_term", term=term))
+        return folded._replace(settled_terms=settled, assumptions=note)
+    meaning = "" if answer == left_out else _said(answer)
+    text = " ".join(folded.text.replace(term, meaning).split())
+    return folded._replace(text=text, settled_terms=settled)
+
+
+def _fold_reference(
+    folded: FoldedQuestion, pointer: Pointer, answer: str, words: Words, rules: IntakeRules
+) -> FoldedQuestion:
+    in_documents, general = _reference_options(pointer.noun, words)
+    meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
+    text = pointer.replaced_in(folded.text, meaning)
+    is_settled = find_pointer(meaning, rules) is None
+    return folded._replace(text=text, is_reference_settled=is_settled, is_named=is_settled and answer != general)
+
+
+def _said(answer: str) -> str:
+    """Return what an answer names: "我想了解肺癌" says 肺癌, while "a heat pump" is kept as it is."""
+    opening = WORD.match(answer)
+    if len(answer) > READ_CHARS or (opening and opening.group().lower() in _ARTICLES):
+        return answer
+    return subject_of(answer) or answer

@@ -16,8 +16,8 @@ from deep_research.text.folding import to_simplified
 # The kinds of doubt whose question and options a user may word; `docs/intake.md` says when each is asked.
 ASKED_KINDS = ("topic", "reference", "aspect", "meaning", "limits", "term", "vague")
 NO_RULES = IntakeRules()
-_MOST_CHARS = 200
-_MOST_FOCUSES = 5
+_MAX_CHARS = 200
+_MAX_FOCUSES = 5
 Wording = TypeVar("Wording", str, tuple[str, ...])
 
 
@@ -61,7 +61,7 @@ class SpelledOut(NamedTuple):
     is_known: bool
 
 
-def spelled_out(text: str, rules: IntakeRules, say: Words) -> SpelledOut:
+def spelled_out(text: str, rules: IntakeRules, words: Words) -> SpelledOut:
     """Add to the user's own terms what they mean, so that a search finds it too."""
     assumptions, is_known = [], False
     for term, meaning in rules.terms.items():
@@ -69,7 +69,7 @@ def spelled_out(text: str, rules: IntakeRules, say: Words) -> SpelledOut:
         is_known = is_known or found is not None
         if found and meaning and meaning.casefold() not in text.casefold():
             text = f"{text[: found.end()]} ({meaning}){text[found.end() :]}"
-            assumptions.append(say("clarify.assume_reference", phrase=term, name=meaning))
+            assumptions.append(words("clarify.assume_reference", phrase=term, name=meaning))
     return SpelledOut(text, tuple(assumptions), is_known)
 
 
@@ -125,8 +125,8 @@ def _check(rules: IntakeRules, path: Path) -> None:
 
 def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None:
     texts = (wording,) if isinstance(wording, str) else wording
-    if not texts or not all(text.strip() and len(text) <= _MOST_CHARS for text in texts):
-        _refuse(path, key, f"give texts of 1 to {_MOST_CHARS} characters")
+    if not texts or not all(text.strip() and len(text) <= _MAX_CHARS for text in texts):
+        _refuse(path, key, f"give texts of 1 to {_MAX_CHARS} characters")
     for text in texts:
         try:
             names = placeholders(text)
@@ -137,8 +137,8 @@ def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None
 
 
 def _check_focus(path: Path, key: str, focus: tuple[str, ...]) -> None:
-    if not 0 < len(focus) <= _MOST_FOCUSES or not all(one.strip() for one in focus):
-        _refuse(path, key, f"give 1 to {_MOST_FOCUSES} focuses, none of them empty")
+    if not 0 < len(focus) <= _MAX_FOCUSES or not all(one.strip() for one in focus):
+        _refuse(path, key, f"give 1 to {_MAX_FOCUSES} focuses, none of them empty")
 
 
 def _refuse(path: Path, key: str, why: str) -> NoReturn:

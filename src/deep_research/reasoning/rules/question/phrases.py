@@ -1,8 +1,9 @@
-"""The phrases of a question: what it asks about, cut free of the words it asks with, as the asker spelled them."""
+"""The phrases of a question: what it asks about, cut free of the words it asks with, as the user spelled them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from deep_research.reasoning.rules.lexicon import load_table
@@ -89,23 +90,8 @@ def _is_asking(word: str) -> bool:
 
 def _without_names(run: list[str]) -> Iterator[tuple[str, bool]]:
     """Yield a run of words as names and as what stands between them: "MediConn's patient data" is two phrases."""
-    for is_name, group in _grouped(run):
-        text = " ".join(group)
-        yield (_POSSESSIVE.sub("", text), is_name)
-
-
-def _grouped(run: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
-    group: list[str] = []
-    was_name = False
-    for word in run:
-        is_name = _NAME.match(word) is not None
-        if group and is_name != was_name:
-            yield was_name, group
-            group = []
-        group.append(word)
-        was_name = is_name
-    if group:
-        yield was_name, group
+    for is_name, group in groupby(run, key=lambda word: _NAME.match(word) is not None):
+        yield _POSSESSIVE.sub("", " ".join(group)), is_name
 
 
 def _chinese(question: str) -> Iterator[tuple[str, bool]]:

@@ -15,23 +15,22 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     POINTER_ZH,
     WORD,
 )
-from deep_research.reasoning.rules.question.focus import without_cues
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
-from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of
+from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of, without_cues
 from deep_research.request import IntakeRules
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import to_simplified
 from deep_research.text.stop_words import ENGLISH
 
 # In a longer text the words around a pointer say what it means.
-_LONGEST_POINTING_WORDS = 12
-_MOST_NOUN_WORDS = 3
+_MAX_POINTING_WORDS = 12
+_MAX_NOUN_WORDS = 3
 # "这个鲤鱼门天后庙" says which one.
 _TELLING_NOUN_HAN = 6
 _DESCRIBED = re.compile(r"\s+(?:of|who|whose|which|that|in|from|with|between|for)\b", re.IGNORECASE)
 # A context this short is what is being talked about.
-_LONGEST_SUBJECT_WORDS = 8
-_MOST_CANDIDATES = 4
+_MAX_SUBJECT_WORDS = 8
+_MAX_CANDIDATES = 4
 _TALK = re.compile(r"^(?:我们|刚才|之前|上文|前面|上次|正在|在|我|讨论|说|聊|提到|研究|谈|过|了|的|是|[\s，,：:])+")
 _TALK_EN = re.compile(
     r"^\W*(?:(?:we|i|you) )?(?:(?:just|were|have|had|are|was|been|earlier) )*"
@@ -60,7 +59,7 @@ def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
     if own := find_vague_word(rules, text):
         return Pointer(*own, phrase=text[slice(*own)], noun="")
     simple = to_simplified(text)
-    if content_words(simple) > _LONGEST_POINTING_WORDS:
+    if content_words(simple) > _MAX_POINTING_WORDS:
         return None
     return _pointer_zh(text, simple) or _pointer_en(text)
 
@@ -79,9 +78,9 @@ def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
         runs = alike or english or runs
     if not runs and context.strip():
         subject = subject_of(_TALK_EN.sub("", context[_talk_end(context) :]))
-        if 0 < content_words(to_simplified(subject)) <= _LONGEST_SUBJECT_WORDS:
+        if 0 < content_words(to_simplified(subject)) <= _MAX_SUBJECT_WORDS:
             runs = (subject,)
-    return tuple(dict.fromkeys(runs))[-_MOST_CANDIDATES:]
+    return tuple(dict.fromkeys(runs))[-_MAX_CANDIDATES:]
 
 
 def _before_noun(noun: str) -> str:
@@ -150,12 +149,12 @@ def _nouns_after(text: str, start: int) -> list[re.Match[str]]:
     nouns: list[re.Match[str]] = []
     for match in WORD.finditer(text, start):
         gap = text[nouns[-1].end() if nouns else start : match.start()]
-        if gap.strip() or match.group().lower() in ENGLISH or len(nouns) == _MOST_NOUN_WORDS:
+        if gap.strip() or match.group().lower() in ENGLISH or len(nouns) == _MAX_NOUN_WORDS:
             break
         nouns.append(match)
     return nouns
 
 
 def _has_antecedent(before: str) -> bool:
-    """Say whether something was named before the pointer; the side that is asked about does not count."""
+    """Return whether something was named before the pointer; the side that is asked about does not count."""
     return content_words(without_cues(subject_of(before))) > 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.phrases import Phrase, phrases
 from deep_research.request import Language
@@ -18,7 +18,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 
 
 @dataclass(frozen=True)
-class Lens:
+class Side:
     """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words.
 
     `spelled` has the English words as people spell them, by their stem.
@@ -46,21 +46,22 @@ class Lens:
 
 
 @cache
-def aspects() -> tuple[Lens, ...]:
+def sides() -> tuple[Side, ...]:
     """Return all sides, in the order in which a report takes them."""
-    return tuple(_lens(key, **words) for key, words in load_table("sides").items())
+    return tuple(side_from(key, **words) for key, words in load_table("sides").items())
 
 
 @cache
 def side_terms() -> frozenset[str]:
     """Return the terms of all sides: they say how a question looks, not what it is about."""
-    return frozenset(term for lens in aspects() for term in lens.terms)
+    return frozenset(term for side in sides() for term in side.terms)
 
 
-def _lens(key: str, en: Iterable[str], zh: Iterable[str]) -> Lens:
+def side_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Side:
+    """Return a side by its English and Chinese words."""
     stems = {word: tuple(analyze(word)[:2]) for word in en}
     single = {stem[0]: word for word, stem in reversed(stems.items()) if len(stem) == 1}
-    return Lens(
+    return Side(
         key=key,
         stems=frozenset(stem for stem in stems.values() if stem),
         chinese=tuple(zh),
@@ -68,39 +69,39 @@ def _lens(key: str, en: Iterable[str], zh: Iterable[str]) -> Lens:
     )
 
 
-def title_of(key: str, language: Language) -> str:
+def side_title(key: str, language: Language) -> str:
     """Return the heading of a side."""
-    return words(language)(f"aspect.{key}")
+    return words_in(language)(f"aspect.{key}")
 
 
 @cache
-def _by_title() -> dict[str, Lens]:
-    return {title_of(lens.key, language): lens for lens in aspects() for language in LANGUAGES}
+def _by_title() -> dict[str, Side]:
+    return {side_title(side.key, language): side for side in sides() for language in LANGUAGES}
 
 
 @cache
-def lens_of(title: str) -> Lens:
+def side_of(title: str) -> Side:
     """Return what a section looks for: the side it is named after, else the words of its title."""
     known = _by_title().get(title)
     if known is not None:
         return known
     own = {term: word for word in title.split() for term in content_terms(word)}
     stems = frozenset((term,) for term in content_terms(title))
-    return Lens(key="", stems=stems, chinese=(), spelled=tuple(sorted(own.items())))
+    return Side(key="", stems=stems, chinese=(), spelled=tuple(sorted(own.items())))
 
 
-def search_words(lens: Lens, language: Language, count: int) -> list[str]:
+def search_words(side: Side, language: Language, count: int) -> list[str]:
     """Return words of a side that a query may use."""
     if language != "en":
-        return list(lens.chinese[:count])
-    return [word for _, word in lens.spelled[:count]]
+        return list(side.chinese[:count])
+    return [word for _, word in side.spelled[:count]]
 
 
-FEWEST_SECTIONS, MOST_SECTIONS = 3, 5
+MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
-_FEWEST_SENTENCES = 3
-_MOST_HITS = 4
+_MIN_SENTENCES = 3
+_MAX_HITS = 4
 # Beside what was asked for, so many further sides give the answer a setting.
 _SETTING = 2
 _USUAL = ("background", "results", "problems")
@@ -124,20 +125,20 @@ def sections_of(
 ) -> list[str]:
     """Return the titles of the sections that a question gets over passages of documents with these titles."""
     named = _facets(question, passages, titles)
-    asked = _asked_sides(question, strictly=len(named) >= FEWEST_SECTIONS)
-    chosen = [*named, *(title_of(key, language) for key in asked)][:MOST_SECTIONS]
-    if len(chosen) >= FEWEST_SECTIONS:
+    asked = _asked_sides(question, strictly=len(named) >= MIN_SECTIONS)
+    chosen = [*named, *(side_title(key, language) for key in asked)][:MAX_SECTIONS]
+    if len(chosen) >= MIN_SECTIONS:
         return chosen
     mass: dict[str, float] = {
-        lens.key: sum(min(lens.hits(passage), _MOST_HITS) for passage in passages) for lens in aspects()
+        side.key: sum(min(side.hits(passage), _MAX_HITS) for passage in passages) for side in sides()
     }
     # Where nothing shows a side, the usual ones are looked for.
     mass = {key: hits or (0.5 if key in _USUAL else 0) for key, hits in mass.items()}
-    room = max(FEWEST_SECTIONS - len(chosen), _SETTING) if chosen else MOST_SECTIONS
+    room = max(MIN_SECTIONS - len(chosen), _SETTING) if chosen else MAX_SECTIONS
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
-    chosen += [title_of(lens.key, language) for lens in aspects() if lens.key in others]
+    chosen += [side_title(side.key, language) for side in sides() if side.key in others]
     # What comes next stands last.
-    return sorted(chosen, key=lambda title: title == title_of("outlook", language))
+    return sorted(chosen, key=lambda title: title == side_title("outlook", language))
 
 
 def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> list[str]:
@@ -148,23 +149,23 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
     compares = _COMPARES.search(to_simplified(question)) is not None
     left = [phrase for phrase in phrases(question) if _may_head(phrase, compares=compares)]
     if not passages:
-        return [_title(phrase) for phrase in left][:MOST_SECTIONS] if len(left) > 1 else []
+        return [_title(phrase) for phrase in left][:MAX_SECTIONS] if len(left) > 1 else []
     headed = [frozenset(analyze(title)) for title in titles]
     sentences = [frozenset(analyze(text[at:end])) for text in passages for at, end in split_sentences(text)]
     held = {phrase: {at for at, terms in enumerate(sentences) if phrase.terms <= terms} for phrase in left}
     left = [
         phrase
         for phrase in left
-        if _FEWEST_SENTENCES <= len(held[phrase]) <= _TOPIC_SHARE * len(sentences)
+        if _MIN_SENTENCES <= len(held[phrase]) <= _TOPIC_SHARE * len(sentences)
         and sum(phrase.terms <= terms for terms in headed) <= _TOPIC_TITLES * len(headed)
     ]
     chosen: list[Phrase] = []
     covered: set[int] = set()
-    while left and len(chosen) < MOST_SECTIONS:
+    while left and len(chosen) < MAX_SECTIONS:
         # A single word heads a section only where no longer phrase is left that would.
-        most = [phrase for phrase in left if len(phrase.terms) > 1 and len(held[phrase] - covered) >= _FEWEST_SENTENCES]
+        most = [phrase for phrase in left if len(phrase.terms) > 1 and len(held[phrase] - covered) >= _MIN_SENTENCES]
         best = max(most or left, key=lambda phrase: (len(held[phrase] - covered), -left.index(phrase)))
-        if len(held[best] - covered) < _FEWEST_SENTENCES:
+        if len(held[best] - covered) < _MIN_SENTENCES:
             break
         left = [phrase for phrase in left if not (phrase.terms <= best.terms or best.terms <= phrase.terms)]
         chosen.append(best)
@@ -174,7 +175,7 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
 
 
 def _may_head(phrase: Phrase, *, compares: bool) -> bool:
-    """Say whether a phrase is specific enough for a heading; names are headings only where they are compared."""
+    """Return whether a phrase is specific enough for a heading; names are headings only where they are compared."""
     if phrase.is_name:
         return compares
     if _WIDE.search(phrase.text):
@@ -189,6 +190,6 @@ def _title(phrase: Phrase) -> str:
 def _asked_sides(question: str, *, strictly: bool) -> list[str]:
     """Return the sides that a question names; strictly, only those that one of its phrases consists of."""
     if not strictly:
-        return [lens.key for lens in aspects() if lens.hits(question)]
+        return [side.key for side in sides() if side.hits(question)]
     own = [phrase.text for phrase in phrases(question) if not _may_head(phrase, compares=True)]
-    return [lens.key for lens in aspects() if any(lens.hits(text) for text in own)]
+    return [side.key for side in sides() if any(side.hits(text) for text in own)]

@@ -1,4 +1,4 @@
-"""What can be seen in a question without a model: its subject, names, gaps and goal. Decides nothing (SPEC I1, I2)."""
+"""What can be seen in a question without a model: its subject, names, gaps and goal. Decides nothing."""
 
 import re
 import unicodedata
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
+from deep_research.messages.words import Words
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.lexicon.question_words import (
     ABBREVIATIONS,
     ASKING_ZH,
     BROAD_FIELDS,
+    COMMAND_ZH,
     COMPLEX,
     DIRECTIVES,
     EMPTY_QUESTION,
@@ -20,6 +22,8 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     INTERROGATIVES,
     LEADING_FRAME_ZH,
     MAKING_TASK,
+    MATERIAL,
+    MATERIAL_WORDS,
     NO_SUBJECT_WORDS,
     OWN_DOCUMENTS,
     OWN_TASK,
@@ -35,19 +39,92 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     VAGUE_WORDS,
     WORD,
 )
-from deep_research.reasoning.rules.question.focus import stated_focuses, without_cues
-from deep_research.reasoning.rules.question.material import is_whole_material
 from deep_research.text.folding import to_simplified
 
-MIN_TOPIC_CHARS = 20  # document 001
+ENOUGH_FOCUSES = 3
+_MAX_FOCUSES = 5
+
+# In the order in which they are offered; names are in the messages, `clarify.focus_<key>`.
+CUES: dict[str, re.Pattern[str]] = {
+    key: re.compile(pattern, re.IGNORECASE)
+    for key, pattern in {
+        "overview": r"是什么|定义|概念|概述|概况|综述|有哪些|种类"
+        r"|\b(?:overview|definition|introduction|types? of|kinds? of)\b"
+        r"|\bwhat (?:is|are) (?:a |an )?(?=\w+\W*$)",
+        "progress": r"最新|进展|现状|近况|动态|近几年|近年"
+        r"|\b(?:latest|recent(?:ly)?|progress|current(?:ly)?"
+        r"|state of the art|developments?|news|updates?|advances?|so far)\b",
+        "mechanism": r"机制|机理|原理|原因|成因|为什么|为何|怎么会"
+        r"|\b(?:mechanisms?|causes?|caused|why|reasons?|principles?"
+        r"|explain|how (?:do|does|did|is|are|was|were))\b",
+        "effect": r"效果|影响|疗效|成效|作用|结果|收益|好处"
+        r"|(?<!side )\b(?:effects?|impacts?|results?|outcomes?|benefits?|efficacy"
+        r"|effectiveness|achieve[ds]?|affects?|influences?)\b",
+        "cost": r"成本|费用|价格|花了?多少|花费|多少钱|造价|投资额"
+        r"|\b(?:costs?|prices?|spend|spent|expenses?|budget|afford)\b",
+        "figures": r"数据|多少(?!钱)|规模|数量|统计|占比|比例|人数|多大程度|准确率"
+        r"|\b(?:how (?:many|much|large|big|long|often|far)"
+        r"|figures?|statistics|numbers?|rates?|share|size|evidence|data(?!-))\b",
+        "comparison": r"比较(?!想|好|多|大|高|低)|对比|区别|差异|异同|优缺点|优劣|哪[个种家](?:更|最)"
+        r"|\b(?:compar(?:e|es|ed|ing|ison)"
+        r"|versus|vs|differ(?:s|ences?)?|better|pros and cons|strengths and weaknesses)\b",
+        "risk": r"风险|争议|挑战|困难|安全性|副作用|局限|缺点|危害"
+        r"|\b(?:risks?|controvers(?:y|ies|ial)|challenges?|safety|unsafe"
+        r"|side effects?|limitations?|dangers?|drawbacks?|criticisms?)\b",
+        "methods": r"方法|策略|方案|措施|途径|路线|设计|(?:如何|怎样)(?!\W*$)|怎么(?!样|会)"
+        r"|\b(?:methods?|strateg(?:y|ies)|approach(?:es)?"
+        r"|designs?|solutions?|techniques?|best practices|ways to|how (?:can|could|should|to|might|we))\b",
+        "actors": r"谁|哪些(?:公司|机构|团队|企业)|代表性公司|课题组|研究团队"
+        r"|\b(?:who|which (?:companies|firms|teams|countries)"
+        r"|key players|stakeholders)\b",
+        "history": r"历史|历程|演变|起源|由来|发展史"
+        r"|\b(?:history|evolution|origins?|timeline)\b",
+        "outlook": r"未来|前景|预测|趋势|潜力"
+        r"|\b(?:future|outlook|forecast|predict(?:ion|ions)?|trends?|potential)\b",
+    }.items()
+}
+# What is taken up where the question says too little: for a bare name, and beside what was asked.
+BARE_DEFAULTS = ("progress", "mechanism", "figures", "open")
+ASKED_DEFAULTS = ("figures", "progress", "open", "effect")
+ASPECT_OPTIONS = ("progress", "mechanism", "figures", "risk")
+
+
+def stated_focuses(text: str) -> tuple[str, ...]:
+    """Return the keys of the sides that the words of a text ask about, in the order of the text."""
+    simple = to_simplified(text)
+    found = ((match.start(), key) for key, cue in CUES.items() if (match := cue.search(simple)))
+    return tuple(key for _, key in sorted(found))[:_MAX_FOCUSES]
+
+
+def filled_up(stated: tuple[str, ...], given: int = 0) -> tuple[str, ...]:
+    """Return the keys of the sides to add, so that there are three with those stated and those given by the user."""
+    missing = ENOUGH_FOCUSES - len(stated) - given
+    defaults = ASKED_DEFAULTS if stated or given else BARE_DEFAULTS
+    return tuple(key for key in defaults if key not in stated)[: max(0, missing)]
+
+
+def without_cues(text: str) -> str:
+    """Return a simplified text without the words that name a side of its subject, offsets kept."""
+    for cue in CUES.values():
+        text = cue.sub(lambda match: " " * len(match.group()), text)
+    return text
+
+
+def focus_names(keys: tuple[str, ...], words: Words) -> tuple[str, ...]:
+    """Return the names of the sides in the reader's language."""
+    return tuple(words(f"clarify.focus_{key}") for key in keys)
+
+
+# Strict mode: a shorter topic needs a question back.
+MIN_TOPIC_CHARS = 20
 # More than this tells nothing new, and some of the patterns take time in the square of the length.
 READ_CHARS = 2_000
 # "Cancer?" is no question yet, "coffee harmful?" is.
 _QUESTION_WORDS = 1.3
-# A task told in this many words has told its limits too.
-_TOLD_AT_LENGTH_WORDS = 25
-_LONGEST_ACRONYM = 6
-# "Why" and "criticism" ask for judgement too, but make no question complex (SPEC I6).
+# A task of this many words has named its limits too.
+_DETAILED_TASK_WORDS = 25
+_MAX_ACRONYM = 6
+# "Why" and "criticism" ask for judgement too, but make no question complex.
 _JUDGING = frozenset(("analyse", "assess", "compare"))
 _OF = re.compile(r"\b(?:of|in|for) (?:the |a |an )?[a-z]", re.IGNORECASE)
 _WITHIN = re.compile(r"\w (?:in|for|among|during|under) (?:the |a |an )?\w", re.IGNORECASE)
@@ -74,7 +151,7 @@ class TopicReading(NamedTuple):
 
     @property
     def has_goal(self) -> bool:
-        """Say whether the words tell what is wanted to be known."""
+        """Return whether the question says what it wants to know."""
         return self.is_question or bool(self.stated)
 
 
@@ -165,7 +242,7 @@ def _looks_named(word: str, *, opens: bool, has_han: bool, capitals: Capitals) -
         return len(letters) > 1
     inner = [letter for letter in word[1:] if letter.isalpha()]
     if inner and all(letter.isupper() for letter in letters):
-        is_shouted = capitals != "some" and len(letters) > _LONGEST_ACRONYM
+        is_shouted = capitals != "some" and len(letters) > _MAX_ACRONYM
         return word.lower() not in BROAD_FIELDS and not is_shouted
     if any(letter.isupper() for letter in inner) and "-" not in word:
         return True
@@ -174,12 +251,27 @@ def _looks_named(word: str, *, opens: bool, has_han: bool, capitals: Capitals) -
 
 
 def _capitals(words: list[str]) -> Capitals:
-    """Say what capital letters mean here: in "Marie Curie" a name, in "Cancer Treatment" and "CANCER" nothing."""
-    telling = [word for word in words if word.lower() not in NO_SUBJECT_WORDS]
-    if not all(word[0].isupper() for word in telling):
+    """Return what capital letters mean here: in "Marie Curie" a name, in "Cancer Treatment" and "CANCER" nothing."""
+    content = [word for word in words if word.lower() not in NO_SUBJECT_WORDS]
+    if not all(word[0].isupper() for word in content):
         return "some"
-    is_broad = len(telling) == 1 or any(word.lower() in BROAD_FIELDS for word in telling)
-    return "nothing" if is_broad and len(telling) == len(words) else "name" if not is_broad else "some"
+    is_broad = len(content) == 1 or any(word.lower() in BROAD_FIELDS for word in content)
+    return "nothing" if is_broad and len(content) == len(words) else "name" if not is_broad else "some"
+
+
+def is_whole_material(text: str) -> bool:
+    """Return whether a question is about the user's documents and names no subject in them."""
+    simple = to_simplified(text)
+    if not MATERIAL.search(simple):
+        return False
+    left = COMMAND_ZH.sub(" ", without_cues(MATERIAL.sub(" ", simple)))
+    return not HAN_RUN.search(left) and all(is_command(word.group()) for word in WORD.finditer(left))
+
+
+def is_command(word: str) -> bool:
+    """Return whether a word only says what is to be done, or names the user's material."""
+    plain = word.lower().replace("’", "'")
+    return plain in NO_SUBJECT_WORDS or plain in DIRECTIVES or plain in MATERIAL_WORDS
 
 
 def rare_terms(text: str) -> tuple[str, ...]:
@@ -190,17 +282,17 @@ def rare_terms(text: str) -> tuple[str, ...]:
 
 
 def is_complex(text: str) -> bool:
-    """Say whether a question uses a word that marks a complex one (SPEC I6)."""
+    """Return whether a question uses a word that marks a complex one."""
     return bool(COMPLEX.search(to_simplified(text))) or not _JUDGING.isdisjoint(cues_of(text))
 
 
 def is_no_question(text: str) -> bool:
-    """Say whether a text holds nothing to research: no letters at all."""
+    """Return whether a text holds nothing to research: no letters at all."""
     return not any(unicodedata.category(letter).startswith("L") for letter in text)
 
 
 class StrictSignals(NamedTuple):
-    """Document 001's three signals, to the letter."""
+    """The three signals of strict mode: a short topic, a vague word, an abbreviation."""
 
     is_short: bool
     vague_word: str
@@ -208,7 +300,7 @@ class StrictSignals(NamedTuple):
 
 
 def strict_signals(topic: str, *, known: frozenset[str] = frozenset()) -> StrictSignals:
-    """Return document 001's signals; the words are the first of each list that the topic holds and nobody knows."""
+    """Return the signals of strict mode; the words are the first of each list that the topic holds and nobody knows."""
     found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
     return StrictSignals(
         is_short=len(topic) < MIN_TOPIC_CHARS,
@@ -233,7 +325,7 @@ def _is_question(text: str, core: str, words: float) -> bool:
 
 def _is_own_task(text: str, words: float) -> bool:
     simple = to_simplified(text)
-    if words >= _TOLD_AT_LENGTH_WORDS or RESEARCH_PRODUCT.search(simple):
+    if words >= _DETAILED_TASK_WORDS or RESEARCH_PRODUCT.search(simple):
         return False
     if MAKING_TASK.search(simple):
         return True
@@ -245,9 +337,9 @@ def _is_own_task(text: str, words: float) -> bool:
 def _lone_abbreviation(bare: str) -> str:
     """Return the listed abbreviation that is all there is of a subject, or ""."""
     words = [match.group().lower() for match in WORD.finditer(bare)]
-    telling = [word for word in words if word not in NO_SUBJECT_WORDS]
-    is_alone = len(telling) == 1 and not HAN_RUN.search(FUNCTION_ZH.sub("", bare))
-    return telling[0] if is_alone and telling[0] in ABBREVIATIONS else ""
+    content = [word for word in words if word not in NO_SUBJECT_WORDS]
+    is_alone = len(content) == 1 and not HAN_RUN.search(FUNCTION_ZH.sub("", bare))
+    return content[0] if is_alone and content[0] in ABBREVIATIONS else ""
 
 
 # A capital inside a sentence is a title's: "Who wrote Why Nations Fail?" asks no why.
@@ -289,6 +381,6 @@ _LONG_WORDS = 50 / HAN_PER_WORD
 
 
 def asks_for_judgement(question: str) -> bool:
-    """Say whether a question asks for more than what is known: by its words, or by its length."""
+    """Return whether a question asks for more than what is known: by its words, or by its length."""
     read = question[:READ_CHARS]
     return bool(cues_of(read)) or content_words(to_simplified(read)) >= _LONG_WORDS

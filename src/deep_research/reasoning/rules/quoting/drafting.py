@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import aspects
+from deep_research.reasoning.rules.question.sections import sides
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import stands_alone, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
@@ -18,8 +18,8 @@ from deep_research.text.sentences import split_sentences
 _WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
-# SPEC W1 counts 100 to 200 words, or characters of Chinese.
-_ABSTRACT_LENGTH, _MOST_ABSTRACT_LENGTH = 120, 200
+# An abstract has 100 to 200 words, or characters of Chinese.
+_ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
 # Of each section at most so many sentences may stand in the abstract.
 _LEADS = 2
 _CONCLUSION_SENTENCES = range(2, 5)
@@ -29,8 +29,8 @@ def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> tuple[Paragraph
     """Return a section: each piece of prose a paragraph, the rows of tables below."""
     prose = [piece for piece in evidence if not piece.header]
     rows = [piece for piece in evidence if piece.header]
-    told = [Paragraph(section=section, sentences=quoted(piece)) for piece in prose]
-    return (*told, *_tables(section, rows))
+    paragraphs = [Paragraph(section=section, sentences=quoted(piece)) for piece in prose]
+    return (*paragraphs, *_tables(section, rows))
 
 
 def quoted(piece: Evidence) -> tuple[Sentence, ...]:
@@ -80,7 +80,7 @@ def abstract_of(draft: Draft, worth: Worth) -> tuple[Paragraph, ...]:
     chosen: list[Sentence] = []
     for sentence in sorted(order, key=lambda sentence: (-worth(sentence.text), order.index(sentence))):
         length = sum(_length(other.text) for other in chosen)
-        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MOST_ABSTRACT_LENGTH:
+        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MAX_ABSTRACT_LENGTH:
             chosen.append(sentence)
     return (Paragraph(section="abstract", sentences=tuple(sorted(chosen, key=order.index))),) if chosen else ()
 
@@ -93,22 +93,22 @@ def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
 
 def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
     """Return what the sources plan or advise, where they do; it is not said twice at the report's ends."""
-    lens = next(lens for lens in aspects() if lens.key == "outlook")
-    told = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}
+    side = next(side for side in sides() if side.key == "outlook")
+    known = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}
     advice = [
         sentence
         for paragraph in draft.paragraphs
         for sentence in paragraph.sentences
-        if paragraph.kind == "claim" and lens.hits(sentence.text) and stands_alone(sentence.text)
+        if paragraph.kind == "claim" and side.hits(sentence.text) and stands_alone(sentence.text)
     ]
-    fresh = [sentence for sentence in advice if sentence.text not in told]
-    best = sorted(fresh, key=lambda sentence: -lens.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
+    fresh = [sentence for sentence in advice if sentence.text not in known]
+    best = sorted(fresh, key=lambda sentence: -side.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
     if len(best) < _CONCLUSION_SENTENCES.start:
         return ()
     return (Paragraph(section="conclusion", sentences=tuple(sorted(best, key=fresh.index))),)
 
 
 def _length(text: str) -> int:
-    """Return a text's length as SPEC W1 counts it: words, or characters of Chinese."""
+    """Return a text's length as an abstract's is counted: words, or characters of Chinese."""
     han = len(CJK_CHARACTER.findall(text))
     return han if han > len(text) / 4 else len(text.split())

@@ -11,7 +11,7 @@ from itertools import pairwise
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import asking_terms, chinese_pieces
-from deep_research.reasoning.rules.question.sections import Lens, side_terms
+from deep_research.reasoning.rules.question.sections import side_terms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 
@@ -44,11 +44,9 @@ class Weights:
         # In the question's order, so that the sum is the same to the last digit.
         return sum(worth for term, worth in self.of.items() if term in covered) / self.total
 
-    def without_sides(self, own: Lens | None = None) -> "Weights":
-        """Return the weights of what the question is about: without words that name a side of it, but for its own."""
-        kept = own.terms if own is not None else frozenset()
-        left = {term: worth for term, worth in self.of.items() if term in kept or term not in side_terms()}
-        return Weights(left, self.unknown)
+    def without_sides(self) -> "Weights":
+        """Return the weights of what the question is about: without words that name a side of it."""
+        return Weights({term: worth for term, worth in self.of.items() if term not in side_terms()}, self.unknown)
 
     def without_asking(self) -> "Weights":
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
@@ -57,8 +55,7 @@ class Weights:
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
-        left = {term: worth for term, worth in self.of.items() if term not in self.unknown}
-        return Weights(left, self.unknown)
+        return Weights({term: worth for term, worth in self.of.items() if term not in self.unknown}, self.unknown)
 
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""
@@ -67,7 +64,7 @@ class Weights:
 
 
 def _holds(held: AbstractSet[str], term: str) -> bool:
-    """Say whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
+    """Return whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
     return term in held or (_is_single(term) and any(term in other for other in held))
 
 
@@ -97,7 +94,7 @@ async def weigh(question: str, corpus: Corpus | None) -> Weights:
 
 
 def _crosses(before: str, term: str, found: dict[str, int]) -> bool:
-    """Say whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
+    """Return whether a Chinese bigram that no document holds only joins a known word to whatever follows it."""
     is_bigram = len(term) == len(before) == 2 and CJK_CHARACTER.match(term) is not None
     return is_bigram and not found.get(term) and bool(found.get(before)) and before[1] == term[0]
 
@@ -108,7 +105,7 @@ def terms_of(*texts: str) -> set[str]:
 
 
 def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
-    """Return the words of a question behind these terms, as the asker spelled them, each once.
+    """Return the words of a question behind these terms, as the user spelled them, each once.
 
     Chinese ones are stretches of at least two characters, of which none belongs to a `known` term.
     """

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import Lens, lens_of
+from deep_research.reasoning.rules.question.sections import Side, side_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
-from deep_research.reasoning.rules.quoting.units import Sentence, Unit
+from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
@@ -24,7 +24,7 @@ _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _SIDE_HITS = 2
 _REPEATED_SHARE = 0.55
 # No section takes more of the room than this.
-LARGEST_SECTION = 0.5
+MAX_SECTION_SHARE = 0.5
 # A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
 _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
 
@@ -83,14 +83,14 @@ class Interest:
         return self.weights.without_sides()
 
     def is_near(self, unit: Unit) -> bool:
-        """Say whether a unit is about the topic at all; a document may have other subjects besides."""
+        """Return whether a unit is about the topic at all; a document may have other subjects besides."""
         if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
             return False
         terms = unit.terms.union(analyze(unit.heading))
         held = len(self.topic.of) - len(self.topic.missing(terms))
         return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
 
-    def worth(self, sentence: Sentence) -> float:
+    def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
         is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
         figures = min(sentence.figures, 3)
@@ -131,7 +131,7 @@ def choose_units(
     return chosen
 
 
-def _score(unit: Unit, worth: Callable[[Sentence], float]) -> float:
+def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:
     worths = sorted((worth(sentence) for sentence in unit.sentences), reverse=True)
     leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
     score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
@@ -145,22 +145,22 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
     """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
     around = frozenset(analyze(f"{unit.heading} {title}"))
-    return max(outline, key=lambda section: (fit(unit, lens_of(section), around, document), -outline.index(section)))
+    return max(outline, key=lambda section: (fit(unit, side_of(section), around, document), -outline.index(section)))
 
 
-def fit(unit: Unit, lens: Lens, around: frozenset[str], document: frozenset[str]) -> float:
+def fit(unit: Unit, side: Side, around: frozenset[str], document: frozenset[str]) -> float:
     """Return how well a unit fits a section, about 0 to 1."""
-    if lens.key:
-        hits = lens.hits(unit.text)
+    if side.key:
+        hits = side.hits(unit.text)
         return hits / (hits + _SIDE_HITS)
-    own = lens.terms & unit.terms
-    near = (lens.terms & around) - own
-    far = (lens.terms & document) - own - near
-    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(lens.terms), 1)
+    own = side.terms & unit.terms
+    near = (side.terms & around) - own
+    far = (side.terms & document) - own - near
+    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(side.terms), 1)
 
 
 def stands_alone(sentence: str) -> bool:
-    """Say whether a sentence makes sense without its neighbours."""
+    """Return whether a sentence makes sense without its neighbours."""
     return not (_LEANING.match(sentence) or _ABOVE.search(sentence))
 
 
@@ -176,7 +176,7 @@ def trimmed(sentence: str) -> str:
 
 
 def repeats(one: str, other: str) -> bool:
-    """Say whether two passages tell the same: most of the shorter one's content, and no figure of its own.
+    """Return whether two passages tell the same: most of the shorter one's content, and no figure of its own.
 
     Passages that agree in words and differ in figures are no repetition: they disagree.
     """
@@ -192,7 +192,7 @@ def _contents(text: str) -> frozenset[str]:
 
 
 def _adds_nothing(text: str, known: str) -> bool:
-    """Say whether a passage holds no figure, date, name or direction that the known one lacks, and denies as much."""
+    """Return whether a passage holds no figure, date, name or direction that the known one lacks, and no denial."""
     own, others = particulars(text), particulars(known)
     if set(own.figures) - set(others.figures) or set(own.dates) - set(others.dates):
         return False
@@ -204,6 +204,11 @@ def _signs(text: str) -> set[str]:
         *(match.group() for match in _NAME.finditer(text) if match.start()),
         *_DIRECTION.findall(to_simplified(text).lower()),
     }
+
+
+def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return evidence by its score, the best first."""
+    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
 def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
@@ -223,22 +228,22 @@ def sentence_count(piece: Evidence) -> int:
 
 
 def share_room(
-    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = LARGEST_SECTION
+    sections: Sequence[Sequence[Evidence]], *, room: int, least: int, largest: float = MAX_SECTION_SHARE
 ) -> list[list[Evidence]]:
-    """Return what of each section is told when all share the room: its `least` best pieces, then the best of all."""
+    """Return what of each section is quoted when all share the room: its `least` best pieces, then the best of all."""
     order = [(position, piece) for position, pieces in enumerate(sections) for piece in pieces]
-    best = [sorted(pieces, key=lambda piece: (-piece.score, piece.id)) for pieces in sections]
+    best = list(map(best_first, sections))
     first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(best) if rank < len(pieces)]
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
-    told: Counter[str] = Counter()
+    quoted: set[str] = set()
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
         size = sentence_count(piece)
-        if size <= room and filled[position] + size <= most and not told[piece.id]:
+        if size <= room and filled[position] + size <= most and piece.id not in quoted:
             kept[position].append(piece)
             filled[position] += size
-            told[piece.id] += 1
+            quoted.add(piece.id)
             room -= size
     return [sorted(own, key=list(pieces).index) for own, pieces in zip(kept, sections, strict=True)]

@@ -14,13 +14,13 @@ from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_se
 from deep_research.text.tables import Table, TableRow, find_tables
 
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 _ENGLISH_WORDS = range(4, 81)
 _CHINESE_CHARACTERS = range(8, 221)
 _MAX_ROWS = 2_000
 # Of a row, the columns and the cells that a report has room for.
 _MAX_COLUMNS, _MAX_CELL_CHARS = 8, 200
-# Thin spaces stand in no cell, so that a told row can be taken apart again.
+# Thin spaces stand in no cell, so that a labelled row can be taken apart again.
 _LABEL, _NEXT = ":\u2009", ";\u2009"
 _CJK = re.compile(f"[{CJK}]")
 _NUMBERED_TITLE = re.compile(
@@ -58,7 +58,7 @@ _SHOUTED = re.compile(r"\b[A-Z]{3,}\b[ \-–—:]+[A-Z]{3}")
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SourceSentence:
     """A sentence with what it holds; `terms` are the analyzer's."""
 
     start: int
@@ -77,20 +77,20 @@ class Sentence:
 
     @cached_property
     def is_dated(self) -> bool:
-        """Say whether it names a date."""
+        """Return whether it names a date."""
         return bool(find_dates(self.text))
 
 
-def as_sentence(text: str) -> Sentence:
+def as_sentence(text: str) -> SourceSentence:
     """Return a sentence by itself."""
-    return Sentence(0, len(text), text)
+    return SourceSentence(0, len(text), text)
 
 
 @dataclass(frozen=True)
 class Unit:
     """Neighbouring sentences under one heading, or a row; `header` is where the row's header stands."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SourceSentence, ...]
     heading: str
     header: TextSpan | None = None
 
@@ -125,25 +125,25 @@ def units_of(text: str, stretches: Sequence[tuple[int, int]] = ()) -> list[Unit]
 
 def units_apart(text: str, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
     """Return everything in these stretches of a document that could be quoted, none overlapping."""
-    return _units(text, stretches, step=MOST_SENTENCES)
+    return _units(text, stretches, step=MAX_SENTENCES)
 
 
 def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> list[Unit]:
     found = list(_rows(text, stretches))
     for start, end in stretches:
         for heading, run in _runs(text[start:end], start):
-            found += [Unit(tuple(run[at : at + MOST_SENTENCES]), heading) for at in range(0, len(run), step)]
+            found += [Unit(tuple(run[at : at + MAX_SENTENCES]), heading) for at in range(0, len(run), step)]
     return found
 
 
-def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
+def _runs(text: str, offset: int) -> Iterator[tuple[str, list[SourceSentence]]]:
     """Yield stretches of neighbouring usable sentences with the heading above them."""
-    heading, run = "", list[Sentence]()
-    orders = find_prompt_injection(text)
+    heading, run = "", list[SourceSentence]()
+    spans = find_prompt_injection(text)
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
-        if kind in ("prose", "item") and not _is_order(span, orders) and is_usable(words, kind):
-            run.append(Sentence(offset + span.start, offset + span.end, words))
+        if kind in ("prose", "item") and not _is_injected(span, spans) and is_usable(words, kind):
+            run.append(SourceSentence(offset + span.start, offset + span.end, words))
             continue
         if run:
             yield heading, run
@@ -155,7 +155,7 @@ def _runs(text: str, offset: int) -> Iterator[tuple[str, list[Sentence]]]:
 
 
 def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
-    """Say whether a sentence tells something: no question, greeting, dateline or scrap."""
+    """Return whether a sentence tells something: no question, greeting, dateline or scrap."""
     if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _is_no_content(sentence):
         return False
     if kind == "item" and _NUMBERED_TITLE.match(sentence):
@@ -173,15 +173,15 @@ def _is_no_content(sentence: str) -> bool:
     return is_suspect and _NO_CONTENT.search(sentence) is not None
 
 
-def count_orders(text: str) -> int:
+def count_prompt_injections(text: str) -> int:
     """Return how many sentences, rows and headings of a text read like orders to an assistant: none is ever quoted."""
-    orders = find_prompt_injection(text)
-    return sum(_is_order(span, orders) for span in split_sentences(text)) if orders else 0
+    spans = find_prompt_injection(text)
+    return sum(_is_injected(span, spans) for span in split_sentences(text)) if spans else 0
 
 
-def _is_order(span: TextSpan, orders: Sequence[tuple[int, int]]) -> bool:
-    before = bisect_left(orders, (span.end, 0)) - 1
-    return before >= 0 and span.start < orders[before][1]
+def _is_injected(span: TextSpan, spans: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_left(spans, (span.end, 0)) - 1
+    return before >= 0 and span.start < spans[before][1]
 
 
 def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
@@ -193,23 +193,23 @@ def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
         header = table.header or table.rows[0]
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
-            sentence = Sentence(row.start, row.end, labelled(table, row))
+            sentence = SourceSentence(row.start, row.end, labelled(table, row))
             if not find_prompt_injection(sentence.text):
                 yield Unit((sentence,), heading, TextSpan(header.start, header.end))
 
 
 def labelled(table: Table, row: TableRow) -> str:
     """Return a row with the header's word before each cell."""
-    told = pairs(table.header.cells if table.header else (), row.cells)
-    return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in told)
+    named = pairs(table.header.cells if table.header else (), row.cells)
+    return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in named)
 
 
 def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
     """Return the cells of a row that say something, each with its label; columns may lack one if the first does."""
     named = [(label.replace("_", " ").strip(), cell.strip()) for label, cell in zip(header, cells, strict=False)]
     is_bare = bool(named) and not named[0][0]
-    told = [pair for pair in named if pair[1] and (pair[0] or is_bare)]
-    return [pair for pair in told if len(pair[1]) <= _MAX_CELL_CHARS][:_MAX_COLUMNS]
+    kept = [pair for pair in named if pair[1] and (pair[0] or is_bare)]
+    return [pair for pair in kept if len(pair[1]) <= _MAX_CELL_CHARS][:_MAX_COLUMNS]
 
 
 def cells_of(labelled_row: str) -> tuple[tuple[str, str], ...]:

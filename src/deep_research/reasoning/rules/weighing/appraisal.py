@@ -1,11 +1,11 @@
-"""How good a section's evidence is on the five counts of SPEC L2, by rules, and in words what it lacks."""
+"""How good a section's evidence is on five counts, by rules, and in words what it lacks."""
 
 import re
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts
 from deep_research.sources.dating import days_of
@@ -45,7 +45,7 @@ class Appraisal(NamedTuple):
 def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
     """Judge a section's evidence; `missing` are the question's words that no passage holds."""
     if not work.evidence:
-        return Appraisal(Dimensions.all(1), (words(work.brief.language)("nothing.section"),))
+        return Appraisal(Dimensions.all(1), (words_in(work.brief.language)("nothing.section"),))
     figures = sum(bool(find_quantities(piece.quote)) for piece in work.evidence)
     disputed = {
         id_
@@ -63,15 +63,17 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
         consistency=agreement,
         recency=_recency(sources, work),
     )
-    told = _remarks(work, sources, missing, has_figures=bool(figures))
-    scores = {name: getattr(dimensions, name) for name in told}
+    remarks = _remarks(work, sources, missing, has_figures=bool(figures))
+    scores = {name: getattr(dimensions, name) for name in remarks}
     weak = sorted((name for name, score in scores.items() if score <= _WEAK), key=lambda name: scores[name])
     aims = {
         "coverage": " ".join(missing[:_AIMED_WORDS]),
-        "depth": words(work.brief.language)("thin.figure_words"),
+        "depth": words_in(work.brief.language)("thin.figure_words"),
         "recency": work.brief.today[:4],
     }
-    return Appraisal(dimensions, tuple(told[name] for name in weak), tuple(aims[name] for name in weak if name in aims))
+    return Appraisal(
+        dimensions, tuple(remarks[name] for name in weak), tuple(aims[name] for name in weak if name in aims)
+    )
 
 
 def newest_year(sources: Sequence[SourceFacts]) -> int | None:
@@ -83,26 +85,26 @@ def _remarks(
     work: SectionWork, sources: Sequence[SourceFacts], missing: Sequence[str], *, has_figures: bool
 ) -> dict[str, str]:
     """Return what would be said of each dimension, if it is weak; what nothing can be said of is left out."""
-    say, year = words(work.brief.language), newest_year(sources)
-    told = {
-        "depth": say("thin.short", count=len(work.evidence)) if has_figures else say("thin.no_figures"),
-        "diversity": _few(sources, say),
-        "consistency": say("thin.disputed"),
+    words, year = words_in(work.brief.language), newest_year(sources)
+    remarks = {
+        "depth": words("thin.short", count=len(work.evidence)) if has_figures else words("thin.no_figures"),
+        "diversity": _few(sources, words),
+        "consistency": words("thin.disputed"),
     }
     if missing:
-        told["coverage"] = say("thin.missing", words=say("report.list_separator").join(missing))
+        remarks["coverage"] = words("thin.missing", words=words("report.list_separator").join(missing))
     if year is not None:
-        told["recency"] = say("thin.old", year=year)
-    return told
+        remarks["recency"] = words("thin.old", year=year)
+    return remarks
 
 
-def _few(sources: Sequence[SourceFacts], say: Words) -> str:
+def _few(sources: Sequence[SourceFacts], words: Words) -> str:
     if len(sources) == 1:
-        return say("thin.one_source")
+        return words("thin.one_source")
     hosts = {source.host for source in sources}
     if len(hosts) == 1 and "" not in hosts:
-        return say("thin.one_site", host=hosts.pop())
-    return say("thin.few_sources", count=len(sources))
+        return words("thin.one_site", host=hosts.pop())
+    return words("thin.few_sources", count=len(sources))
 
 
 def _bare_sources(work: SectionWork) -> tuple[SourceFacts, ...]:

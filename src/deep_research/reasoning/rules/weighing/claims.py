@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.quoting.selection import trimmed
+from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates
@@ -17,14 +18,14 @@ from deep_research.text.sentences import split_sentences
 
 # Figures nearer than this agree; further apart than this they are of different things.
 _ROUNDING, _FAR = 0.05, 5.0
-# The same figure, told with fewer digits.
+# The same figure, given with fewer digits.
 _SAME_FIGURE = 0.004
 # A figure of so many digits is hardly another one's by chance.
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
 # The words around two figures are the same but for so many, and there are enough of them.
-_MOST_OTHER_WORDS, _FEWEST_SHARED = 1, 3
+_MAX_OTHER_WORDS, _MIN_SHARED = 1, 3
 _SAME_SENTENCE = 0.5
-_MOST_FIGURES = 4
+_MAX_FIGURES = 4
 # The ends of a range are no figure of their own.
 _RANGE = re.compile(r"\bbetween\b|\bfrom\b|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间")
 _CLAUSE = re.compile(r"[;；]|,\s(?!\d)|，|\b(?:while|whereas|but)\b")
@@ -56,7 +57,7 @@ _KIND = re.compile(
 
 
 @dataclass(frozen=True)
-class Claim:
+class FigureClaim:
     """A figure that a sentence states, and what it is a figure of.
 
     In a sentence that is a range or a list, which word belongs to which figure is not plain.
@@ -74,11 +75,11 @@ class Claim:
 
     @property
     def is_hearsay(self) -> bool:
-        """Say whether the sentence names somebody else as the one who gives the figure."""
+        """Return whether the sentence names somebody else as the one who gives the figure."""
         return bool(_HEARSAY.search(to_simplified(self.sentence)))
 
 
-def claims_of(evidence: Iterable[Evidence]) -> Iterator[Claim]:
+def claims_of(evidence: Iterable[Evidence]) -> Iterator[FigureClaim]:
     """Yield the figures with a unit that prose states; what rows of tables mean is not plain without their headers."""
     for piece in evidence:
         if not piece.header:
@@ -87,8 +88,8 @@ def claims_of(evidence: Iterable[Evidence]) -> Iterator[Claim]:
 
 # A run asks for the same passages round by round, when it weighs them and when it writes.
 @lru_cache(maxsize=1_024)
-def _claims(piece: Evidence) -> tuple[Claim, ...]:
-    found: list[Claim] = []
+def _claims(piece: Evidence) -> tuple[FigureClaim, ...]:
+    found: list[FigureClaim] = []
     for start, end in split_sentences(piece.quote):
         sentence = piece.quote[start:end]
         figures = find_quantities(sentence)
@@ -97,17 +98,17 @@ def _claims(piece: Evidence) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[Claim]:
+def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[FigureClaim]:
     dates = find_dates(sentence)
     clauses = [span for span in _clauses(sentence) if not _ATTRIBUTION.match(sentence[slice(*span)].strip(" ,，"))]
     known = clauses or [(0, len(sentence))]
     whole = frozenset(term for at, end in known for term in content_terms(sentence[at:end]))
     values = frozenset(round(figure.value, 6) for figure in figures)
-    is_plain = len(figures) <= _MOST_FIGURES and not _RANGE.search(sentence)
+    is_plain = len(figures) <= _MAX_FIGURES and not _RANGE.search(sentence)
     for figure in figures:
         if figure.unit:
             about, near = _around(figure, sentence, clauses, dates)
-            yield Claim(
+            yield FigureClaim(
                 piece=piece,
                 sentence=sentence,
                 figure=figure,
@@ -126,7 +127,7 @@ def _around(
     """Return the words of the clause that a figure stands in, of all clauses where those are few, and its dates."""
     own = next((span for span in clauses if span[0] <= figure.start < span[1]), None)
     first, last = own or (0, len(sentence))
-    if len(content_terms(sentence[first:last])) <= _FEWEST_SHARED + 1:
+    if len(content_terms(sentence[first:last])) <= _MIN_SHARED + 1:
         known = clauses or [(first, last)]
         first, last = known[0][0], max(end for _, end in known)
     about = sentence[:last]
@@ -142,31 +143,23 @@ def _clauses(sentence: str) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def differ(one: Claim, other: Claim) -> bool:
-    """Say whether two documents' claims are about the same, at the same time, and their figures differ."""
-    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
-        return False
-    if not (one.is_plain and other.is_plain):
-        return False
-    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
-    if not low or not _ROUNDING < high / low - 1 < _FAR:
+def differ(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
+    if not (one.is_plain and other.is_plain and _ROUNDING < _distance(one, other) < _FAR):
         return False
     # A sentence that tells the other's figure as well says what the difference is.
     if round(one.figure.value, 6) in other.figures or round(other.figure.value, 6) in one.figures:
         return False
     is_same_time = not one.dates or not other.dates or one.dates == other.dates
-    if not is_same_time or one.kinds != other.kinds or len(one.about & other.about) < _FEWEST_SHARED:
+    if not is_same_time or one.kinds != other.kinds or len(one.about & other.about) < _MIN_SHARED:
         return False
     shared, both = one.sentence_about & other.sentence_about, one.sentence_about | other.sentence_about
-    return len(one.about ^ other.about) <= _MOST_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
+    return len(one.about ^ other.about) <= _MAX_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
 
 
-def agree(one: Claim, other: Claim) -> bool:
-    """Say whether two documents give the same figure for the same thing, in whatever words."""
-    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
-        return False
-    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
-    if not low or high / low - 1 > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
+def agree(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether two documents give the same figure for the same thing, in whatever words."""
+    if _distance(one, other) > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
         return False
     if one.dates and other.dates and not any(_within(a, b) for a in one.dates for b in other.dates):
         return False
@@ -174,12 +167,20 @@ def agree(one: Claim, other: Claim) -> bool:
     if digits >= _TELLING_DIGITS:
         shared = (one.about & other.sentence_about) | (other.about & one.sentence_about)
         return len(shared) >= _TELLING_SHARED
-    fewest = max(_FEWEST_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
+    fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
     return len(one.about & other.about) >= fewest
 
 
+def _distance(one: FigureClaim, other: FigureClaim) -> float:
+    """Return by which share the larger figure exceeds the smaller; infinite for figures that cannot be compared."""
+    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
+        return inf
+    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
+    return high / low - 1 if low else inf
+
+
 def _within(one: str, other: str) -> bool:
-    """Say whether one date holds the other: 2025 holds 2025-12-31."""
+    """Return whether one date holds the other: 2025 holds 2025-12-31."""
     return one.startswith(other) or other.startswith(one)
 
 
@@ -187,7 +188,7 @@ def _digits(figure: str) -> int:
     return len("".join(re.findall(r"\d", figure)).strip("0"))
 
 
-_MOST_SHOWN = 4
+_MAX_SHOWN = 4
 
 
 def find_disagreements(
@@ -195,29 +196,30 @@ def find_disagreements(
 ) -> tuple[Paragraph, ...]:
     """Return a table for each matter on which documents give different figures, the best evidence first.
 
-    One side is told in the report; the other may be anything that was gathered.
+    One side stands in the report; the other may be anything that was gathered.
     """
-    claims, known = _ranked(evidence), {piece.id for piece in evidence}
-    others = [*claims, *_ranked([piece for piece in gathered if piece.id not in known])]
-    told: set[str] = set()
+    claims, known = ranked_claims(evidence), {piece.id for piece in evidence}
+    others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known])]
+    shown: set[str] = set()
     tables = []
-    alike: dict[object, list[tuple[int, Claim]]] = defaultdict(list)
+    alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
         alike[claim.figure.unit, claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
         near = alike[one.figure.unit, one.kinds]
         other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
-        if other is not None and not {one.sentence, other.sentence} & told:
+        if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.figure.value)
-            told |= {one.sentence, other.sentence}
+            shown |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
-    return tuple(tables[:_MOST_SHOWN])
+    return tuple(tables[:_MAX_SHOWN])
 
 
-def _ranked(evidence: Sequence[Evidence]) -> list[Claim]:
-    return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
+def ranked_claims(evidence: Iterable[Evidence]) -> list[FigureClaim]:
+    """Return the claims of evidence, the best first."""
+    return list(claims_of(best_first(evidence)))
 
 
-def statement(claim: Claim) -> Sentence:
+def statement(claim: FigureClaim) -> Sentence:
     """Return a claim as a row of a table: its figure, and its source's own sentence."""
     return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=claim.figure.raw.strip())

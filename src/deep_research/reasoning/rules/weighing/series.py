@@ -18,7 +18,7 @@ MAX_CHARTS = 5
 # "Less than 5" is no point of a line.
 _LIMIT = re.compile(r"[<>≤≥~≈]|\b(?:less|more|under|over|up to|at (?:least|most))\b|不足|超过|以[上下]", re.IGNORECASE)
 _CHANGE = re.compile(r"\bby\b", re.IGNORECASE)
-_FEWEST_POINTS, _MOST_POINTS = 3, 40
+_MIN_POINTS, _MAX_POINTS = 3, 40
 _CODE = """import json
 import matplotlib.pyplot as plt
 
@@ -68,18 +68,18 @@ def find_series(evidence: Sequence[Evidence]) -> Iterator[Series]:
 
 
 def _columns(rows: Sequence[Evidence]) -> Iterator[Series]:
-    told = [row_of(piece) for piece in rows]
-    if not _FEWEST_POINTS <= len(told) <= _MOST_POINTS or any(len(row.cells) < 2 for row in told):
+    cells = [row_of(piece) for piece in rows]
+    if not _MIN_POINTS <= len(cells) <= _MAX_POINTS or any(len(row.cells) < 2 for row in cells):
         return
-    for label, _ in told[0].cells[1:]:
+    for label, _ in cells[0].cells[1:]:
         points, units = [], set()
-        for piece, row in zip(rows, told, strict=True):
+        for piece, row in zip(rows, cells, strict=True):
             cell = dict(row.cells).get(label, "")
             quantities = find_quantities(cell)
             if len(quantities) == 1 and not _LIMIT.search(cell):
                 points.append(Point(row.cells[0][1], quantities[0].value, piece.id))
                 units.add(quantities[0].unit)
-        if len(points) == len(told) and len(units) == 1 and len({point.label for point in points}) == len(points):
+        if len(points) == len(cells) and len(units) == 1 and len({point.label for point in points}) == len(points):
             dates = [find_dates(point.label) for point in points]
             is_dated = all(dates)
             in_time = sorted(points, key=lambda point: find_dates(point.label)[0].iso) if is_dated else points
@@ -90,7 +90,7 @@ def _sentences(piece: Evidence) -> Iterator[Series]:
     for start, end in split_sentences(piece.quote):
         sentence = piece.quote[start:end]
         figures, dates = find_quantities(sentence), find_dates(sentence)
-        is_series = len(figures) == len(dates) >= _FEWEST_POINTS and len({figure.unit for figure in figures}) == 1
+        is_series = len(figures) == len(dates) >= _MIN_POINTS and len({figure.unit for figure in figures}) == 1
         # "€88 in 2021, €103 in 2023": each figure has its own date, in the same order throughout.
         turns = {figure.start < date.start for figure, date in zip(figures, dates, strict=False)}
         is_series = is_series and len(turns) == 1 and len({date.iso for date in dates}) == len(dates)

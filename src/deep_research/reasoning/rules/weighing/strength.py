@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.rules.weighing.claims import Claim, agree, claims_of, differ, statement
+from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, differ, ranked_claims, statement
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of
 from deep_research.verify.particulars import dates_of, figures_of
 
 # The best of each section first, then what others confirm or contradict.
-_MOST_FIRST, _MOST_SHOWN = 4, 6
+_MAX_FIRST, _MAX_SHOWN = 4, 6
 # A longer sentence makes no row.
-_LONGEST = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
-_MOST_AGAINST = 2
+_MAX_LENGTH = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
+_MAX_AGAINST = 2
 _DURATIONS = frozenset(("s", "min", "h", "day", "week", "month", "year"))
 # A source older than this says little about today.
 _OLD_DAYS = 3 * 365
@@ -29,9 +29,9 @@ _OLD_DAYS = 3 * 365
 class Weighed:
     """A claim, those of other documents that give the same figure, and those that give another."""
 
-    claim: Claim
-    agreeing: tuple[Claim, ...] = ()
-    against: tuple[Claim, ...] = ()
+    claim: FigureClaim
+    agreeing: tuple[FigureClaim, ...] = ()
+    against: tuple[FigureClaim, ...] = ()
 
     @property
     def row(self) -> Sentence:
@@ -46,7 +46,7 @@ class Weighed:
 
 def weigh_tables(tables: Iterable[Paragraph], gathered: Sequence[Evidence]) -> list[Weighed]:
     """Return the statements of tables, in order, with what of all that was gathered gives the same figure."""
-    claims = _ranked(gathered)
+    claims = ranked_claims(gathered)
     known = {(row.text, row.lead, row.evidence): claim for claim in claims for row in [statement(claim)]}
     rows = [row for table in tables for row in table.sentences]
     found = [known.get((row.text, row.lead, row.evidence)) for row in rows]
@@ -55,27 +55,27 @@ def weigh_tables(tables: Iterable[Paragraph], gathered: Sequence[Evidence]) -> l
 
 def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Weighed]:
     """Return the main statements with a figure: the best of each section, then those that others tell as well."""
-    claims = _ranked(gathered)
-    telling = [_telling(work, findings.brief.language) for work in findings.sections]
-    first_hand = [claim for own in telling for claim in own if not claim.is_hearsay]
-    sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in telling]
-    first = [own[0] for own in sections if own][:_MOST_FIRST]
+    claims = ranked_claims(gathered)
+    shown = [_table_claims(work, findings.brief.language) for work in findings.sections]
+    first_hand = [claim for own in shown for claim in own if not claim.is_hearsay]
+    sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in shown]
+    first = [own[0] for own in sections if own][:_MAX_FIRST]
     rest = [one for own in sections for one in own if one.agreeing or one.against]
     rest.sort(key=lambda one: (not one.against, -len(one.agreeing), -one.claim.piece.score, one.claim.piece.id))
     chosen: list[Weighed] = []
     for one in (*first, *rest):
-        if len(chosen) < _MOST_SHOWN and not any(_is_same(one, other) for other in chosen):
+        if len(chosen) < _MAX_SHOWN and not any(_is_same(one, other) for other in chosen):
             chosen.append(one)
     return chosen
 
 
 def strength_table(findings: Findings) -> Paragraph | None:
     """Return the main statements as a table with what backs each, or None where none holds a figure."""
-    say = words(findings.brief.language)
+    words = words_in(findings.brief.language)
     if not findings.strength:
         return None
     return Paragraph(
-        section=say("report.analysis"), kind="table", lead=say("report.strength"), sentences=findings.strength
+        section=words("report.analysis"), kind="table", lead=words("report.strength"), sentences=findings.strength
     )
 
 
@@ -96,7 +96,7 @@ def in_brief(row: Sentence) -> str:
 
 def changes_of(findings: Findings) -> tuple[str, ...]:
     """Return what would change the picture: where figures contradict, where only one origin speaks, what is old."""
-    say = words(findings.brief.language)
+    words = words_in(findings.brief.language)
     title_of = {piece.id: work.section.title for work in findings.sections for piece in work.evidence}
     disputed, single, old = False, [], []
     for row in findings.strength:
@@ -105,9 +105,9 @@ def changes_of(findings: Findings) -> tuple[str, ...]:
         single += [title] if backing.origins == 1 and not backing.against else []
         old += [title] if _is_old(backing.newest, findings.brief.today) else []
     remarks = {"single": _plain(single), "old": _plain(old)}
-    told = [say("change.disputed")] if disputed else []
-    joined = say("report.list_separator").join
-    return (*told, *(say(f"change.{key}", titles=joined(titles)) for key, titles in remarks.items() if titles))
+    notes = [words("change.disputed")] if disputed else []
+    joined = words("report.list_separator").join
+    return (*notes, *(words(f"change.{key}", titles=joined(titles)) for key, titles in remarks.items() if titles))
 
 
 def _plain(titles: Iterable[str]) -> list[str]:
@@ -120,39 +120,35 @@ def _is_old(newest: str, today: str) -> bool:
     return then is not None and now is not None and (now[0] - then[1]).days > _OLD_DAYS
 
 
-def _ranked(evidence: Iterable[Evidence]) -> list[Claim]:
-    return list(claims_of(sorted(evidence, key=lambda piece: (-piece.score, piece.id))))
-
-
-def _telling(work: SectionWork, language: str) -> list[Claim]:
+def _table_claims(work: SectionWork, language: str) -> list[FigureClaim]:
     """Return the figures of a section whose sentences can stand in a table; how long something took is seldom one."""
     return [
         claim
-        for claim in _ranked(work.evidence)
+        for claim in ranked_claims(work.evidence)
         if claim.is_plain
         and claim.figure.unit not in _DURATIONS
-        and len(claim.sentence) <= _LONGEST[language]
+        and len(claim.sentence) <= _MAX_LENGTH[language]
         and stands_alone(claim.sentence)
     ]
 
 
-def _at_first_hand(claim: Claim, known: Sequence[Claim]) -> Claim:
+def _at_first_hand(claim: FigureClaim, known: Sequence[FigureClaim]) -> FigureClaim:
     """Return who says it, instead of who quotes them."""
     return next((other for other in known if agree(claim, other)), claim) if claim.is_hearsay else claim
 
 
-def _weighed(claim: Claim, claims: Sequence[Claim]) -> Weighed:
+def _weighed(claim: FigureClaim, claims: Sequence[FigureClaim]) -> Weighed:
     near = [other for other in claims if other.figure.unit == claim.figure.unit]
     agreeing = tuple(other for other in near if agree(claim, other))
     same = (claim, *agreeing)
     against = {other.figure.value: other for other in reversed(near) if any(differ(one, other) for one in same)}
-    return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MOST_AGAINST]))
+    return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MAX_AGAINST]))
 
 
 def _is_same(one: Weighed, other: Weighed) -> bool:
-    """Say whether two are about one figure, or share what confirms or contradicts it."""
-    told, known = (
+    """Return whether two are about one figure, or share what confirms or contradicts it."""
+    first, second = (
         {(claim.piece.id, claim.sentence) for claim in (each.claim, *each.agreeing, *each.against)}
         for each in (one, other)
     )
-    return not told.isdisjoint(known)
+    return not first.isdisjoint(second)

@@ -4,12 +4,12 @@ import pytest
 
 from deep_research.reasoning.rules.question.material import (
     is_own_option,
-    is_whole_material,
     names_document,
     topic_part,
     wanted_of_document,
     without_commands,
 )
+from deep_research.reasoning.rules.question.signals import is_whole_material
 
 
 @pytest.mark.parametrize("answer", ["costs", "Current state and latest developments.", "現狀與最新進展", "适合初学者"])
