@@ -29,8 +29,13 @@ class Parent:
     """Has imported all a run needs, and forks processes as they are ordered."""
 
     def __init__(self) -> None:
+        paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, __file__], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, __file__],
+            bufsize=0,
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         atexit.register(self.close)
 
