@@ -1,6 +1,7 @@
 """What a waiting run asks, put to a person at a terminal: numbered options, free text, a plan to approve or edit."""
 
 import io
+import select
 import subprocess
 import sys
 from contextlib import suppress
@@ -17,6 +18,8 @@ from deep_research.pipeline.plan_text import plan_as_text
 from deep_research.reasoning.values import Plan
 from deep_research.text.folding import to_simplified
 from deep_research.value import JsonObject
+
+_LOOK_EVERY_S = 0.5
 
 
 def is_terminal() -> bool:
@@ -88,5 +91,8 @@ def _read_line() -> str | None:
         except EOFError:
             return None
     tell("> ", end="")
+    # A signal that comes just before a read begins is not noticed until the read ends: read only what is there.
+    while sys.platform != "win32" and not select.select([sys.stdin], [], [], _LOOK_EVERY_S)[0]:
+        pass
     line = sys.stdin.readline()
     return line.strip() if line else None
