@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.search.engine import connect
 from deep_research.search.gemini_search import GeminiSearch
 from deep_research.search.registry import ENGINES
@@ -266,7 +266,7 @@ async def test_what_only_the_settings_can_mend_is_told_with_the_setting(engine, 
         await connect(ENGINES[engine], address=server.address, key=KEY).search(QUERY, limit=3)
     assert told in str(caught.value)
     for language in ("zh-Hans", "zh-Hant"):
-        assert ENGINES[engine].title in caught.value.in_words(words(language))
+        assert ENGINES[engine].title in caught.value.in_words(words_in(language))
 
 
 @pytest.mark.parametrize("body", [b"", b"[", {"error": "no"}, {"error": {"code": 400, "details": [1, {}]}}])

@@ -10,7 +10,7 @@ from typing import Any
 
 from deep_research.events import RunEvent
 from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor
@@ -98,7 +98,7 @@ class Told:
 
     @property
     def say(self) -> Words:
-        return words(report_language(self.world.script.question, None))
+        return words_in(report_language(self.world.script.question, None))
 
     def scopes(self, kind: str) -> set[str]:
         """Return the places of the journal's calls of one kind."""

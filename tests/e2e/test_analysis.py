@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deep_research.llm.port import ModelRequest
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.request import Language, ResearchRequest
@@ -41,7 +41,7 @@ class Told:
         request = ResearchRequest(question=question, clarify="off")
         row = asyncio.run(DeepResearchProcessor(adapters).process(request))
         assert row.status == "done", row.error
-        self.folder, self.say = Path(row.folder), words(language)
+        self.folder, self.say = Path(row.folder), words_in(language)
         self.report = (self.folder / "report.md").read_text(encoding="utf-8")
         self.check: dict[str, Any] = json.loads((self.folder / "verify.json").read_text(encoding="utf-8"))
         lines = (self.folder / "paragraphs.jsonl").read_text(encoding="utf-8").splitlines()
@@ -159,7 +159,7 @@ def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> Non
 
 
 def _looks(language: Language) -> Any:
-    say = words(language)
+    say = words_in(language)
 
     def answer(request: ModelRequest) -> str:
         (first, one), (second, other) = list(sources_of(request).items())[:2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.budget import ENDING_SHARE
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.reasoning.values import Brief, Plan
@@ -95,7 +95,7 @@ def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, languag
     user = User(tmp_path)
     budget = Budget(usd=0.02, pages=3)
     assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
-    report, said = user.report(), words(language)
+    report, said = user.report(), words_in(language)
     assert f"## {said('report.limits')}" in report
     assert _names_budget(report, "usd", 0.02, language), report
     assert _names_budget(report, "pages", 3, language), report
@@ -150,7 +150,7 @@ def test_planned_queries_that_the_budget_forbids_are_counted(tmp_path: Path) -> 
     world = replace(World(pages=8), reasoner=_Wordy(rounds=1))
     assert Lab(user, world=world).ask(budget=Budget(queries=2)).status == "done"
     assert spent_so_far(user.journal()).queries == 2
-    assert words("en")("left_out.query", count=8) in user.report(), user.report()[-1500:]
+    assert words_in("en")("left_out.query", count=8) in user.report(), user.report()[-1500:]
 
 
 def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
@@ -171,5 +171,5 @@ def test_the_last_seconds_of_a_process_are_counted_too(tmp_path: Path) -> None:
 
 
 def _names_budget(report: str, kind: BudgetKind, limit: float, language: str) -> bool:
-    before, _, _ = words(language)(f"budget.{kind}", limit=f"{limit:g}", left_out="\0").partition("\0")
+    before, _, _ = words_in(language)(f"budget.{kind}", limit=f"{limit:g}", left_out="\0").partition("\0")
     return before in report

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from deep_research.llm.port import ModelRequest
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.store.port import RunRow
@@ -156,7 +156,7 @@ def test_orders_are_never_quoted_and_the_report_names_the_sources_that_gave_them
     runs: tuple[Site, Outcome, Outcome],
 ) -> None:
     site, hostile, clean = runs
-    named = words(site.language)("limits.quarantined", address="{}", count="{}").split("{}")
+    named = words_in(site.language)("limits.quarantined", address="{}", count="{}").split("{}")
     for page in site.pages:
         held = [attack for attack in site.share(page.number) if find_prompt_injection(attack)]
         # Titles of results and pages that fail are not read; what is hidden is dropped before anybody could.

@@ -10,7 +10,7 @@ import pytest
 from deep_research.errors import NetworkError
 from deep_research.llm.port import ChatModel
 from deep_research.messages.language import report_language
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.state import RunState, Update
@@ -173,6 +173,6 @@ def test_analysis_and_charts_that_fail_cost_a_report_nothing_else(tmp_path, lang
     told = ask(tmp_path, world, machine=_BrokenBesides(), depth=TWO_ROUNDS)
     for title in script.titles:
         _assert_sibling_is_whole(told, title)
-    said = words(report_language(script.question))
+    said = words_in(report_language(script.question))
     for stage in ("analyze", "chart"):
         assert said(f"stage.{stage}") in told.report

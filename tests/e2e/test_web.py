@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from deep_research import Result, research
 from deep_research.errors import ConfigurationError
 from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.net.client import GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.pipeline.journalled import Snapshot
@@ -64,7 +64,7 @@ async def test_a_question_is_answered_from_pages_that_are_kept(language: Any, tm
         }
         assert any(exchange.asked.path == "/robots.txt" for exchange in web.log)
     assert report.is_verified
-    assert words(language)("report.notice") not in report.final_report
+    assert words_in(language)("report.notice") not in report.final_report
     cited = [source for source in report.sources if f"] {source['title']}" in report.final_report]
     assert cited
     assert all(str(source["address"]).startswith("http://127.0.0.") for source in report.sources)
@@ -163,7 +163,7 @@ async def test_a_limit_in_money_cannot_be_kept_with_a_search_that_has_no_price(t
         )
         with pytest.raises(ConfigurationError) as refused:
             await research(QUESTIONS["en"], settings=settings)
-    assert "openai-search" in refused.value.in_words(words("en"))
+    assert "openai-search" in refused.value.in_words(words_in("en"))
 
 
 async def test_an_open_circuit_spares_a_dead_service(tmp_path: Path) -> None:

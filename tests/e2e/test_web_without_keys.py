@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deep_research import research
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.settings import Settings
 from tests.support.articles import articles
 from tests.support.search_formats import DUCKDUCKGO_CHALLENGE
@@ -63,7 +63,7 @@ async def test_open_sources_carry_a_run_without_the_general_web(language: Any, t
             }
         )
         report = await research(QUESTIONS[language], settings=settings)
-    say = words(language)
+    say = words_in(language)
     title, _, label, _, lost, rests = report.final_report.split("\n")[:6]
     assert title.startswith("# ")
     assert label == f"**{say('report.notice')}**"

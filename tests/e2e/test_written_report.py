@@ -14,7 +14,7 @@ import pytest
 from deep_research.errors import UnusableAnswer
 from deep_research.events import RunEvent
 from deep_research.llm.port import ChatModel
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.processor import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
@@ -208,7 +208,7 @@ class Written:
 
     @cached_property
     def say(self) -> Words:
-        return words(self.language)
+        return words_in(self.language)
 
     @cached_property
     def paragraphs(self) -> list[dict[str, Any]]:

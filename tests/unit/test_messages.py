@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.events import RunStatus
-from deep_research.messages import report_language, words
+from deep_research.messages import report_language, words_in
 from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
 from deep_research.messages.words import placeholders
 from deep_research.request import BUDGET_KINDS, Language
@@ -18,8 +18,8 @@ LANGUAGES = get_args(Language)
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_the_same_keys_and_placeholders(language):
-    english = words("en").templates
-    ours = words(language).templates
+    english = words_in("en").templates
+    ours = words_in(language).templates
     assert ours.keys() == english.keys()
     assert {key: placeholders(text) for key, text in ours.items()} == {
         key: placeholders(text) for key, text in english.items()
@@ -28,18 +28,18 @@ def test_every_language_has_the_same_keys_and_placeholders(language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_words_are_empty(language):
-    assert [key for key, text in words(language).templates.items() if not text.strip()] == []
+    assert [key for key, text in words_in(language).templates.items() if not text.strip()] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_status_and_budget_has_words(language):
-    say = words(language)
+    say = words_in(language)
     assert all(say(f"status.{status}") for status in get_args(RunStatus))
     assert all("7" in say(f"budget.{kind}", limit=7, left_out="x") for kind in BUDGET_KINDS)
 
 
 def test_documented_headings_are_kept():
-    say = words("en")
+    say = words_in("en")
     assert say("report.cited_sources") == "Cited Sources (Used in Report)"
     assert say("report.additional_sources") == "Additional Sources (Not Cited)"
     assert say("report.statistics") == "Citation Statistics"
@@ -48,36 +48,36 @@ def test_documented_headings_are_kept():
 
 
 def test_chinese_headings_follow_the_script():
-    assert words("zh-Hans")("report.references") == "参考文献"
-    assert words("zh-Hant")("report.references") == "參考文獻"
+    assert words_in("zh-Hans")("report.references") == "参考文献"
+    assert words_in("zh-Hant")("report.references") == "參考文獻"
 
 
 @pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
 def test_chinese_words_use_full_width_punctuation(language):
     han = r"[\u4e00-\u9fff]"
-    for key, text in words(language).templates.items():
+    for key, text in words_in(language).templates.items():
         assert not re.search(f"{han}[,;:!?()]|[,;:!?()]{han}", text), key
         assert not re.search(rf"{han}\.", text), key
 
 
 def test_chinese_words_keep_to_their_script():
-    assert not set("".join(words("zh-Hans").templates.values())) & _TRADITIONAL
-    assert not set("".join(words("zh-Hant").templates.values())) & _SIMPLIFIED
+    assert not set("".join(words_in("zh-Hans").templates.values())) & _TRADITIONAL
+    assert not set("".join(words_in("zh-Hant").templates.values())) & _SIMPLIFIED
 
 
 def test_unknown_key_is_refused():
     with pytest.raises(KeyError, match=r"report\.nothing"):
-        words("en")("report.nothing")
+        words_in("en")("report.nothing")
 
 
 @pytest.mark.parametrize("values", [{}, {"count": 1}, {"share": 1, "count": 1}])
 def test_values_that_do_not_fit_are_refused(values):
     with pytest.raises(TypeError, match=r"report\.cited_share takes share"):
-        words("en")("report.cited_share", **values)
+        words_in("en")("report.cited_share", **values)
 
 
 def test_braces_in_a_value_stay_as_they_are():
-    assert "{reason.__class__}" in words("en")("failed.search", query="{reason.__class__}", reason="x")
+    assert "{reason.__class__}" in words_in("en")("failed.search", query="{reason.__class__}", reason="x")
 
 
 @pytest.mark.parametrize(

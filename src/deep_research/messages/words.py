@@ -41,7 +41,3 @@ def words_in(language: "Language") -> Words:
     tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
     templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
     return Words(language, MappingProxyType(templates))
-
-
-# The former name, for packages that call the function `words`.
-words = words_in

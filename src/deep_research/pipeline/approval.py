@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
 from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.stages.plan import as_allocated
@@ -184,7 +184,7 @@ def is_asked(request: ResearchRequest, *, is_weighty: bool) -> bool:
 
 def plan_lines(plan: Plan, brief: Brief, request: ResearchRequest, estimate: Forecast, *, model: str) -> list[str]:
     """Return the plan in words: title, sections with what they look for, and what it all may take."""
-    say = words(brief.language)
+    say = words_in(brief.language)
     lines = [say("plan.title", title=plan.research_title)]
     for number, section in enumerate(plan.sections, start=1):
         lines.append(f"  {number}. {section.title}")

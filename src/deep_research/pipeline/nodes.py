@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 
 from deep_research.errors import DeepResearchError, InputError
 from deep_research.messages.language import report_language
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.approval import Proposal, answered_plan, propose
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
@@ -60,7 +60,9 @@ async def guarded(machine: StateMachine, stage: Stage, state: State, context: St
 
 
 async def _lose_section(state: State, exc: Exception, context: StageContext) -> None:
-    part = state["section"]["title"] if "section" in state else words(state["language"])(f"stage.{context.scope.stage}")
+    part = (
+        state["section"]["title"] if "section" in state else words_in(state["language"])(f"stage.{context.scope.stage}")
+    )
     await context.lost(Gap(kind="section", scope=context.scope, subject=part, reason=named(exc)))
 
 
@@ -364,7 +366,7 @@ class Nodes:
 
     async def _approved(self, proposal: Proposal, context: StageContext) -> Plan:
         """Pause until the plan is approved; an answer that cannot be used is explained, and asked for again."""
-        say = words(report_language(context.request.question, context.request.language))
+        say = words_in(report_language(context.request.question, context.request.language))
         number, problem, estimate = 1, "", proposal.forecast.usd
         while True:
             scope = context.scope.at(number)

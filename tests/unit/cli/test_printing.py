@@ -12,7 +12,7 @@ from deep_research.cli import progress
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, tell, tell_over
 from deep_research.cli.progress import Board
 from deep_research.events import EventKind, RunEvent
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.value import JsonObject
 
 HOSTILE = "费用\x1b[2J\x1b]0;owned\x07 rose\x9b31m\u202egnp\x08.exe"
@@ -49,7 +49,7 @@ def test_logs_are_cleaned(capsys, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_events_are_cleaned(kind, capsys, monkeypatch):
-    said, drawn = words("en"), io.StringIO()
+    said, drawn = words_in("en"), io.StringIO()
     shown = progress.Lines(said) if kind == "lines" else progress.Bars(said)
     if isinstance(shown, progress.Bars):
         console = Console(file=drawn, force_terminal=True, width=200)

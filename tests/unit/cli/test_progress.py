@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.cli.progress import Bars, Display, Lines, News
 from deep_research.events import EventKind, RunEvent
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.value import JsonObject
 
 
@@ -20,14 +20,14 @@ def coverage(section: str, round_: int, share: float, *, is_sufficient: bool) ->
 
 
 def test_the_same_failure_is_said_once():
-    news, failed = News(words("en")), event("error", message="extract: the model is overloaded", step="extract")
+    news, failed = News(words_in("en")), event("error", message="extract: the model is overloaded", step="extract")
     assert news.of(failed) == "  ! extract: the model is overloaded"
     assert news.of(failed) == ""
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
-    news = News(words(language))
+    news = News(words_in(language))
     first = news.of(event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
     second = news.of(event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
     assert first != second
@@ -35,7 +35,7 @@ def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(la
 
 
 def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
-    news = News(words("en"))
+    news = News(words_in("en"))
     rounds = [
         coverage("Costs", 1, 0.2, is_sufficient=False),
         coverage("People", 1, 0.3, is_sufficient=False),
@@ -50,7 +50,7 @@ def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_who_gets_the_queries_that_others_left_over_is_told_where_somebody_does(language):
-    news = News(words(language))
+    news = News(words_in(language))
     assert news.of(event("progress", step="supervise", status="done", data={"dealt": {}})) == ""
     told = news.of(event("progress", step="supervise", status="done", data={"dealt": {"Costs": 3}}))
     assert "Costs" in told
@@ -61,14 +61,14 @@ def test_lines_tell_of_each_round_and_silence_of_none(capsys):
     judged = event(
         "section-coverage", section="Costs", round=1, coverage=0.2, score=3, is_sufficient=False, gaps=["no figures"]
     )
-    Lines(words("en")).show(judged)
+    Lines(words_in("en")).show(judged)
     assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
     Display().show(judged)
     assert capsys.readouterr().err == ""
 
 
 def test_a_stage_that_works_at_several_places_is_done_when_all_are(capsys):
-    bars = Bars(words("en"))
+    bars = Bars(words_in("en"))
     try:
         for status in ("started", "started", "done"):
             bars.show(event("progress", step="draft", status=status))

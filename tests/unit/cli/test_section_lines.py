@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from deep_research.cli.progress import SectionLines, coverage_line
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.request import Language
 from tests.unit.cli.test_progress import event
 
@@ -30,7 +30,7 @@ def judged(section: str, round_: int, **changes: Any) -> dict[str, Any]:
 
 
 def planned(*titles: str, language: Language = "en") -> SectionLines:
-    lines = SectionLines(words(language))
+    lines = SectionLines(words_in(language))
     lines.show(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
     return lines
 
@@ -60,7 +60,7 @@ def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 @pytest.mark.parametrize("stop", ["", "sufficient", "budget", "iterations", "exhausted"])
 def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
-    said = words(language)
+    said = words_in(language)
     line = coverage_line(judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient"), said)
     assert said(f"coverage.{stop or 'again'}") in line
     assert ("no figures" in line) == (stop != "sufficient")
@@ -85,4 +85,4 @@ def test_an_event_of_an_earlier_version_is_shown_as_far_as_it_goes() -> None:
         "gaps": [],
         "reason": "",
     }
-    assert coverage_line(old, words("en")) == "Costs: round 1, 30% covered · 3/10 · searches again"
+    assert coverage_line(old, words_in("en")) == "Costs: round 1, 30% covered · 3/10 · searches again"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import InputError
-from deep_research.messages import words
+from deep_research.messages import words_in
 from deep_research.pipeline.approval import answered_plan, is_asked
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.stages.plan import by_own_focus
@@ -16,7 +16,7 @@ from deep_research.reasoning.values import Brief, Plan, SectionPlan
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery
 
-SAY = words("en")
+SAY = words_in("en")
 PLAN = Plan(
     research_title="海绵城市: costs & “results”",
     goal="An overview",
@@ -31,7 +31,7 @@ PLAN = Plan(
 
 def refused(text: str, language: Any = "en") -> str:
     with pytest.raises(InputError) as problem:
-        answered_plan(PLAN, text, words(language))
+        answered_plan(PLAN, text, words_in(language))
     return str(problem.value)
 
 
@@ -97,7 +97,7 @@ def test_sections_are_dropped_in_three_scripts(answer: str) -> None:
 )
 def test_anything_else_is_no_approval(answer: str) -> None:
     assert refused(answer) == SAY("plan.help")
-    assert refused(answer, "zh-Hant") == words("zh-Hant")("plan.help")
+    assert refused(answer, "zh-Hant") == words_in("zh-Hant")("plan.help")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_bad_plan_is_explained_by_key(change: dict[str, Any], said: str) -> None
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_two_sections_of_one_title_are_refused(language: Any) -> None:
     twice = [{"title": "Costs"}, {"title": "效果"}, {"title": "COSTS"}]
-    reason = words(language)("plan.same_title", first=1, second=3, title="COSTS")
+    reason = words_in(language)("plan.same_title", first=1, second=3, title="COSTS")
     assert refused(json.dumps(PLAN.to_json() | {"sections": twice}), language) == reason
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.write import wording_of
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 
@@ -24,7 +24,7 @@ def test_a_models_sentences_are_counted_once_and_by_what_their_check_showed(lang
         TABLE,
         note("outlook", "f."),
     ]
-    say = words(language)
+    say = words_in(language)
     separator = say("report.list_separator")
     assert wording_of(paragraphs, ["one:pen", "two:pen"], say) == (
         say("limits.worded", count=3, total=5, models=f"one:pen{separator}two:pen"),
@@ -34,8 +34,10 @@ def test_a_models_sentences_are_counted_once_and_by_what_their_check_showed(lang
 
 
 def test_a_report_of_quotations_says_nothing_about_a_model():
-    assert wording_of([Paragraph(section="s", sentences=QUOTED), TABLE], ["one:pen"], words("en")) == ()
+    assert wording_of([Paragraph(section="s", sentences=QUOTED), TABLE], ["one:pen"], words_in("en")) == ()
 
 
 def test_a_report_without_a_model_says_nothing_about_one():
-    assert wording_of([Paragraph(section="s", sentences=(said("c.", "not_checked", "likely"),))], [], words("en")) == ()
+    assert (
+        wording_of([Paragraph(section="s", sentences=(said("c.", "not_checked", "likely"),))], [], words_in("en")) == ()
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import ConfigurationError
-from deep_research.messages import report_language, words
+from deep_research.messages import report_language, words_in
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.intake_rules import (
     ASKED_KINDS,
@@ -92,7 +92,7 @@ def test_own_abbreviation_is_known_to_strict_rules_too():
 
 def test_term_inside_a_word_is_not_spelled_out():
     rules = IntakeRules(terms={"AR": "augmented reality"})
-    assert spelled_out("How do arteries harden?", rules, words("en")).text == "How do arteries harden?"
+    assert spelled_out("How do arteries harden?", rules, words_in("en")).text == "How do arteries harden?"
 
 
 def test_own_question_and_options_replace_ours():

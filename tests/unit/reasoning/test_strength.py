@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.verify import claims_nothing
 from deep_research.reasoning.rules.weighing.claims import agree, claims_of
 from deep_research.reasoning.rules.weighing.strength import (
@@ -177,7 +177,7 @@ def test_what_would_change_the_picture_claims_nothing(language):
         row(pieces[2].id, origins=2, newest=""),
     )
     told = changes_of(findings(*([one] for one in pieces), language=language, strength=rows))
-    say = words(language)
+    say = words_in(language)
     assert told == (
         say("change.disputed"),
         say("change.single", titles="Side A"),

@@ -1,6 +1,6 @@
 """Numbers are given once, per source, in order of first use, and go on over the sources that are not cited."""
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Sentence, note
@@ -18,7 +18,7 @@ def _render(language: str = "en", **fields: object) -> str:
     paragraph = _claim((f"First{stop}", ("e1",)), (f"Second{stop}", ("e2", "e3")))
     report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x", **fields)  # type: ignore[arg-type]
     citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=SOURCES)
-    said = words("en" if language == "en" else "zh-Hans")
+    said = words_in("en" if language == "en" else "zh-Hans")
     return render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=said)
 
 

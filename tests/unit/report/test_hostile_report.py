@@ -4,7 +4,7 @@ import pytest
 from lxml import html
 from markdown_it import MarkdownIt
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
 from deep_research.report.markdown import Chapter, Report, render
@@ -69,7 +69,7 @@ def hostile(attack: str) -> Report:
 def rendered(attack: str, language: Language) -> str:
     source = Source(document="d", title=attack, address=attack, places=(attack,), published=attack)
     citations = Citations(cited=(source,), additional=(source,))
-    return render(hostile(attack), citations, number_of=lambda id_: int(id_[1:]), words=words(language))
+    return render(hostile(attack), citations, number_of=lambda id_: int(id_[1:]), words=words_in(language))
 
 
 def times_shown(attack: str, markdown: str) -> int:

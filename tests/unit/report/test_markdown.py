@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
@@ -17,7 +17,7 @@ PARTS = [("Tank", "wide|long", "11.7"), ("Pumps", "two\nlines\r\nof it", "61.4")
 def shown(paragraph: Paragraph, language: Language = "en") -> str:
     """Return a paragraph as a report shows it; evidence e7 is of source 7."""
     report = Report(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
-    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words(language))
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in(language))
     return text.split("## C\n\n")[1].split("\n\n## ")[0]
 
 
@@ -191,7 +191,7 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_how_a_report_was_written_stands_in_a_chapter_of_its_own_that_needs_no_citation(language):
-    say = words(language)
+    say = words_in(language)
     report = Report(title="T", limits=("Two pages.",), writing=("By a pen.",), run_line="x")
     text = render(report, Citations(), number_of=int, words=say)
     assert f"- Two pages.\n\n## {say('report.writing')}\n\n- By a pen.\n\n## {say('report.references')}" in text
@@ -223,7 +223,7 @@ def test_other_figures_have_a_column_where_there_are_any(language, expected):
     day, others = "2026-01-02", (("€9", "e4"), ("€8", "e5"))
     table = backed(Backing(against=others, published=day, oldest=day, newest=day), Backing())
     head, _, first, second = shown(table, language).splitlines()
-    assert head.split(" | ")[3] == words(language)("report.others")
+    assert head.split(" | ")[3] == words_in(language)("report.others")
     assert first == f"| €1 | It cost much. | 1 | {expected} | 2026-01-02 | [1] |"
     assert second == "| €2 | It cost much. | 1 | – | – | [2] |"
 
@@ -237,7 +237,7 @@ def test_a_small_heading_stands_once_above_its_paragraphs_and_is_no_claim():
     end = note("C", "More is to be found out.").model_copy(update={"lead": "Next"})
     paragraphs = (*(told("Bills rose.").model_copy(update={"lead": lead}) for lead in ("Costs", "Costs", "")), end)
     report = Report(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
-    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words("en"))
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in("en"))
     body = "\n\n".join(["**Costs**", *["Bills rose. [1]"] * 3, "**Next**", "More is to be found out."])
     assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body
     assert [block.kind for block in read_report(text).blocks if block.text.startswith("**")] == ["label", "label"]

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape
 from deep_research.report.markdown import Chapter, Report, render
@@ -40,7 +40,9 @@ def ship(folder: Path, report: Report, *, language: Language = "en", text: str |
         cited=tuple(sources[document] for document in cited),
         additional=tuple(source for document, source in sources.items() if document not in cited),
     )
-    rendered = render(report, citations, number_of=lambda id_: citations.number(documents[id_]), words=words(language))
+    rendered = render(
+        report, citations, number_of=lambda id_: citations.number(documents[id_]), words=words_in(language)
+    )
     lines = [
         {
             "id": f"p{number}",
@@ -73,7 +75,7 @@ def whole_report(language: Language = "en") -> Report:
         abstract=(claim(first, section="abstract"),),
         chapters=(
             Chapter(title=section, paragraphs=(claim(first, second), claim(second, evidence="e2"))),
-            Chapter(title=words(language)("report.outlook"), paragraphs=(note("outlook", "More will be known."),)),
+            Chapter(title=words_in(language)("report.outlook"), paragraphs=(note("outlook", "More will be known."),)),
         ),
         gaps=("Who pays [8]?",),
         limits=("3 pages",),
@@ -82,7 +84,7 @@ def whole_report(language: Language = "en") -> Report:
 
 
 def verify(report: Path, language: Language | None = None):
-    verifier = Verifier(words(language)) if language else Verifier()
+    verifier = Verifier(words_in(language)) if language else Verifier()
     return verifier.verify(report, report.with_name("paragraphs.jsonl"))
 
 
@@ -96,7 +98,7 @@ def test_sound_report_passes_in_every_language(tmp_path, language):
     assert (outcome.report.checked_paragraphs, outcome.report.markers, outcome.report.references) == (3, 4, 3)
     assert outcome.report.language == language
     assert outcome.paragraphs.verdicts == {"supported": 4}
-    assert words(language)("verification.passed") in outcome.in_words()
+    assert words_in(language)("verification.passed") in outcome.in_words()
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
@@ -109,8 +111,8 @@ def test_line_endings_do_not_matter(tmp_path, ending):
 def test_honest_report_about_nothing_passes(tmp_path):
     nothing = Report(
         title="Anything?",
-        abstract=(note("abstract", words("en")("nothing.report")),),
-        chapters=(Chapter(title="Costs", paragraphs=(note("Costs", words("en")("nothing.section")),)),),
+        abstract=(note("abstract", words_in("en")("nothing.report")),),
+        chapters=(Chapter(title="Costs", paragraphs=(note("Costs", words_in("en")("nothing.section")),)),),
         run_line="Run 1",
     )
     outcome = verify(ship(tmp_path, nothing))
@@ -204,8 +206,8 @@ def test_every_row_of_a_table_needs_a_marker(tmp_path, rows):
     assert not outcome.report_passed
     assert outcome.report.uncited_rows == (rows.split("\n")[-1],)
     assert outcome.paragraph_end_citation_passed
-    assert words("en")("verification.problems") in outcome.in_words()
-    report.write_text(text.replace("## More", f"## {words('en')('report.limits')}"), encoding="utf-8")
+    assert words_in("en")("verification.problems") in outcome.in_words()
+    report.write_text(text.replace("## More", f"## {words_in('en')('report.limits')}"), encoding="utf-8")
     assert verify(report).passed
 
 
@@ -269,7 +271,7 @@ def test_broken_references_fail(tmp_path, old, new, field, value):
     outcome = verify(report)
     assert not outcome.report_passed
     assert getattr(outcome.report, field) == value
-    assert words("en")("verification.problems") in outcome.in_words()
+    assert words_in("en")("verification.problems") in outcome.in_words()
 
 
 @pytest.mark.parametrize(
@@ -342,7 +344,7 @@ def test_words_name_every_sentence_with_verdict_source_and_place(tmp_path, langu
         Refusal(section="abstract", text="It cost 7.", kind="contradicted", reason="number: 7", revision="It cost."),
     )
     outcome = Verifier().verify(report, report.with_name("paragraphs.jsonl"), dropped=dropped)
-    text, say = outcome.in_words(), words(language)
+    text, say = outcome.in_words(), words_in(language)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + 6
     assert all(row.replace("\\|", "").count("|") == 7 for row in rows)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
@@ -39,7 +39,7 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     told = [piece for work in findings.sections for piece in work.evidence]
     evidence = await _evidence(findings, state, records)
-    title = words(findings.brief.language)("report.disagreements")
+    title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, told, section=title, gathered=evidence)
     rows = await _backed(await in_thread(weigh_tables, tables, evidence), records) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}

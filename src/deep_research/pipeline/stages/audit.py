@@ -1,6 +1,6 @@
 """Audit: the report as it was shipped, checked once more from its files and the stored texts (SPEC V1)."""
 
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.verify import CheckedBody
 from deep_research.pipeline.state import RunState, Update
 from deep_research.value import canonical_json
@@ -14,7 +14,7 @@ async def audit(state: RunState) -> Update:
     folder, records = context.run.folder, context.records
     checked = await records.load(CheckedBody, state.input["checked"])
     report, paragraphs = folder.path / "report.md", folder.path / "paragraphs.jsonl"
-    outcome = Verifier(words(state.input["language"])).verify(report, paragraphs, dropped=checked.dropped)
+    outcome = Verifier(words_in(state.input["language"])).verify(report, paragraphs, dropped=checked.dropped)
     texts = {document: (await records.document(document)).text for document in await records.documents()}
     misplaced = check_offsets(paragraphs, texts.__getitem__)
     for problem in misplaced:

@@ -1,7 +1,7 @@
 """Intake: from a question to a brief with stated assumptions, or to one question back (SPEC section 1)."""
 
 from deep_research.errors import ClarificationFailed
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.state import RunState, Update
@@ -114,7 +114,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
         return assessment.model_copy(update={"next_action": action, "clarification": question})
     task = assessment.task if assessment.task.goal else by_rules.task
     focus, inferred = _enough(task.research_focus, inquiry.language)
-    say = words(inquiry.language)
+    say = words_in(inquiry.language)
     told = spelled_out(assessment.refined_query, inquiry.rules, say)
     assumptions = assessment.assumptions
     if not assumptions and not assessment.is_clear:
@@ -137,7 +137,7 @@ def _enough(focus: tuple[str, ...], language: Language) -> tuple[tuple[str, ...]
     """Return the focuses with a third beside two (SPEC I3), and what was inferred."""
     if len(focus) != MIN_FOCUSES:
         return focus, ()
-    names = focus_names(ASKED_DEFAULTS, words(language))
+    names = focus_names(ASKED_DEFAULTS, words_in(language))
     inferred = tuple(name for name in names if name not in focus)[: START_FOCUSES - len(focus)]
     return (*focus, *inferred), inferred
 
@@ -146,7 +146,7 @@ def _any_question(assessment: Assessment, inquiry: Inquiry) -> ClarificationQues
     """Return the question that fits where a judge says that one is needed and not which."""
     terms = assessment.unknown_terms
     doubt = Doubt("term", terms[0]) if terms else Doubt("aspect", inquiry.question)
-    return ask(doubt, words(inquiry.language), inquiry.rules)
+    return ask(doubt, words_in(inquiry.language), inquiry.rules)
 
 
 def may_ask(inquiry: Inquiry) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words
+from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.missing_figures import quotes_of, untold
@@ -262,7 +262,7 @@ async def verify(state: RunState) -> Update:
 
 async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
     """Check a section as it was written; see to it that it tells the figures of its evidence."""
-    title, known, said = work.section.title, ids_of(work.evidence), words(work.brief.language)
+    title, known, said = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
     checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
         missing = untold(title, work.evidence, checked.sentences)
@@ -282,7 +282,7 @@ async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], contex
 
 async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
     """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
-    said = words(findings.brief.language)
+    said = words_in(findings.brief.language)
     title, lead = said("report.analysis"), said("report.changes")
     known = ids_of(piece for work in findings.sections for piece in work.evidence)
     notes = tuple(Sentence(text=text) for text in analysis.changes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
-from deep_research.messages.words import Words, words
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
@@ -61,7 +61,7 @@ class ReportGenerator:
         context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
-        said, records = words(findings.brief.language), context.records
+        said, records = words_in(findings.brief.language), context.records
         report = self._report(findings, body, conclusion, state, said, context)
         report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
