@@ -78,7 +78,7 @@ class ScriptedReasoner(ExtractiveReasoner):
         return Reflection(
             is_sufficient=is_enough,
             overall_score=score,
-            dimensions=Dimensions.all(score),
+            dimensions=Dimensions.from_json(dict.fromkeys(Dimensions.model_fields, score)),
             gaps=gaps,
             reasoning="scripted",
         )

@@ -1,15 +1,14 @@
 """Where a model is reached: whether that is this machine, and how to open a connection to it."""
 
 from ipaddress import ip_address
-from typing import Final
 from urllib.parse import urlsplit
 
 from deep_research.net.tls import trusted_authorities
 
 # A host that takes longer just to pick up is not there; the answer itself has the caller's time limits.
-CONNECT_TIMEOUT_S: Final = 10.0
+CONNECT_TIMEOUT_S = 10.0
 # How many calls are under way is limited elsewhere; a connection that is free stays for the next call.
-UNLIMITED: Final = {"max_connections": None, "max_keepalive_connections": None}
+UNLIMITED = {"max_connections": None, "max_keepalive_connections": None}
 
 
 def host_of(address: str) -> str:

@@ -1,7 +1,6 @@
 """An answer as it grows: its text, its thoughts, why it ended and what it used, gathered from a vendor's pieces."""
 
 from collections.abc import Callable
-from typing import Final
 
 from deep_research.llm.port import Delta, StopReason
 from deep_research.llm.prices import Usage
@@ -10,9 +9,9 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.llm.vendor import Piece
 
 # Hardly a token has as many; an answer that is longer by this measure comes from a server that keeps no limit.
-_MAX_CHARS_PER_TOKEN: Final = 32
+_MAX_CHARS_PER_TOKEN = 32
 # By some providers thoughts do not count for the limit; no model thinks as much in one call.
-MAX_THOUGHT_CHARS: Final = 2_000_000
+MAX_THOUGHT_CHARS = 2_000_000
 
 
 class GrowingAnswer(ThoughtSplitter):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -10,14 +10,14 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, number_of, status_of, turns_of
 
-_API_VERSION: Final = "2026-10-21"
-_STOPS: Final[dict[str, StopReason]] = {
+_API_VERSION = "2026-10-21"
+_STOPS: dict[str, StopReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
 # Errors that come in the middle of a stream have a name in place of a status.
-_STATUS_OF: Final = {
+_STATUS_OF = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -30,10 +30,10 @@ _STATUS_OF: Final = {
 }
 # Only this sentence distinguishes an account without credit from a request of the wrong form: type and status are the
 # same, and there is no code. Where Anthropic words it anew, it is reported as a request that was not taken.
-_NO_CREDIT: Final = "Your credit balance is too low to access the Anthropic API."
+_NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 # The API takes four marks in a request: one on the system's words, the others on the latest blocks of context.
-_MARKED_BLOCKS: Final = 3
-_MARK: Final = {"cache_control": {"type": "ephemeral"}}
+_MARKED_BLOCKS = 3
+_MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 class AnthropicVendor:

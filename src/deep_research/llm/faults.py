@@ -1,16 +1,14 @@
 """From a failed call to our own error, which says what to do about it; decided by status and code, never by words."""
 
-from typing import Final
-
 from deep_research.errors import CallFailed, ModelBusy, ModelError, ModelRefused, NetworkError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
 
-_BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 # What a server answers when it does not take a request as it is asked.
-_NOT_TAKEN: Final = frozenset({400, 422})
+_NOT_TAKEN = frozenset({400, 422})
 
 
 def may_take_another_form(fault: Fault) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Final
 from urllib.parse import quote
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -22,11 +21,11 @@ from deep_research.llm.vendor import (
     turns_of,
 )
 
-_REFUSALS: Final = frozenset(
+_REFUSALS = frozenset(
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT".split()
 )
 # The reasons of google.rpc.ErrorInfo that no later call can escape; a wrong key has the status of a wrong request.
-_REMEDIES: Final[dict[str, Remedy]] = {
+_REMEDIES: dict[str, Remedy] = {
     "API_KEY_INVALID": "key",
     "BILLING_DISABLED": "credit",
 }

@@ -1,7 +1,7 @@
 """OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -19,9 +19,9 @@ from deep_research.llm.vendor import (
     status_of,
 )
 
-_STOPS: Final[dict[str, StopReason]] = {"length": "length", "content_filter": "refusal"}
+_STOPS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 # Errors that no later call can escape; OpenAI has given quota several codes, all of the type `insufficient_quota`.
-_REMEDIES: Final[dict[str, Remedy]] = {
+_REMEDIES: dict[str, Remedy] = {
     "invalid_api_key": "key",
     "model_not_found": "name",
     "insufficient_quota": "credit",
@@ -30,9 +30,9 @@ _REMEDIES: Final[dict[str, Remedy]] = {
     "Arrearage": "credit",
 }
 # By Qwen's servers `insufficient_quota` means tokens a minute.
-_PASSES_AT: Final = {("qwen", "insufficient_quota")}
+_PASSES_AT = {("qwen", "insufficient_quota")}
 # Errors that come in the middle of a stream often have a name in place of a status.
-_STATUS_OF: Final = {
+_STATUS_OF = {
     "invalid_request_error": 400,
     "invalid_api_key": 401,
     "authentication_error": 401,

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -14,9 +13,9 @@ from deep_research.llm.address import is_local
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.value import Value
 
-_MILLION: Final = 1_000_000
+_MILLION = 1_000_000
 # What may follow a family's name without making it another model: a date, a number of an issue, a word for its state.
-_ISSUE: Final = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))+")
+_ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))+")
 
 
 class Usage(Value):
@@ -60,9 +59,9 @@ class Price(Value):
         return round((read * highest + written * self.usd_out) / _MILLION, 10)
 
 
-FREE: Final = Price.model_validate({"in": 0, "out": 0})
+FREE = Price.model_validate({"in": 0, "out": 0})
 PriceTable = Mapping[str, Mapping[str, Price]]
-_TABLE: Final = TypeAdapter(dict[str, dict[str, Price]])
+_TABLE = TypeAdapter(dict[str, dict[str, Price]])
 
 
 def load_prices(own: Path | None = None) -> PriceTable:

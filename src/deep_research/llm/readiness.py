@@ -1,7 +1,6 @@
 """Whether a model could be asked at all: its name, key and address."""
 
 import socket
-from typing import Final
 from urllib.parse import urlsplit
 
 from deep_research.errors import ConfigurationError
@@ -9,7 +8,7 @@ from deep_research.llm.address import endpoint_of
 from deep_research.llm.registry import ModelName
 
 # A server on this machine answers at once.
-_CONNECT_TIMEOUT_S: Final = 1.0
+_CONNECT_TIMEOUT_S = 1.0
 
 
 def require_ready(name: ModelName, *, address: str, key: str) -> None:

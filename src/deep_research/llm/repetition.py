@@ -1,15 +1,13 @@
 """Notices that a model repeats itself without end, so that its answer can be stopped."""
 
-from typing import Final
-
 # Rules of tables and rows of dots are shorter, refrains come less often.
-_MIN_CHARS: Final = 600
-_MIN_ROUNDS: Final = 6
-_MAX_PERIOD: Final = 600
-_LOOKED_AT_CHARS: Final = _MAX_PERIOD * _MIN_ROUNDS
-_ENDING_CHARS: Final = 16
+_MIN_CHARS = 600
+_MIN_ROUNDS = 6
+_MAX_PERIOD = 600
+_LOOKED_AT_CHARS = _MAX_PERIOD * _MIN_ROUNDS
+_ENDING_CHARS = 16
 # Looking costs a moment, so not at every piece.
-_STEP_CHARS: Final = 256
+_STEP_CHARS = 256
 
 
 class GrowingText:

@@ -1,18 +1,16 @@
 """Answers of a given form: a schema that every provider takes, and the ways in which an endpoint is asked for it."""
 
-from typing import Final
-
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.vendor import ModelEndpoint
 from deep_research.value import Json, JsonObject
 
-ANSWER_NAME: Final = "answer"
+ANSWER_NAME = "answer"
 # Each provider knows only some of these bounds and refuses the others; our own validation holds them all.
-_DROPPED: Final = frozenset(
+_DROPPED = frozenset(
     "title default examples minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum "
     "multipleOf minItems maxItems uniqueItems minProperties maxProperties".split()
 )
-_NAMED_SCHEMAS: Final = ("properties", "$defs", "definitions")
+_NAMED_SCHEMAS = ("properties", "$defs", "definitions")
 
 # The way that an endpoint was found to take, by its name and address; learned once for all runs of this process.
 _known: dict[tuple[str, str], AnswerWay] = {}

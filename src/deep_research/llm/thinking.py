@@ -1,13 +1,12 @@
 """What a model thinks aloud between `<think>` and `</think>` → apart from its answer, also where it comes in pieces."""
 
 import re
-from typing import Final
 
 from deep_research.llm.port import Delta
 from deep_research.llm.repetition import GrowingText
 
-_TAG: Final = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
-_TAGS: Final = ("<think>", "</think>", "<thinking>", "</thinking>")
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
 
 
 class ThoughtSplitter:

@@ -7,18 +7,17 @@ Mistral 7B) on English, Chinese in both scripts, code, JSON and tables, and set 
 import re
 from functools import lru_cache
 from math import ceil
-from typing import Final
 
-_WORD: Final = re.compile(r"[A-Za-z]+")
-_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+_WORD = re.compile(r"[A-Za-z]+")
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 # Words up to this length are one token nearly everywhere.
-_SHORT_WORD: Final = 6
+_SHORT_WORD = 6
 # The last lead byte of GB 2312's common characters; rarer and traditional ones take two or three tokens.
-_LAST_COMMON: Final = 0xD7
+_LAST_COMMON = 0xD7
 # What a message itself takes: its role and its ends.
-TOKENS_PER_MESSAGE: Final = 8
+TOKENS_PER_MESSAGE = 8
 # No prompt is longer; an answer without end must not stay in memory.
-_MAX_REMEMBERED_CHARS: Final = 200_000
+_MAX_REMEMBERED_CHARS = 200_000
 
 
 def tokens_at_most(text: str) -> int:

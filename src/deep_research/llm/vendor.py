@@ -2,18 +2,18 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay, Provider
 
 # What a model that thinks may think on top of its answer: without it a small answer would end in mid-thought.
-REASONING_ROOM: Final = 4_000
+REASONING_ROOM = 4_000
 # Servers refuse a message without words; this stands for a model's empty answer.
-_NO_WORDS: Final = "(no answer)"
+_NO_WORDS = "(no answer)"
 # No call has more; a larger number is no count.
-_MAX_TOKENS: Final = 1_000_000_000
+_MAX_TOKENS = 1_000_000_000
 
 # What has to be corrected before any call can succeed.
 Remedy = Literal["key", "name", "credit"]

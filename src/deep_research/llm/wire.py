@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import httpx2
 
@@ -19,16 +19,16 @@ from deep_research.llm.vendor import Ask, Fault, Framing, Message, Piece, Vendor
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
 # own, so that this is room for 160,000. Never held as a whole.
-MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # One object of it, which is the whole answer where a server does not stream.
-MAX_OBJECT_BYTES: Final = 2 * 1024 * 1024
+MAX_OBJECT_BYTES = 2 * 1024 * 1024
 # What is read of an error, and how long it is waited for: its status alone says nearly all.
-_MAX_ERROR_BYTES: Final = 64 * 1024
-_ERROR_TIMEOUT_S: Final = 2.0
+_MAX_ERROR_BYTES = 64 * 1024
+_ERROR_TIMEOUT_S = 2.0
 
 _END, _BYTE_ORDER_MARK = b"[DONE]", b"\xef\xbb\xbf"
 # What is raised where a server sends something that is not in the protocol.
-_MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 class CallBroken(Exception):

@@ -1,6 +1,6 @@
 """What the reasoner is asked and what it answers, act by act; every answer is flat enough for a small model."""
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Value
 
+Strings: TypeAlias = tuple[str, ...]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Score: TypeAlias = Annotated[int, Field(ge=1, le=10)]
 NextAction = Literal["START_RESEARCH", "NEED_CLARIFICATION", "VERIFY_TOPIC", "CONFIRM_PLAN", "CANNOT_DO"]
 
 
@@ -28,10 +31,10 @@ class Inquiry(Value):
     context: str = ""
     language: Language = "en"
     clarify: ClarifyMode = "auto"
-    focus: tuple[str, ...] = ()
+    focus: Strings = ()
     exchanges: tuple[Exchange, ...] = ()
-    known_terms: tuple[str, ...] = ()
-    unknown_terms: tuple[str, ...] = ()
+    known_terms: Strings = ()
+    unknown_terms: Strings = ()
     rules: IntakeRules = IntakeRules()
 
 
@@ -39,7 +42,7 @@ class ClarificationQuestion(Value):
     """One question to the user, with options where they can be named."""
 
     question: str
-    options: tuple[str, ...] = ()
+    options: Strings = ()
     missing_info: str = ""
 
 
@@ -47,23 +50,23 @@ class TaskBrief(Value):
     """What the user wants to know, and from which sides."""
 
     goal: str = ""
-    research_focus: tuple[str, ...] = ()
+    research_focus: Strings = ()
 
 
 class Assessment(Value):
     """Whether the question can be researched as it stands."""
 
     next_action: NextAction
-    confidence: float = Field(ge=0, le=1)
+    confidence: Share
     topic_clear: bool = True
     scope_inferable: bool = True
     goal_clear: bool = True
-    unknown_terms: tuple[str, ...] = ()
+    unknown_terms: Strings = ()
     task: TaskBrief = TaskBrief()
     clarification: ClarificationQuestion | None = None
     reasoning: str = ""
     refined_query: str = ""
-    assumptions: tuple[str, ...] = ()
+    assumptions: Strings = ()
 
     @property
     def is_clear(self) -> bool:
@@ -84,10 +87,10 @@ class Brief(Value):
     language: Language
     today: str = ""
     goal: str = ""
-    focus: tuple[str, ...] = ()
+    focus: Strings = ()
     has_own_focus: bool = False
     length: ReportLength = "standard"
-    assumptions: tuple[str, ...] = ()
+    assumptions: Strings = ()
 
     @property
     def room(self) -> int:
@@ -109,7 +112,7 @@ class Plan(Value):
     research_title: str
     goal: str = ""
     scope: str = ""
-    domains: tuple[str, ...] = ()
+    domains: Strings = ()
     sections: tuple[SectionPlan, ...]
 
 
@@ -118,10 +121,10 @@ class QueryRequest(Value):
 
     brief: Brief
     section: SectionPlan
-    domains: tuple[str, ...] = ()
+    domains: Strings = ()
     round: int = 1
-    gaps: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    gaps: Strings = ()
+    asked: Strings = ()
     count: int
 
 
@@ -130,7 +133,7 @@ class ReadingRequest(Value):
 
     brief: Brief
     section: SectionPlan
-    outline: tuple[str, ...] = ()
+    outline: Strings = ()
     query: SearchQuery
     document: Document
 
@@ -171,17 +174,17 @@ class SectionWork(Value):
     coverage: float = 0.0
     round: int = 1
     queries_left: int = 0
-    asked: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
+    asked: Strings = ()
+    failures: Strings = ()
     sources: tuple[SourceFacts, ...] = ()
     written: tuple[Paragraph, ...] = ()
-    offered: tuple[str, ...] = ()
+    offered: Strings = ()
 
 
 class Digest(Value):
     """The evidence worth keeping, best first, and a short note of what it says together."""
 
-    evidence: tuple[str, ...]
+    evidence: Strings
     note: str = ""
 
 
@@ -189,27 +192,22 @@ class Synthesis(Value):
     """The running synthesis of a section and how much of it is covered."""
 
     text: str
-    coverage: float = Field(ge=0, le=1)
+    coverage: Share
 
 
 class Dimensions(Value):
     """How good a section's evidence is on five counts, each from 1 to 10."""
 
-    coverage: int = Field(ge=1, le=10)
-    depth: int = Field(ge=1, le=10)
-    diversity: int = Field(ge=1, le=10)
-    consistency: int = Field(ge=1, le=10)
-    recency: int = Field(ge=1, le=10)
-
-    @classmethod
-    def all(cls, score: int) -> "Dimensions":
-        """Return the same score on every count."""
-        return cls.from_json(dict.fromkeys(cls.model_fields, score))
+    coverage: Score
+    depth: Score
+    diversity: Score
+    consistency: Score
+    recency: Score
 
     @property
     def overall(self) -> int:
         """Return all five as one score."""
-        scores = (self.coverage, self.depth, self.diversity, self.consistency, self.recency)
+        scores: list[int] = [score for _, score in self]
         return round(sum(scores) / len(scores))
 
 
@@ -221,10 +219,10 @@ class Reflection(Value):
     """
 
     is_sufficient: bool
-    overall_score: int = Field(ge=1, le=10)
+    overall_score: Score
     dimensions: Dimensions
-    gaps: tuple[str, ...] = ()
-    thin: tuple[str, ...] = ()
+    gaps: Strings = ()
+    thin: Strings = ()
     next_queries: tuple[SearchQuery, ...] = ()
     reasoning: str = ""
 
@@ -242,7 +240,7 @@ class Analysis(Value):
     """A critical look from several sides, and what would change the conclusion, which claims nothing."""
 
     paragraphs: tuple[Paragraph, ...] = ()
-    changes: tuple[str, ...] = ()
+    changes: Strings = ()
 
 
 class ChartSpec(Value):
@@ -283,15 +281,15 @@ class Draft(Value):
     plan: Plan
     paragraphs: tuple[Paragraph, ...]
     evidence: tuple[Evidence, ...] = ()
-    titles: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
+    titles: Strings = ()
+    gaps: Strings = ()
 
 
 class Conclusion(Value):
     """Abstract, key insights and directions; whether the question is answered, and what of it is not."""
 
     is_answered: bool = True
-    unanswered: tuple[str, ...] = ()
+    unanswered: Strings = ()
     abstract: tuple[Paragraph, ...] = ()
     conclusion: tuple[Paragraph, ...] = ()
     outlook: tuple[Paragraph, ...] = ()

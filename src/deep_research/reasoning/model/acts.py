@@ -1,7 +1,7 @@
 """What all acts of a model share: the prompt put together, the answer read, and repaired once if need be."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, Turn
@@ -25,20 +25,20 @@ from deep_research.request import Language
 Result = TypeVar("Result")
 # Returns what an answer holds (None: nothing), and what is wrong with it ("": nothing).
 Read = Callable[[ModelReply], tuple[Result | None, str]]
-LANGUAGES: Final[dict[Language, str]] = {
+LANGUAGES: dict[Language, str] = {
     "en": "English",
     "zh-Hans": "Simplified Chinese (简体中文)",
     "zh-Hant": "Traditional Chinese (繁體中文)",
 }
-NONE: Final = "(none)"
+NONE = "(none)"
 # How many tokens of the user's and the model's own words a prompt repeats: the window belongs to the material.
-_MAX_QUESTION: Final = 1_500
-_MAX_LINE: Final = 150
-_MAX_LINES: Final = 20
+_MAX_QUESTION = 1_500
+_MAX_LINE = 150
+_MAX_LINES = 20
 # How much of a useless answer is shown to the model that gave it.
-_SHOWN_CHARS: Final = 2_000
+_SHOWN_CHARS = 2_000
 # An answer that was cut off gets this much more room.
-_MORE: Final = 2
+_MORE = 2
 
 
 class ModelActs:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -72,20 +72,21 @@ def _numbers(value: object) -> object:
     return [int(match.group()) if match else 0 for match in found]
 
 
-def _share(value: object) -> object:
-    """Return a share of 1 from "0.8", "80 %" and 8.5 out of 10 alike."""
+def _number(value: object, wanted: str) -> float:
     match = _NUMBER.search(str(value))
     if match is None:
-        raise ValueError("a number from 0 to 1 is wanted")
-    number = float(match.group())
+        raise ValueError(f"a number from {wanted} is wanted")
+    return float(match.group())
+
+
+def _share(value: object) -> float:
+    """Return a share of 1 from "0.8", "80 %" and 8.5 out of 10 alike."""
+    number = _number(value, "0 to 1")
     return number if number <= 1 else number / (10 if number <= 10 and "%" not in str(value) else 100)
 
 
-def _score(value: object) -> object:
-    match = _NUMBER.search(str(value))
-    if match is None:
-        raise ValueError("a number from 1 to 10 is wanted")
-    return round(min(10.0, max(1.0, float(match.group()))))
+def _score(value: object) -> int:
+    return round(min(10.0, max(1.0, _number(value, "1 to 10"))))
 
 
 def _word(value: object) -> object:
@@ -102,6 +103,11 @@ Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
 JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
 
 
+def _described(description: str, default: Any = ..., min_length: int | None = None) -> Any:
+    """Return a field with what a prompt says about it; a model may leave out one that has a default."""
+    return Field(default, description=description, min_length=min_length)
+
+
 class ModelAnswer(BaseModel):
     """An answer's fields; what a model adds beside them is ignored."""
 
@@ -111,10 +117,9 @@ class ModelAnswer(BaseModel):
     @cache
     def schema_for_model(cls) -> JsonObject:
         """Return the JSON schema that providers are given: flat, every field required, no other allowed."""
-        described = cls.model_json_schema()["properties"]
         fields: JsonObject = {
             name: {key: part for key, part in field.items() if key in ("type", "items", "enum", "description")}
-            for name, field in described.items()
+            for name, field in cls.model_json_schema()["properties"].items()
         }
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
@@ -123,55 +128,37 @@ class ModelAnswer(BaseModel):
     def in_words(cls) -> str:
         """Return what the prompt says about the answer's form, for models that know no schema."""
         kinds = {"array": "list", "number": "number", "integer": "whole number", "boolean": "true or false"}
-        properties = cast("dict[str, JsonObject]", cls.schema_for_model()["properties"])
-        lines = []
-        for name, field in properties.items():
-            kind = kinds.get(str(field.get("type")), "text")
-            if "enum" in field:
-                kind = "one of " + ", ".join(map(str, cast("list[Any]", field["enum"])))
-            lines.append(f'- "{name}" ({kind}): {field.get("description", "")}')
-        head = "Answer with one JSON object and nothing else, in double quotes, with exactly these fields:"
-        return "\n".join((head, *lines))
+        lines = ["Answer with one JSON object and nothing else, in double quotes, with exactly these fields:"]
+        for name, field in cls.model_json_schema()["properties"].items():
+            kind = "one of " + ", ".join(field["enum"]) if "enum" in field else kinds.get(field["type"], "text")
+            lines.append(f'- "{name}" ({kind}): {field["description"]}')
+        return "\n".join(lines)
 
 
 class AssessAnswer(ModelAnswer):
     """Whether the question can be researched, and the one thing to ask if not."""
 
-    confidence: Share = Field(description="0 to 1: how sure you are what is to be researched")
-    goal: Plain = Field(
-        default="", description="what the asker wants to find out, one sentence; empty if it cannot be told"
-    )
-    focuses: Texts = Field(default_factory=list, description="2 to 5 sides of the topic to look at")
-    unknown_terms: Texts = Field(
-        default_factory=list, description="names in the question that you do not know and that may not exist"
-    )
-    refined_question: Plain = Field(
-        default="", description="the question as it should be researched, complete in itself"
-    )
-    question: Plain = Field(
-        default="", description="the one question to put to the asker, if something decisive is missing"
-    )
-    options: Texts = Field(default_factory=list, description="2 to 4 likely answers to that question, the best first")
-    impossible: Plain = Field(
-        default="", description="why no research can answer this at all; empty if it can be researched"
-    )
+    confidence: Share = _described("0 to 1: how sure you are what is to be researched")
+    goal: Plain = _described("what the asker wants to find out, one sentence; empty if it cannot be told", "")
+    focuses: Texts = _described("2 to 5 sides of the topic to look at", [])
+    unknown_terms: Texts = _described("names in the question that you do not know and that may not exist", [])
+    refined_question: Plain = _described("the question as it should be researched, complete in itself", "")
+    question: Plain = _described("the one question to put to the asker, if something decisive is missing", "")
+    options: Texts = _described("2 to 4 likely answers to that question, the best first", [])
+    impossible: Plain = _described("why no research can answer this at all; empty if it can be researched", "")
 
 
 class PlanAnswer(ModelAnswer):
     """A report's plan; descriptions follow the order of the sections."""
 
-    title: Plain = Field(default="", description="the report's title")
-    goal: Plain = Field(default="", description="what the report answers, one sentence")
-    scope: Plain = Field(default="", description="what is in and out of scope, one sentence")
-    domains: Texts = Field(default_factory=list, description="fields of knowledge that the question touches")
-    sections: Column = Field(min_length=1, description="3 to 5 section titles")
-    descriptions: Column = Field(
-        default_factory=list, description="for each section, in order: the question that it answers"
-    )
-    queries: Texts = Field(default_factory=list, description="search queries, two or three for each section")
-    query_sections: Numbers = Field(
-        default_factory=list, description="for each query, in order: the number of its section, from 1"
-    )
+    title: Plain = _described("the report's title", "")
+    goal: Plain = _described("what the report answers, one sentence", "")
+    scope: Plain = _described("what is in and out of scope, one sentence", "")
+    domains: Texts = _described("fields of knowledge that the question touches", [])
+    sections: Column = _described("3 to 5 section titles", min_length=1)
+    descriptions: Column = _described("for each section, in order: the question that it answers", [])
+    queries: Texts = _described("search queries, two or three for each section", [])
+    query_sections: Numbers = _described("for each query, in order: the number of its section, from 1", [])
 
     @model_validator(mode="before")
     @classmethod
@@ -180,112 +167,105 @@ class PlanAnswer(ModelAnswer):
         sections = data.get("sections") if isinstance(data, dict) else None
         if not isinstance(sections, list) or not all(isinstance(section, dict) for section in sections):
             return data
-        titles: list[str] = []
-        descriptions: list[str] = []
         queries: list[str] = []
         numbers: list[int] = []
         for number, section in enumerate(sections, start=1):
             own = _texts(section.get("search_queries") or section.get("queries"))
-            titles.append(str(section.get("title") or _text(section)))
-            descriptions.append(str(section.get("description") or ""))
             queries += own if isinstance(own, list) else []
             numbers += [number] * (len(queries) - len(numbers))
-        parts = {"sections": titles, "descriptions": descriptions}
+        parts = {
+            "sections": [str(section.get("title") or _text(section)) for section in sections],
+            "descriptions": [str(section.get("description") or "") for section in sections],
+        }
         return data | parts | ({"queries": queries, "query_sections": numbers} if queries else {})
 
 
 class QueriesAnswer(ModelAnswer):
     """Search queries with what each is for."""
 
-    queries: Texts = Field(min_length=1, description="search queries, the best first")
-    goals: Column = Field(default_factory=list, description="for each query, in order: what it should find")
-    priorities: Column = Field(default_factory=list, description="for each query, in order: high, medium or low")
+    queries: Texts = _described("search queries, the best first", min_length=1)
+    goals: Column = _described("for each query, in order: what it should find", [])
+    priorities: Column = _described("for each query, in order: high, medium or low", [])
 
 
 class ExtractAnswer(ModelAnswer):
     """Which passages help, by number."""
 
-    passages: Numbers = Field(description="numbers of the passages that help, the best first")
-    sections: Numbers = Field(default_factory=list, description="for each of them, in order: its section's number")
-    findings: Column = Field(default_factory=list, description="for each of them, in order: what it says, one sentence")
-    relevance: Numbers = Field(default_factory=list, description="for each of them, in order: 1 to 10")
+    passages: Numbers = _described("numbers of the passages that help, the best first")
+    sections: Numbers = _described("for each of them, in order: its section's number", [])
+    findings: Column = _described("for each of them, in order: what it says, one sentence", [])
+    relevance: Numbers = _described("for each of them, in order: 1 to 10", [])
 
 
 class CompressAnswer(ModelAnswer):
     """Which evidence to keep, by number."""
 
-    keep: Numbers = Field(description="numbers of the passages to keep, the best first")
-    note: Plain = Field(default="", description="what they say together, one sentence")
+    keep: Numbers = _described("numbers of the passages to keep, the best first")
+    note: Plain = _described("what they say together, one sentence", "")
 
 
 class SynthesisAnswer(ModelAnswer):
     """A section's running synthesis."""
 
-    text: Plain = Field(min_length=1, description="what is known about the section now, at most 150 words")
-    coverage: Share = Field(description="0 to 1: how much of the section's question is answered")
+    text: Plain = _described("what is known about the section now, at most 150 words", min_length=1)
+    coverage: Share = _described("0 to 1: how much of the section's question is answered")
 
 
 class ReflectAnswer(ModelAnswer):
     """How good a section's evidence is: five dimensions, each from 1 to 10."""
 
-    coverage: Score = Field(description="1 to 10: is every part of the section's question supported?")
-    depth: Score = Field(description="1 to 10: are there details and figures, not only overviews?")
-    diversity: Score = Field(description="1 to 10: do the sources differ?")
-    consistency: Score = Field(description="1 to 10: do the sources agree?")
-    recency: Score = Field(description="1 to 10: is it as recent as the question needs?")
-    gaps: Texts = Field(
-        default_factory=list, description="what is still missing, most important first; empty if nothing"
-    )
-    next_queries: Texts = Field(
-        default_factory=list, description="search queries that would close the gaps; empty if none"
-    )
-    reasoning: Plain = Field(default="", description="why, one sentence")
+    coverage: Score = _described("1 to 10: is every part of the section's question supported?")
+    depth: Score = _described("1 to 10: are there details and figures, not only overviews?")
+    diversity: Score = _described("1 to 10: do the sources differ?")
+    consistency: Score = _described("1 to 10: do the sources agree?")
+    recency: Score = _described("1 to 10: is it as recent as the question needs?")
+    gaps: Texts = _described("what is still missing, most important first; empty if nothing", [])
+    next_queries: Texts = _described("search queries that would close the gaps; empty if none", [])
+    reasoning: Plain = _described("why, one sentence", "")
 
 
 class ChartsAnswer(ModelAnswer):
     """Which series are worth a chart, by number."""
 
-    charts: Numbers = Field(description="numbers of the series worth a chart, the best first")
-    titles: Column = Field(default_factory=list, description="for each of them, in order: the chart's title")
-    kinds: Column = Field(default_factory=list, description="for each of them, in order: bar or line")
+    charts: Numbers = _described("numbers of the series worth a chart, the best first")
+    titles: Column = _described("for each of them, in order: the chart's title", [])
+    kinds: Column = _described("for each of them, in order: bar or line", [])
 
 
 class CodeAnswer(ModelAnswer):
     """Mended chart code."""
 
-    python_code: Verbatim = Field(min_length=1, description="the whole mended program")
+    python_code: Verbatim = _described("the whole mended program", min_length=1)
 
 
 class JudgeAnswer(ModelAnswer):
     """A judge's verdict."""
 
-    verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = Field(description="your verdict")
-    span: Verbatim = Field(
-        default="", description="the words of a passage that you rely on, copied exactly; empty if there are none"
-    )
-    reason: Plain = Field(default="", description="why, one sentence")
+    verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = _described("your verdict")
+    span: Verbatim = _described("the words of a passage that you rely on, copied exactly; empty if there are none", "")
+    reason: Plain = _described("why, one sentence", "")
 
 
 class ReviseAnswer(ModelAnswer):
     """A sentence cut down to what its passages carry."""
 
-    text: Plain = Field(description="the sentence with what is not carried deleted or hedged; empty to drop it")
+    text: Plain = _described("the sentence with what is not carried deleted or hedged; empty to drop it")
 
 
 class ConcludeAnswer(ModelAnswer):
     """The ends of a report."""
 
-    answered: bool = Field(default=True, description="whether the report answers the question")
-    unanswered: Texts = Field(default_factory=list, description="parts of the question that stay open")
-    abstract: Plain = Field(min_length=1, description="the abstract, each sentence with its marks")
-    conclusion: Plain = Field(default="", description="two to four key insights, each sentence with its marks")
-    outlook: Plain = Field(default="", description="one or two directions for further research, without new facts")
+    answered: bool = _described("whether the report answers the question", True)
+    unanswered: Texts = _described("parts of the question that stay open", [])
+    abstract: Plain = _described("the abstract, each sentence with its marks", min_length=1)
+    conclusion: Plain = _described("two to four key insights, each sentence with its marks", "")
+    outlook: Plain = _described("one or two directions for further research, without new facts", "")
 
 
 class RecallAnswer(ModelAnswer):
     """What a model knows by itself."""
 
-    text: Plain = Field(default="", description="what you know, or nothing")
+    text: Plain = _described("what you know, or nothing", "")
 
 
 def item_at(items: Sequence[Item], place: int, default: Item) -> Item:
@@ -296,14 +276,14 @@ def item_at(items: Sequence[Item], place: int, default: Item) -> Item:
 def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, str]:
     """Return the answer that a text holds, or None and what is wrong, in words that a model can mend it by."""
     problem = "there is no JSON object in it"
-    for data in reversed(_objects(text)):
-        for candidate in _unwrapped(data, kind):
-            try:
-                return kind.model_validate(candidate), ""
-            except ValidationError as exc:
-                first = exc.errors(include_url=False, include_input=False)[0]
-                place = ".".join(map(str, first["loc"]))
-                problem = f'the field "{place}" does not fit: {first["msg"].lower()}'
+    candidates = (_unwrapped(data, kind) for data in reversed(_objects(text)))
+    for candidate in filter(None, candidates):
+        try:
+            return kind.model_validate(candidate), ""
+        except ValidationError as exc:
+            first = exc.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            problem = f'the field "{place}" does not fit: {first["msg"].lower()}'
     return None, problem
 
 
@@ -329,36 +309,33 @@ def _objects(text: str) -> list[object]:
         return found
 
 
-def _unwrapped(data: object, kind: type[ModelAnswer]) -> list[dict[str, object]]:
-    """Return the objects that may be meant: the data itself, what it wraps, or a bare list as the field it must be."""
-    fields = kind.model_fields
-    found: list[dict[str, object]] = []
+def _unwrapped(data: object, kind: type[ModelAnswer]) -> dict[str, object] | None:
+    """Return the object that may be meant: the data, what it wraps, or a bare list as the field it must be."""
+    lists = [name for name, field in kind.model_fields.items() if get_origin(field.annotation) is list]
     for _ in range(_WRAPPINGS):
         if isinstance(data, list):
             objects = [item for item in data if isinstance(item, dict)]
             if not objects:
-                lists = [name for name, field in fields.items() if _is_list(field.annotation)]
-                return [*found, {lists[0]: data}] if lists and data else found
-            data = objects[0] if len(objects) == 1 or _fits(objects[0], kind) else _columns(objects, kind)
+                return {lists[0]: data} if lists and data else None
+            data = objects[0] if len(objects) == 1 or _fits(objects[0], kind) else _columns(objects, lists)
         if not isinstance(data, dict):
-            return found
+            return None
         if _fits(data, kind):
-            found.append({str(name): value for name, value in data.items()})
-            return found
+            return {str(name): value for name, value in data.items()}
         inner = [value for value in data.values() if isinstance(value, dict | list)]
         if len(inner) != 1:
-            return found
+            return None
         data = inner[0]
-    return found
+    return None
 
 
-def _columns(objects: list[dict[str, object]], kind: type[ModelAnswer]) -> dict[str, object]:
+def _columns(objects: list[dict[str, object]], names: list[str]) -> dict[str, object]:
     """Return a list of objects as an object of lists, where a model gave records instead of columns."""
     columns: dict[str, object] = {}
-    for name, field in kind.model_fields.items():
+    for name in names:
         singular = name[:-3] + "y" if name.endswith("ies") else name.removesuffix("s")
         values = [item.get(name, item.get(singular)) for item in objects]
-        if _is_list(field.annotation) and any(value is not None for value in values):
+        if any(value is not None for value in values):
             columns[name] = values
     return columns
 
@@ -367,9 +344,3 @@ def _fits(data: dict[str, object], kind: type[ModelAnswer]) -> bool:
     """Return whether an object has fields of the answer, and is not the schema sent back."""
     is_schema = isinstance(data.get("properties"), dict) and "type" in data
     return not is_schema and any(name in kind.model_fields for name in data)
-
-
-def _is_list(annotation: object) -> bool:
-    return getattr(annotation, "__origin__", None) is list or any(
-        getattr(part, "__origin__", None) is list for part in get_args(annotation)
-    )

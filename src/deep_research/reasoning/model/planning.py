@@ -4,7 +4,6 @@ Whether a judged question may be researched is decided by the same thresholds as
 """
 
 import re
-from typing import Final
 
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
@@ -43,7 +42,7 @@ _MIN_CONFIDENCE = 0.5
 _ENOUGH_FOCUSES = 2
 _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
 _MAX_QUESTION_CHARS = 2_000
-_NAMED_SOURCES: Final = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
+_NAMED_SOURCES = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
 # Parts that the program adds to every report, and that a plan must not name.
 _FIXED_PARTS = frozenset(
     "introduction abstract summary conclusion conclusions outlook references sources bibliography "

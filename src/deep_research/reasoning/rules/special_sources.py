@@ -6,44 +6,44 @@ The chain of the general web and the user's own documents are no matter of choic
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, zip_longest
-from typing import Final
 
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.sections import Side, side_from
+from deep_research.reasoning.values import Strings
 from deep_research.request import SearchKind
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.dates import find_dates
 from deep_research.value import Value
 
-_MCP: Final = "mcp:"
-_MAX_WIDENED: Final = 4
+_MCP = "mcp:"
+_MAX_WIDENED = 4
 # News can be searched from this year on.
-_FIRST_NEWS_YEAR: Final = "2017"
+_FIRST_NEWS_YEAR = "2017"
 
 
 class _SourceRule(Value):
     """How a kind of query finds its sources; `lexicon/special_sources.toml` tells what the parts mean."""
 
     most: int
-    first: tuple[str, ...] = ()
-    subjects: Mapping[str, tuple[str, ...]] = {}
-    last: tuple[str, ...] = ()
-    otherwise: tuple[str, ...] = ()
+    first: Strings = ()
+    subjects: Mapping[str, Strings] = {}
+    last: Strings = ()
+    otherwise: Strings = ()
 
 
 class _Words(Value):
-    en: tuple[str, ...]
-    zh: tuple[str, ...]
+    en: Strings
+    zh: Strings
 
 
 class _Table(Value):
-    broad: tuple[str, ...]
+    broad: Strings
     kinds: Mapping[SearchKind, _SourceRule]
     subjects: Mapping[str, _Words]
 
 
-def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> tuple[str, ...]:
+def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> Strings:
     """Return the names of the specialists that suit a query, best first; what a user has set up himself comes first."""
     if query.kind == "local":
         return ()
@@ -57,7 +57,7 @@ def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> tuple[s
     return (*own, *known[: rule.most])
 
 
-def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str]) -> tuple[str, ...]:
+def widen(query: SearchQuery, offered: Sequence[EngineSpec], asked: Sequence[str]) -> Strings:
     """Return further specialists that need no key and could hold something, for when those asked found nothing."""
     if query.kind == "local":
         return ()

@@ -3,6 +3,7 @@
 A question and the answers given to ours become one question again: "癌症" and "机制" become "癌症：机制".
 """
 
+import re
 import unicodedata
 from collections.abc import Collection
 from typing import Literal, NamedTuple
@@ -11,10 +12,12 @@ from deep_research.errors import InputError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, placeholders, words_in
 from deep_research.reasoning.rules.lexicon.question_words import (
+    ABBREVIATIONS,
     AMBIGUOUS_ABBREVIATIONS,
     NO_PREFERENCE,
     NO_PREFERENCE_END,
     START_NOW,
+    VAGUE_WORDS,
     WORD,
 )
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
@@ -22,6 +25,7 @@ from deep_research.reasoning.rules.question.material import is_document_option, 
 from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer
 from deep_research.reasoning.rules.question.signals import (
     ASPECT_OPTIONS,
+    MIN_TOPIC_CHARS,
     READ_CHARS,
     TopicReading,
     filled_up,
@@ -30,11 +34,17 @@ from deep_research.reasoning.rules.question.signals import (
     is_no_question,
     rare_terms,
     read_topic,
-    strict_signals,
     subject_of,
     without_politeness,
 )
-from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, NextAction, TaskBrief
+from deep_research.reasoning.values import (
+    Assessment,
+    ClarificationQuestion,
+    Inquiry,
+    NextAction,
+    Strings,
+    TaskBrief,
+)
 from deep_research.request import ClarifyMode, IntakeRules
 
 DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
@@ -46,18 +56,18 @@ class Doubt(NamedTuple):
     kind: DoubtKind
     word: str = ""
     noun: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Strings = ()
 
 
 class FoldedQuestion(NamedTuple):
     """The question with its answers in it, and what they settled."""
 
     text: str
-    settled_terms: tuple[str, ...] = ()
+    settled_terms: Strings = ()
     is_answered: bool = False
     is_reference_settled: bool = False
     is_named: bool = False
-    assumptions: tuple[str, ...] = ()
+    assumptions: Strings = ()
 
 
 MAX_QUESTION_CHARS = 20_000
@@ -74,31 +84,22 @@ _BROAD_ANSWER_WORDS = 1.0
 _UNKNOWN_TERM_WORDS = 20
 _TOPIC_CHARS_SHOWN = 60
 
-# How sure each state of a question makes us; below .5 something is missing, up to .7 it depends on the user.
-_CONFIDENCE = {
-    "nothing": 0.0,
-    "topic": 0.2,
-    "reference": 0.3,
-    "term": 0.4,
-    "meaning": 0.4,
-    "aspect": 0.4,
-    "vague": 0.4,
-    "limits": 0.6,
-    "verify": 0.6,
+# For each kind of doubt, how sure it leaves us (below .5 something is missing, up to .7 it depends on the user), and
+# the messages for the question, for what is missing, and for why it was asked.
+_DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
+    "nothing": (0.0, "ask_topic", "missing_topic", "reason_nothing"),
+    "topic": (0.2, "ask_topic", "missing_topic", "reason_no_topic"),
+    "reference": (0.3, "ask_reference", "missing_reference", "reason_reference"),
+    "aspect": (0.4, "ask_aspect", "missing_focus", "reason_broad"),
+    "meaning": (0.4, "ask_meaning", "missing_meaning", "reason_meaning"),
+    "limits": (0.6, "ask_limits", "missing_limits", "reason_own_task"),
+    "verify": (0.6, "ask_term", "missing_term", "reason_verify"),
+    "term": (0.4, "ask_term", "missing_term", "reason_unknown"),
+    "vague": (0.4, "ask_vague", "missing_goal", "reason_strict"),
 }
+# What is assumed where nobody answers.
+_ASSUMPTIONS = {"term": "assume_term", "limits": "assume_limits", "meaning": "assume_as_written"}
 _INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
-# The messages for each kind of doubt: the question, what is missing, and why it was asked.
-_MESSAGES: dict[DoubtKind, tuple[str, str, str]] = {
-    "nothing": ("ask_topic", "missing_topic", "reason_nothing"),
-    "topic": ("ask_topic", "missing_topic", "reason_no_topic"),
-    "reference": ("ask_reference", "missing_reference", "reason_reference"),
-    "aspect": ("ask_aspect", "missing_focus", "reason_broad"),
-    "meaning": ("ask_meaning", "missing_meaning", "reason_meaning"),
-    "limits": ("ask_limits", "missing_limits", "reason_own_task"),
-    "verify": ("ask_term", "missing_term", "reason_verify"),
-    "term": ("ask_term", "missing_term", "reason_unknown"),
-    "vague": ("ask_vague", "missing_goal", "reason_strict"),
-}
 _MEANING_SEPARATOR = " / "
 _ARTICLES = frozenset("a an the at in on for".split())
 
@@ -132,7 +133,7 @@ class _Judged(NamedTuple):
     text: str
     reading: TopicReading
     doubt: Doubt | None
-    assumptions: tuple[str, ...]
+    assumptions: Strings
     has_goal: bool
 
 
@@ -144,34 +145,35 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     """
     words = words_in(inquiry.language)
     judged = _judge(inquiry, words)
-    doubt, has_goal = judged.doubt, judged.has_goal
+    doubt, kind = judged.doubt, judged.doubt and judged.doubt.kind
     inferred = filled_up(judged.reading.stated, len(inquiry.focus))
     stated = focus_names(inferred, words) if states_focus else ()
     focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), words))
     topic = _shown(judged.reading.subject or judged.text)
-    goal = judged.text if has_goal else words("clarify.goal_overview", topic=topic)
+    goal = judged.text if judged.has_goal else words("clarify.goal_overview", topic=topic)
     confidence = _confidence(judged)
+    unknown = (doubt.choices or (doubt.word,)) if doubt and kind in ("verify", "term") else ()
     action = decide(
         confidence=confidence,
         goal=goal,
         focuses=len(focuses),
-        unknown_terms=_unknown_terms(doubt),
+        unknown_terms=unknown,
         looked_up=inquiry.unknown_terms,
         is_complex=is_complex(judged.text),
-        is_possible=doubt is None or doubt.kind != "nothing",
+        is_possible=kind != "nothing",
     )
     action = _allowed(action, inquiry)
     asks = action == "NEED_CLARIFICATION"
     return Assessment(
         next_action=action,
         confidence=confidence,
-        topic_clear=doubt is None or doubt.kind in ("aspect", "limits"),
-        scope_inferable=doubt is None or doubt.kind in ("verify", "term"),
-        goal_clear=has_goal,
-        unknown_terms=_unknown_terms(doubt),
+        topic_clear=kind in (None, "aspect", "limits"),
+        scope_inferable=kind in (None, "verify", "term"),
+        goal_clear=judged.has_goal,
+        unknown_terms=unknown,
         task=TaskBrief() if action == "CANNOT_DO" else TaskBrief(goal=goal, research_focus=focuses),
         clarification=ask(doubt, words, inquiry.rules) if asks and doubt else None,
-        reasoning=_reason(doubt, words, has_goal=has_goal, is_left_open=doubt is not None and not asks),
+        reasoning=_reason(judged, words, asks=asks),
         refined_query=judged.text,
         assumptions=(*judged.assumptions, *_assumed(judged, topic, stated, words)),
     )
@@ -219,7 +221,7 @@ def usable_question(text: str) -> str:
 
 def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     question, rules = clean_question(inquiry.question), inquiry.rules
-    folded = fold_answers(question, inquiry.exchanges, words, rules)
+    folded = _fold_answers(question, inquiry, words)
     spelled = spelled_out(without_politeness(folded.text), rules, words)
     text, assumptions = spelled.text, folded.assumptions + spelled.assumptions
     if is_no_question(question) and not folded.is_answered:
@@ -228,7 +230,7 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         reading = read_topic(text)
         return _Judged(text, reading, doubts[0] if doubts else None, assumptions, reading.has_goal)
-    choices: tuple[str, ...] = ()
+    choices: Strings = ()
     pointer = None if folded.is_reference_settled else find_pointer(text, rules)
     if pointer:
         choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
@@ -264,47 +266,41 @@ def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, i
 
 
 def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
+    """Return what strict mode asks: about a short topic, a vague word, and an abbreviation that nobody knows."""
     if not topic:
         return [Doubt("topic")]
-    signals = strict_signals(topic, known=frozenset(term.lower() for term in rules.terms))
-    doubts = [Doubt("aspect", _shown(topic))] if signals.is_short else []
+    found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
+    doubts = [Doubt("aspect", _shown(topic))] if len(topic) < MIN_TOPIC_CHARS else []
     own = find_vague_word(rules, topic)
-    if vague := signals.vague_word or (topic[slice(*own)] if own else ""):
+    if vague := next((word for word in found if word in VAGUE_WORDS), topic[slice(*own)] if own else ""):
         doubts.append(Doubt("vague", vague))
-    if signals.abbreviation:
-        doubts.append(_abbreviation_doubt(signals.abbreviation))
-    return doubts
+    known = {term.lower() for term in rules.terms}
+    abbreviations = [word for word in found if word in ABBREVIATIONS and word not in known]
+    return [*doubts, *map(_abbreviation_doubt, abbreviations[:1])]
 
 
 def _abbreviation_doubt(abbreviation: str) -> Doubt:
-    is_ambiguous = abbreviation in AMBIGUOUS_ABBREVIATIONS
-    return Doubt("meaning" if is_ambiguous else "aspect", abbreviation.upper())
+    return Doubt("meaning" if abbreviation in AMBIGUOUS_ABBREVIATIONS else "aspect", abbreviation.upper())
 
 
 def _confidence(judged: _Judged) -> float:
     if judged.doubt:
-        return _CONFIDENCE[judged.doubt.kind]
+        return _DOUBTS[judged.doubt.kind][0]
     if not judged.has_goal:
         return _INFERRED
     return _ASKED_OF_NAME if judged.reading.is_named else _ASKED
 
 
-def _unknown_terms(doubt: Doubt | None) -> tuple[str, ...]:
-    if doubt is None or doubt.kind not in ("verify", "term"):
-        return ()
-    return doubt.choices or (doubt.word,)
-
-
 def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
     """Bring an action in line with the mode, and with a refusal to answer."""
-    if inquiry.clarify == "off" and action != "CANNOT_DO":
-        return "CONFIRM_PLAN" if action == "CONFIRM_PLAN" else "START_RESEARCH"
+    if inquiry.clarify == "off" and action in ("NEED_CLARIFICATION", "VERIFY_TOPIC"):
+        return "START_RESEARCH"
     if action == "NEED_CLARIFICATION" and inquiry.clarify == "auto" and inquiry.exchanges:
         return "START_RESEARCH" if is_no_preference(inquiry.exchanges[-1].answer) else action
     return action
 
 
-def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], words: Words) -> tuple[str, ...]:
+def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> Strings:
     """Return what was inferred, so that the user may correct it."""
     doubt = judged.doubt
     if doubt and doubt.kind == "nothing":
@@ -312,12 +308,8 @@ def _assumed(judged: _Judged, topic: str, inferred: tuple[str, ...], words: Word
     lines = []
     if doubt and doubt.kind in ("topic", "reference"):
         lines.append(words("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
-    elif doubt and doubt.kind == "term":
-        lines.append(words("clarify.assume_term", term=doubt.word))
-    elif doubt and doubt.kind == "limits":
-        lines.append(words("clarify.assume_limits"))
-    elif doubt and doubt.kind == "meaning":
-        lines.append(words("clarify.assume_as_written", term=doubt.word))
+    elif doubt and doubt.kind in _ASSUMPTIONS:
+        lines.append(_message(_ASSUMPTIONS[doubt.kind], doubt, words))
     elif not judged.has_goal:
         lines.append(words("clarify.assume_goal", topic=topic))
     if inferred:
@@ -331,7 +323,7 @@ def _shown(text: str) -> str:
 
 def ask(doubt: Doubt, words: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
     """Return the question for a doubt, in the user's own words where the rules give them."""
-    key, missing, _ = _MESSAGES[doubt.kind]
+    _, key, missing, _ = _DOUBTS[doubt.kind]
     if doubt.kind == "reference" and doubt.choices:
         key = "ask_candidates"
     question = worded(rules.questions, doubt.kind, words.language)
@@ -347,7 +339,7 @@ def _message(key: str, doubt: Doubt, words: Words) -> str:
     return words(key, **dict.fromkeys(placeholders(words.templates[key]), doubt.word))
 
 
-def _options(doubt: Doubt, words: Words) -> tuple[str, ...]:
+def _options(doubt: Doubt, words: Words) -> Strings:
     match doubt.kind:
         case "reference" if doubt.choices:
             return doubt.choices
@@ -367,23 +359,23 @@ def _options(doubt: Doubt, words: Words) -> tuple[str, ...]:
             return own_options("documents", words)
 
 
-def _reference_options(noun: str, words: Words) -> tuple[str, ...]:
+def _reference_options(noun: str, words: Words) -> Strings:
     """Return what a pointer with a noun may mean where no context names it."""
     return words("clarify.option_in_documents", noun=noun), words("clarify.option_general", noun=noun)
 
 
-def _term_options(term: str, words: Words) -> tuple[str, ...]:
+def _term_options(term: str, words: Words) -> Strings:
     """Return what can be done with a term that no source knows: keep it, or leave it out."""
     return words("clarify.option_term_as_written", term=term), words("clarify.option_term_left_out", term=term)
 
 
-def _reason(doubt: Doubt | None, words: Words, *, has_goal: bool, is_left_open: bool) -> str:
+def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
     """Return one plain sentence on why the question was judged as it was."""
-    if doubt is None:
-        return words("clarify.reason_asked" if has_goal else "clarify.reason_inferred")
-    if is_left_open and doubt.kind not in ("nothing", "verify"):
+    if judged.doubt is None:
+        return words("clarify.reason_asked" if judged.has_goal else "clarify.reason_inferred")
+    if not asks and judged.doubt.kind not in ("nothing", "verify"):
         return words("clarify.reason_no_answer")
-    return _message(_MESSAGES[doubt.kind][2], doubt, words)
+    return _message(_DOUBTS[judged.doubt.kind][3], judged.doubt, words)
 
 
 def is_no_preference(answer: str) -> bool:
@@ -392,15 +384,13 @@ def is_no_preference(answer: str) -> bool:
     return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
 
 
-def fold_answers(
-    question: str, exchanges: tuple[Exchange, ...], words: Words, rules: IntakeRules = NO_RULES
-) -> FoldedQuestion:
+def _fold_answers(question: str, inquiry: Inquiry, words: Words) -> FoldedQuestion:
     """Fold the answers into the question, one after the other."""
     folded = FoldedQuestion(question)
-    for exchange in exchanges:
+    for exchange in inquiry.exchanges:
         answer = exchange.answer.strip()
         if not is_no_preference(answer):
-            folded = _fold(folded, exchange.question, answer, words, rules)._replace(is_answered=True)
+            folded = _fold(folded, exchange.question, answer, words, inquiry.rules)._replace(is_answered=True)
     return folded
 
 
@@ -416,8 +406,8 @@ def _fold(folded: FoldedQuestion, asked: str, answer: str, words: Words, rules: 
     if pointer and not folded.is_reference_settled:
         return _fold_reference(folded, pointer, answer, words, rules)
     if not read_topic(folded.text).has_subject:
-        return folded._replace(text=_said(answer))
-    return folded._replace(text=_beside(folded.text, _said(answer), words))
+        return folded._replace(text=_meant_by(answer))
+    return folded._replace(text=_beside(folded.text, _meant_by(answer), words))
 
 
 def _beside(text: str, side: str, words: Words) -> str:
@@ -438,7 +428,7 @@ def _fold_term(folded: FoldedQuestion, term: str, answer: str, words: Words) -> 
     if answer == as_written:
         note = (*folded.assumptions, words("clarify.assume_term", term=term))
         return folded._replace(settled_terms=settled, assumptions=note)
-    meaning = "" if answer == left_out else _said(answer)
+    meaning = "" if answer == left_out else _meant_by(answer)
     text = " ".join(folded.text.replace(term, meaning).split())
     return folded._replace(text=text, settled_terms=settled)
 
@@ -447,13 +437,13 @@ def _fold_reference(
     folded: FoldedQuestion, pointer: Pointer, answer: str, words: Words, rules: IntakeRules
 ) -> FoldedQuestion:
     in_documents, general = _reference_options(pointer.noun, words)
-    meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _said(answer)
+    meaning = {in_documents: answer, general: pointer.noun}.get(answer) or _meant_by(answer)
     text = pointer.replaced_in(folded.text, meaning)
     is_settled = find_pointer(meaning, rules) is None
     return folded._replace(text=text, is_reference_settled=is_settled, is_named=is_settled and answer != general)
 
 
-def _said(answer: str) -> str:
+def _meant_by(answer: str) -> str:
     """Return what an answer names: "我想了解肺癌" says 肺癌, while "a heat pump" is kept as it is."""
     opening = WORD.match(answer)
     if len(answer) > READ_CHARS or (opening and opening.group().lower() in _ARTICLES):

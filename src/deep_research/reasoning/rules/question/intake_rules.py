@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from deep_research.errors import ConfigurationError
 from deep_research.messages.words import Words, placeholders
+from deep_research.reasoning.values import Strings
 from deep_research.request import IntakeRules, Language
 from deep_research.text.folding import to_simplified
 
@@ -18,7 +19,7 @@ ASKED_KINDS = ("topic", "reference", "aspect", "meaning", "limits", "term", "vag
 NO_RULES = IntakeRules()
 _MAX_CHARS = 200
 _MAX_FOCUSES = 5
-Wording = TypeVar("Wording", str, tuple[str, ...])
+Wording = TypeVar("Wording", str, Strings)
 
 
 def load_rules(path: Path | None) -> IntakeRules:
@@ -41,7 +42,7 @@ def load_rules(path: Path | None) -> IntakeRules:
     return rules
 
 
-def focus_by_rule(rules: IntakeRules, text: str) -> tuple[str, ...]:
+def focus_by_rule(rules: IntakeRules, text: str) -> Strings:
     """Return the focuses of the first rule whose pattern fits the question, in either Chinese script."""
     simple = to_simplified(text)
     return next((rule.focus for rule in rules.focus if _pattern(rule.pattern).search(simple)), ())
@@ -57,7 +58,7 @@ class SpelledOut(NamedTuple):
     """A question in which the user's terms say what they mean."""
 
     text: str
-    assumptions: tuple[str, ...]
+    assumptions: Strings
     is_known: bool
 
 
@@ -123,7 +124,7 @@ def _check(rules: IntakeRules, path: Path) -> None:
             _refuse(path, key, "one of its words is empty")
 
 
-def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None:
+def _check_wording(path: Path, key: str, wording: str | Strings) -> None:
     texts = (wording,) if isinstance(wording, str) else wording
     if not texts or not all(text.strip() and len(text) <= _MAX_CHARS for text in texts):
         _refuse(path, key, f"give texts of 1 to {_MAX_CHARS} characters")
@@ -136,7 +137,7 @@ def _check_wording(path: Path, key: str, wording: str | tuple[str, ...]) -> None
             _refuse(path, key, f"{{{min(names - {'topic'})}}} is not known; the only placeholder is {{topic}}")
 
 
-def _check_focus(path: Path, key: str, focus: tuple[str, ...]) -> None:
+def _check_focus(path: Path, key: str, focus: Strings) -> None:
     if not 0 < len(focus) <= _MAX_FOCUSES or not all(one.strip() for one in focus):
         _refuse(path, key, f"give 1 to {_MAX_FOCUSES} focuses, none of them empty")
 

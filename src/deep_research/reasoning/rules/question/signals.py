@@ -39,6 +39,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     VAGUE_WORDS,
     WORD,
 )
+from deep_research.reasoning.values import Strings
 from deep_research.text.folding import to_simplified
 
 ENOUGH_FOCUSES = 3
@@ -89,14 +90,14 @@ ASKED_DEFAULTS = ("figures", "progress", "open", "effect")
 ASPECT_OPTIONS = ("progress", "mechanism", "figures", "risk")
 
 
-def stated_focuses(text: str) -> tuple[str, ...]:
+def stated_focuses(text: str) -> Strings:
     """Return the keys of the sides that the words of a text ask about, in the order of the text."""
     simple = to_simplified(text)
     found = ((match.start(), key) for key, cue in CUES.items() if (match := cue.search(simple)))
     return tuple(key for _, key in sorted(found))[:_MAX_FOCUSES]
 
 
-def filled_up(stated: tuple[str, ...], given: int = 0) -> tuple[str, ...]:
+def filled_up(stated: Strings, given: int = 0) -> Strings:
     """Return the keys of the sides to add, so that there are three with those stated and those given by the user."""
     missing = ENOUGH_FOCUSES - len(stated) - given
     defaults = ASKED_DEFAULTS if stated or given else BARE_DEFAULTS
@@ -110,7 +111,7 @@ def without_cues(text: str) -> str:
     return text
 
 
-def focus_names(keys: tuple[str, ...], words: Words) -> tuple[str, ...]:
+def focus_names(keys: Strings, words: Words) -> Strings:
     """Return the names of the sides in the reader's language."""
     return tuple(words(f"clarify.focus_{key}") for key in keys)
 
@@ -144,10 +145,10 @@ class TopicReading(NamedTuple):
     is_named: bool
     is_narrowed: bool
     is_question: bool
-    stated: tuple[str, ...]
+    stated: Strings
     is_own_task: bool
     abbreviation: str
-    rare_terms: tuple[str, ...]
+    rare_terms: Strings
 
     @property
     def has_goal(self) -> bool:
@@ -214,7 +215,7 @@ def content_words(text: str) -> float:
     return count
 
 
-def named_things(text: str) -> tuple[str, ...]:
+def named_things(text: str) -> Strings:
     """Return what looks like a specific name: quoted, capitalised, letters with digits, or Latin amid Chinese."""
     simple = to_simplified(text)
     names = [match.group() for match in QUOTED.finditer(text)]
@@ -274,7 +275,7 @@ def is_command(word: str) -> bool:
     return plain in NO_SUBJECT_WORDS or plain in DIRECTIVES or plain in MATERIAL_WORDS
 
 
-def rare_terms(text: str) -> tuple[str, ...]:
+def rare_terms(text: str) -> Strings:
     """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
     found = [match.group() for match in RARE_TERM.finditer(text)]
     found += [match.group(1) for match in RARE_TERM_OF_CLASS.finditer(to_simplified(text))]
@@ -289,24 +290,6 @@ def is_complex(text: str) -> bool:
 def is_no_question(text: str) -> bool:
     """Return whether a text holds nothing to research: no letters at all."""
     return not any(unicodedata.category(letter).startswith("L") for letter in text)
-
-
-class StrictSignals(NamedTuple):
-    """The three signals of strict mode: a short topic, a vague word, an abbreviation."""
-
-    is_short: bool
-    vague_word: str
-    abbreviation: str
-
-
-def strict_signals(topic: str, *, known: frozenset[str] = frozenset()) -> StrictSignals:
-    """Return the signals of strict mode; the words are the first of each list that the topic holds and nobody knows."""
-    found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
-    return StrictSignals(
-        is_short=len(topic) < MIN_TOPIC_CHARS,
-        vague_word=next((word for word in found if word in VAGUE_WORDS), ""),
-        abbreviation=next((word for word in found if word in ABBREVIATIONS and word not in known), ""),
-    )
 
 
 def _is_question(text: str, core: str, words: float) -> bool:

@@ -45,7 +45,10 @@ class Appraisal(NamedTuple):
 def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
     """Judge a section's evidence; `missing` are the question's words that no passage holds."""
     if not work.evidence:
-        return Appraisal(Dimensions.all(1), (words_in(work.brief.language)("nothing.section"),))
+        return Appraisal(
+            Dimensions.from_json(dict.fromkeys(Dimensions.model_fields, 1)),
+            (words_in(work.brief.language)("nothing.section"),),
+        )
     figures = sum(bool(find_quantities(piece.quote)) for piece in work.evidence)
     disputed = {
         id_
