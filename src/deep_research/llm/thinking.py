@@ -5,7 +5,7 @@ import re
 from deep_research.llm.port import Delta
 from deep_research.llm.repetition import GrowingText
 
-_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_TAG = re.compile(r"(?i)<(/?)think(?:ing)?>")
 _TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
 
 

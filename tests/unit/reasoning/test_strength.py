@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.verify import claims_nothing
-from deep_research.reasoning.rules.weighing.claims import agree, claims_of
+from deep_research.reasoning.rules.weighing.claims import agree, ranked_claims
 from deep_research.reasoning.rules.weighing.strength import (
     changes_of,
     in_brief,
@@ -22,7 +22,7 @@ COST = "The retrofit of Halden Bay cost €146.2 million in total by 31 December
 
 def agreeing(one: str, other: str) -> bool:
     """Say whether any figure of one document is that of another."""
-    first, second = list(claims_of([piece(one, "a")])), list(claims_of([piece(other, "b")]))
+    first, second = list(ranked_claims([piece(one, "a")])), list(ranked_claims([piece(other, "b")]))
     return any(agree(a, b) for a in first for b in second)
 
 
@@ -71,7 +71,7 @@ def test_figures_of_different_things_confirm_nothing(reason):
 
 
 def test_one_document_does_not_confirm_itself():
-    first, second = claims_of([piece(COST, "a"), piece(COST, "a", start=200)])
+    first, second = ranked_claims([piece(COST, "a"), piece(COST, "a", start=200)])
     assert not agree(first, second)
 
 
@@ -88,7 +88,7 @@ def test_one_document_does_not_confirm_itself():
     ],
 )
 def test_who_names_another_as_the_source_is_no_origin(sentence, expected):
-    claim, *_ = claims_of([piece(sentence)])
+    claim, *_ = ranked_claims([piece(sentence)])
     assert claim.is_hearsay is expected
 
 

@@ -12,7 +12,7 @@ from deep_research.reasoning.model.prose import without_markup
 from deep_research.text.cleaning import clean_text
 from deep_research.value import JsonObject
 
-_FENCE = re.compile(r"^[^\S\n]*```[\w-]*[^\S\n]*$", re.MULTILINE)
+_FENCE = re.compile(r"(?m)^[^\S\n]*```[\w-]*[^\S\n]*$")
 _OPENING = re.compile(r"[\[{]")
 # Answers are flat. What has more brackets is none, and mending it could take minutes.
 _MAX_MENDED_OPENINGS = 300
@@ -69,14 +69,14 @@ def _numbers(value: object) -> object:
         return value
     found = [_LABEL_NUMBER.search(str(item)) for item in value]
     # What is no number keeps its place: another list may go with this one.
-    return [int(match.group()) if match else 0 for match in found]
+    return [int(match[0]) if match else 0 for match in found]
 
 
 def _number(value: object, wanted: str) -> float:
     match = _NUMBER.search(str(value))
     if match is None:
         raise ValueError(f"a number from {wanted} is wanted")
-    return float(match.group())
+    return float(match[0])
 
 
 def _share(value: object) -> float:

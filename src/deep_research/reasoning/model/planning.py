@@ -101,9 +101,7 @@ class PlanningByModel(ModelActs):
         shared = [self._brief(request.brief)]
         answer = await self._data(_QUERIES, QueriesAnswer, task, steps=steps, shared=shared)
         found = [
-            _query(
-                text, goal=item_at(answer.goals, place, ""), priority=_priority(item_at(answer.priorities, place, ""))
-            )
+            _query(text, item_at(answer.goals, place, ""), _priority(item_at(answer.priorities, place, "")))
             for place, text in enumerate(answer.queries)
         ]
         return tuple(found[: request.count])
@@ -118,15 +116,13 @@ def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
     return "" if is_in_language(text, brief.language) else "its titles are in the wrong language"
 
 
-def _query(text: str, *, goal: str, priority: Priority) -> SearchQuery:
+def _query(text: str, goal: str = "", priority: Priority = "high") -> SearchQuery:
     """Return a query; sources that its writer named behind it in brackets are taken off and kept beside it."""
     named = _NAMED_SOURCES.search(text)
-    names = [name.strip().lower() for name in named[1].split(",")] if named else []
-    if named and all(name in ENGINES or name.startswith("mcp:") for name in names):
-        return SearchQuery(
-            query=text[: named.start()], goal=goal, priority=priority, engines=tuple(dict.fromkeys(names))
-        )
-    return SearchQuery(query=text, goal=goal, priority=priority)
+    names = tuple(dict.fromkeys(name.strip().lower() for name in named[1].split(","))) if named else ()
+    if not named or not all(name in ENGINES or name.startswith("mcp:") for name in names):
+        return SearchQuery(query=text, goal=goal, priority=priority)
+    return SearchQuery(query=text[: named.start()], goal=goal, priority=priority, engines=names)
 
 
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
@@ -135,7 +131,7 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     for place, text in enumerate(answer.queries):
         # Queries without a section go to the sections in turn.
         number = item_at(answer.query_sections, place, place % len(titles) + 1)
-        queries.setdefault(number, []).append(_query(text, goal="", priority="high"))
+        queries.setdefault(number, []).append(_query(text))
     sections = [
         SectionPlan(
             title=title,
@@ -184,11 +180,11 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         action = "START_RESEARCH"
     refined = answer.refined_question.strip()
     inferred = [focus for focus in focuses if focus not in inquiry.focus]
-    listing = words("report.list_separator").join(inferred)
-    assumptions = (
-        _researched_as(refined, inquiry),
-        words("clarify.assume_focus", focus=listing) if inferred else "",
-    )
+    assumptions = []
+    if refined and _letters(refined) != _letters(inquiry.question):
+        assumptions.append(words("clarify.assume_question", question=refined))
+    if inferred:
+        assumptions.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))
     is_possible = action != "CANNOT_DO"
     return Assessment(
         next_action=action,
@@ -201,15 +197,8 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         clarification=_question(answer) if action == "NEED_CLARIFICATION" else None,
         reasoning="" if is_possible else answer.impossible.strip(),
         refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
-        assumptions=tuple(filter(None, assumptions)) if is_possible else (),
+        assumptions=tuple(assumptions) if is_possible else (),
     )
-
-
-def _researched_as(refined: str, inquiry: Inquiry) -> str:
-    """Return how the question was understood, where that is not how it was asked."""
-    if not refined or _letters(refined) == _letters(inquiry.question):
-        return ""
-    return words_in(inquiry.language)("clarify.assume_question", question=refined)
 
 
 def _letters(text: str) -> str:

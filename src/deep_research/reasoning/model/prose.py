@@ -17,7 +17,7 @@ from deep_research.verify.particulars import dates_of, figures_of
 from deep_research.verify.references import find_references
 
 _LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\n]{0,1000}\)")
-_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$", re.MULTILINE)
+_FENCE = re.compile(r"(?m)^\s*(?:`{3,}|~{3,}).*$")
 # A model that does not stop may write white space to no end, which patterns here and elsewhere would go over again and
 # again.
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -29,8 +29,8 @@ def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
     spaced = _WIDE_GAP.sub(" ", _BLANK_LINES.sub("\n\n", clean_text(text)))
 
     def words(link: re.Match[str]) -> str:
-        is_mark = mark is not None and mark.fullmatch(f"[{link.group(1)}]") is not None
-        return f"[{link.group(1)}]" if is_mark else link.group(1)
+        is_mark = mark is not None and mark.fullmatch(f"[{link[1]}]") is not None
+        return f"[{link[1]}]" if is_mark else link[1]
 
     return _LINK.sub(words, _FENCE.sub("", spaced))
 
@@ -39,24 +39,20 @@ def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
 _WORDS = r"(?:(?:sources?|passages?|来源|來源|资料|資料)\s*)?"
 _NUMBER = rf"(?:{LABEL}\s*)?\d{{1,4}}"
 _ONE = rf"{_WORDS}{_NUMBER}(?:\s*[-–—]\s*{_NUMBER})?"
-_MARK = re.compile(
-    rf"[\[【［]\s*((?=[^\]】］]{{0,400}}{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]", re.IGNORECASE
-)
+_MARK = re.compile(rf"(?i)[\[【［]\s*((?=[^\]】］]{{0,400}}{LABEL}\s*\d){_ONE}(?:\s*[,;，、；&]\s*{_ONE})*)\s*[\]】］]")
 # Round brackets hold much else: "(E10)" is a fuel where no E10 was given.
-_ROUND_MARK = re.compile(
-    rf"[(（]\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}\s*\d{{1,4}})*)\s*[)）]", re.IGNORECASE
-)
+_ROUND_MARK = re.compile(rf"(?i)[(（]\s*({LABEL}\s*\d{{1,4}}(?:\s*[,;，、；&]\s*{LABEL}\s*\d{{1,4}})*)\s*[)）]")
 _BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
-_RANGE = re.compile(rf"(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?", re.IGNORECASE)
+_RANGE = re.compile(rf"(?i)(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?")
 # A range of more than this names nothing in particular.
 _MAX_IN_RANGE = 12
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 # Headings, list signs and emphasis are the report's own business.
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
-_LIST_SIGN = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+", re.MULTILINE)
+_HEADING = re.compile(r"(?m)^\s{0,3}#{1,6}\s.*$")
+_LIST_SIGN = re.compile(r"(?m)^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
-_TABLE_LINE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
-_ECHO = re.compile(rf"</?(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
+_TABLE_LINE = re.compile(r"(?m)^\s*\|.*\|\s*$")
+_ECHO = re.compile(rf"(?i)</?(?:{'|'.join(TAGS)})\b")
 # Less text than this shows no language.
 _MIN_CHARS = 40
 # More sentences than this share without a mark are worth a second try.
@@ -72,11 +68,17 @@ class Prose(NamedTuple):
 
     def resting_on(self, headers: Mapping[str, str]) -> "Prose":
         """Return the same with each row's header beside the row: only both together say what a figure means."""
-        paragraphs = []
-        for paragraph in self.paragraphs:
-            sentences = tuple(_with_headers(sentence, headers) for sentence in paragraph.sentences)
-            paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
-        return self._replace(paragraphs=tuple(paragraphs))
+
+        def resting(sentence: Sentence) -> Sentence:
+            ids = (each for id_ in sentence.evidence for each in (id_, headers.get(id_, "")) if each)
+            return sentence.model_copy(update={"evidence": tuple(dict.fromkeys(ids))})
+
+        return self._replace(
+            paragraphs=tuple(
+                paragraph.model_copy(update={"sentences": tuple(map(resting, paragraph.sentences))})
+                for paragraph in self.paragraphs
+            )
+        )
 
 
 def read_prose(
@@ -103,11 +105,6 @@ def read_prose(
     return Prose(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
 
 
-def _with_headers(sentence: Sentence, headers: Mapping[str, str]) -> Sentence:
-    ids = (each for id_ in sentence.evidence for each in (id_, headers.get(id_, "")) if each)
-    return sentence.model_copy(update={"evidence": tuple(dict.fromkeys(ids))})
-
-
 def is_in_language(text: str, language: Language) -> bool:
     """Return whether a text is written in a language, as far as its length shows; scripts of Chinese count as one."""
     return len(text) < _MIN_CHARS or detect_language(text)[:2] == language[:2]
@@ -117,8 +114,8 @@ def _square(text: str, labels: Mapping[str, str]) -> str:
     """Return a text whose marks in round brackets are square, where all of them name something that was given."""
 
     def squared(match: re.Match[str]) -> str:
-        is_known = all(f"{LABEL}{number}" in labels for number in _numbers(match.group(1)))
-        return f"[{match.group(1)}]" if is_known else match.group()
+        is_known = all(f"{LABEL}{number}" in labels for number in _numbers(match[1]))
+        return f"[{match[1]}]" if is_known else match[0]
 
     return _ROUND_MARK.sub(squared, text)
 
@@ -139,9 +136,9 @@ def _tidied(text: str) -> str:
 
 def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> list[Sentence]:
     """Return a paragraph's sentences; a mark belongs to the sentence it stands in or right after."""
-    marks = [(match.start(), _numbers(match.group(1))) for match in mark.finditer(text)]
+    marks = [(match.start(), _numbers(match[1])) for match in mark.finditer(text)]
     # Marks become blanks, so that offsets stay and "[E1]." ends its sentence.
-    bare = mark.sub(lambda match: " " * len(match.group()), text)
+    bare = mark.sub(lambda match: " " * len(match[0]), text)
     spans = split_sentences(bare)
     found = []
     for number, (start, end) in enumerate(spans):
@@ -173,8 +170,7 @@ def _problem(text: str, paragraphs: list[Paragraph], labels: int, cited: int, la
 
 # A heading as Markdown has it, or a short line that is all bold.
 _PART_HEADING = re.compile(
-    r"^[ \t]{0,3}(?:#{1,6}[ \t]+(?P<heading>.+?)[ \t#]*|\*\*(?P<bold>[^*\n]{2,60})\*\*[ \t]*[:：]?[ \t]*)$",
-    re.MULTILINE,
+    r"(?m)^[ \t]{0,3}(?:#{1,6}[ \t]+(?P<heading>.+?)[ \t#]*|\*\*(?P<bold>[^*\n]{2,60})\*\*[ \t]*[:：]?[ \t]*)$"
 )
 _NO_NAME = re.compile(r"[*_`\[\]【】]|^\d+[.)、]\s*")
 _NAME_END = re.compile(r"[.。!！?？:：]+$")

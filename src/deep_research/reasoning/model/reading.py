@@ -1,6 +1,7 @@
 """What a model is asked about what was fetched: which passages help, what they say together, whether they suffice."""
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
@@ -22,6 +23,7 @@ from deep_research.reasoning.model.prompting import (
     Act,
     fenced,
     fit,
+    numbered,
     show_evidence,
 )
 from deep_research.reasoning.values import (
@@ -64,15 +66,13 @@ class ReadingByModel(ModelActs):
         outline = reading.outline or (reading.section.title,)
         brief = self._brief(reading.brief)
         candidates = await self._stand_in.passages(reading.document, reading.brief.question)
-        blocks = [
-            fenced(SOURCE_TAG, candidate.finding, id=str(number))
-            for number, candidate in enumerate(candidates, start=1)
-        ]
+        blocks = numbered([candidate.finding for candidate in candidates])
         if not blocks:
             return ()
         title = _title(reading.document)
         task = self._extract_task(reading, outline, title)
-        shown = _how_many_fit(blocks, self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens))
+        room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
+        shown = sum(taken <= room for taken in accumulate(map(tokens_at_most, blocks)))
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
         task = self._extract_task(reading, outline, "\n\n".join((title, *blocks[:shown])))
@@ -178,15 +178,6 @@ def _describe_sources(work: SectionWork) -> str:
     years = f"dated {dated[0]} to {dated[-1]}" if dated else ""
     undated = f"{len(work.sources) - len(dated)} without a date" if len(dated) < len(work.sources) else ""
     return "; ".join(filter(None, (count, years, undated))) if work.sources else NONE
-
-
-def _how_many_fit(blocks: Sequence[str], room: int) -> int:
-    taken = 0
-    for count, block in enumerate(blocks):
-        taken += tokens_at_most(block)
-        if taken > room:
-            return count
-    return len(blocks)
 
 
 def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], outline: Sequence[str]) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from deep_research.reasoning.model.prompting import (
     Steps,
     fenced,
     fit,
+    numbered,
     show_evidence,
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_critique, read_prose
@@ -87,29 +88,23 @@ class WritingByModel(ModelActs):
             language=findings.brief.language,
             reader=partial(read_critique, closing=closing),
         )
-        sides: list[Paragraph] = []
-        ends: list[Paragraph] = []
-        notes: list[str] = []
-        for paragraph in prose.paragraphs:
-            if paragraph.kind == "note":
-                notes += [sentence.text for sentence in paragraph.sentences]
-            else:
-                (ends if paragraph.lead == closing else sides).append(paragraph)
-        return Analysis(paragraphs=(*sides, *counted.paragraphs, *ends), changes=tuple(notes) or counted.changes)
+        written = [paragraph for paragraph in prose.paragraphs if paragraph.kind != "note"]
+        notes = [
+            each.text for paragraph in prose.paragraphs if paragraph.kind == "note" for each in paragraph.sentences
+        ]
+        # What would change the conclusion stands last.
+        ordered = sorted((*written, *counted.paragraphs), key=lambda paragraph: paragraph.lead == closing)
+        return Analysis(paragraphs=tuple(ordered), changes=tuple(notes) or counted.changes)
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
         series = await self._stand_in.plan_charts(findings)
         if not series:
             return ()
-        shown = [
-            fenced(SOURCE_TAG, f"{spec.title} ({spec.chart_type})", id=str(number))
-            for number, spec in enumerate(series, start=1)
-        ]
         task = self._task(
             "plan_charts",
             ChartsAnswer,
-            series="\n\n".join(shown),
+            series="\n\n".join(numbered([f"{spec.title} ({spec.chart_type})" for spec in series])),
             count=str(_MAX_CHARTS),
             language=LANGUAGES[findings.brief.language],
         )
@@ -166,7 +161,15 @@ class WritingByModel(ModelActs):
         material = show_evidence(evidence, room=self._context.room(*head, tail, max_tokens=2 * act.max_tokens))
         request = self._context.request(act, tail, shared=[*head, *material.blocks], left_out=material.left_out)
         if before:
-            offer = self._offer(before, material.labels)
+            # What was written, and the request for what it left out.
+            offer = self._prompts.fill(
+                "draft_more",
+                told=fenced(
+                    DRAFT_TAG, "\n\n".join(_marked(paragraph, material.labels) for paragraph in before.written)
+                ),
+                labels=", ".join(label for label, id_ in material.labels.items() if id_ in before.offered),
+                language=LANGUAGES[language],
+            )
             request = request.model_copy(update={"prompt": f"{request.prompt}\n\n{offer}"})
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
@@ -177,16 +180,6 @@ class WritingByModel(ModelActs):
 
         prose = await self._ask(request, read)
         return prose.resting_on({piece.id: piece.header for piece in evidence if piece.header})
-
-    def _offer(self, before: SectionWork, labels: dict[str, str]) -> str:
-        """Return what was written, and the request for what it left out."""
-        written = "\n\n".join(_marked(paragraph, labels) for paragraph in before.written)
-        return self._prompts.fill(
-            "draft_more",
-            told=fenced(DRAFT_TAG, written),
-            labels=", ".join(label for label, id_ in labels.items() if id_ in before.offered),
-            language=LANGUAGES[before.brief.language],
-        )
 
     async def judge_support(self, support: Support) -> Judgement:
         """Judge a sentence by its passages alone."""
@@ -276,6 +269,6 @@ def _marked(paragraph: Paragraph, labels: dict[str, str]) -> str:
     """Return a paragraph with the marks of its evidence after each sentence."""
     marked = []
     for sentence in paragraph.sentences:
-        names = [label for label, id_ in labels.items() if id_ in sentence.evidence]
-        marked.append(f"{sentence.text} [{', '.join(names)}]" if names else sentence.text)
+        names = ", ".join(label for label, id_ in labels.items() if id_ in sentence.evidence)
+        marked.append(f"{sentence.text} [{names}]" if names else sentence.text)
     return " ".join(marked)

@@ -26,7 +26,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     section_of,
     trimmed,
 )
-from deep_research.reasoning.rules.quoting.units import as_sentence, units_apart, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, as_sentence, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.series import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -157,7 +157,7 @@ class ExtractiveReasoner:
         stretches, interest = await self._stretches(document, question), await self._interest(question)
 
         def offer() -> tuple[Finding, ...]:
-            whole = units_apart(document.text, stretches)
+            whole = units_of(document.text, stretches, step=MAX_SENTENCES)
             rows = sum(unit.header is not None for unit in whole)
             candidates = [Candidate(unit, 0.0) for unit in whole]
             if len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]:

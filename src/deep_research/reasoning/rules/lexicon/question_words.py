@@ -31,12 +31,11 @@ _LIGHT_WORDS = frozenset(
 NO_SUBJECT_WORDS = ENGLISH | _LIGHT_WORDS | _FRAME_WORDS
 
 EMPTY_QUESTION = re.compile(
-    r"^\W*(?:(?:what|how) about|what(?:'s| is) up with|what(?:'s| is) (?:going on|new) with"
+    r"(?i)^\W*(?:(?:what|how) about|what(?:'s| is) up with|what(?:'s| is) (?:going on|new) with"
     r"|what (?:can|could|do|would) you (?:tell me|know|have|say) (?:about|on)"
     r"|(?:what|is there|are there|do you have)(?: any| some)? "
     r"(?:information|info|data|news|details|anything|something)(?: (?:is|are) there)?(?: available)?(?: about| on)?"
-    r"|tell me (?:all|more|something|everything)?)\b",
-    re.IGNORECASE,
+    r"|tell me (?:all|more|something|everything)?)\b"
 )
 LEADING_FRAME_ZH = re.compile(
     r"(?:[\s，,。、：:！!]|请问?|麻烦|能否|能不能|可否|可以|帮(?:我|忙|助我)|给我|为我|替我|我们?(?!的)(?:想要?|希望|需要|要)?|你|您"
@@ -46,9 +45,8 @@ LEADING_FRAME_ZH = re.compile(
     r"|你好|您好|在吗|谢谢|测试|的|吗|呢|吧|啊)+"
 )
 TRAILING_FRAME_ZH = re.compile(
-    r"(?:(?:的?相关的?|的)?(?:(?:有(?:什么|哪些|啥)?|什么|哪些|啥)(?:相关)?的?)?(?:信息|资讯|资料|情况|消息|东西|内容)|怎么样|一下|谢谢|吗|呢|吧|啊"
-    r"|[\s？?。！!，,.]|\b(?:information|info|please|stuff|details)\b)+$",
-    re.IGNORECASE,
+    r"(?i)(?:(?:的?相关的?|的)?(?:(?:有(?:什么|哪些|啥)?|什么|哪些|啥)(?:相关)?的?)?(?:信息|资讯|资料|情况|消息|东西|内容)|怎么样|一下|谢谢|吗|呢|吧|啊"
+    r"|[\s？?。！!，,.]|\b(?:information|info|please|stuff|details)\b)+$"
 )
 FUNCTION_ZH = re.compile(
     r"有什么|有没有|新(?=\s)|为什么|什么|怎么样?|怎样|如何|哪些|哪个|哪里|为何|多少|是否|以及|关于|目前|现在|当前|我们|一个|一些|一下|相关|[的了吗呢吧是啊]"
@@ -70,17 +68,15 @@ QUESTION_END = re.compile(r"[?？]\W*$|吗[?？。\s]*$")
 
 # The user's own material: it is a clear topic, and "these documents" points at nothing else.
 OWN_DOCUMENTS = re.compile(
-    r"\b(?:documents?|files?|folder|attachments?|these (?:papers|reports|notes)|sources|minutes)\b"
-    r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件|(?:我们?的|手头的?|现有的?)(?:资料|材料)",
-    re.IGNORECASE,
+    r"(?i)\b(?:documents?|files?|folder|attachments?|these (?:papers|reports|notes)|sources|minutes)\b"
+    r"|文件|文档|资料[里中]|这[些份篇](?:资料|报告|文章|论文)|附件|(?:我们?的|手头的?|现有的?)(?:资料|材料)"
 )
 # The material as a whole, and what may stand beside it in a question that has no other subject.
 MATERIAL = re.compile(
-    r"\b(?:my|our|these|those|this|the|all|attached|uploaded|given)\s+(?:own |local |uploaded |attached )?"
+    r"(?i)\b(?:my|our|these|those|this|the|all|attached|uploaded|given)\s+(?:own |local |uploaded |attached )?"
     r"(?:documents?|docs|files?|folder|attachments?|sources|papers|notes|materials?|reports)\b"
     r"|(?:我们?的?|这[些份]|所有的?|全部的?|手头的?|现有的?|上传的?|本地的?)(?:资料|材料|文献)|文件夹?|文档|附件"
-    r"|(?<=总结|概括|归纳|梳理|一下|概述)(?:资料|材料)",
-    re.IGNORECASE,
+    r"|(?<=总结|概括|归纳|梳理|一下|概述)(?:资料|材料)"
 )
 MATERIAL_WORDS = frozenset(
     """my our these those key main point points important summary gist content contents conclusion conclusions
@@ -94,19 +90,17 @@ COMMAND_ZH = re.compile(
 # What asks for the contents of a document that is named beside it.
 _TELLING = r"(?:say|tell|state|contain|cover|report|show|mention|conclude)"
 CONTENTS = re.compile(
-    rf"\bwhat(?:'s| is| stands)?(?: written)? in\b|\bwhat (?:does|do|did)\b(?=.*\b{_TELLING}\b)"
+    rf"(?i)\bwhat(?:'s| is| stands)?(?: written)? in\b|\bwhat (?:does|do|did)\b(?=.*\b{_TELLING}\b)"
     rf"|\b{_TELLING}(?: us| me)?\W*$"
     r"|\.(?:md|txt|pdf|docx?|html?|csv|xlsx?|pptx?)\b"
-    r"|(?:里|中|上)?(?:都|主要)?[说讲写提](?:了|到|的是)*(?:些|哪些|什么|啥)+(?:内容)?|的?(?:主要)?内容(?:是什么|有哪些)",
-    re.IGNORECASE,
+    r"|(?:里|中|上)?(?:都|主要)?[说讲写提](?:了|到|的是)*(?:些|哪些|什么|啥)+(?:内容)?|的?(?:主要)?内容(?:是什么|有哪些)"
 )
 # A summary may be one of a subject too: it is a document's only where its whole name is given.
 SUMMARY = re.compile(
-    r"\bsummari[sz]e\b|\b(?:contents?|summary|points|gist) of\b|总结(?:一下)?|概括(?:一下)?|的?(?:要点|主要内容)",
-    re.IGNORECASE,
+    r"(?i)\bsummari[sz]e\b|\b(?:contents?|summary|points|gist) of\b|总结(?:一下)?|概括(?:一下)?|的?(?:要点|主要内容)"
 )
 # What of such a document is wanted: "what does the tariff sheet say about pensioners".
-WHAT_OF_IT = re.compile(r"\b(?:about|on|regarding|concerning)\b|(?:[里中]|[里中]?对)?(?:关于|有关)", re.IGNORECASE)
+WHAT_OF_IT = re.compile(r"(?i)\b(?:about|on|regarding|concerning)\b|(?:[里中]|[里中]?对)?(?:关于|有关)")
 
 # Research fields that name no subject by themselves; only needed where Capital Letters make them look like names.
 BROAD_FIELDS = frozenset(
@@ -125,19 +119,18 @@ _CLASS_NOUN = (
 # Three letters and digits in one piece, as in STATUS6; an event with its year (COP2024) is no such thing.
 RARE_TERM = re.compile(r"(?<![A-Za-z0-9_-])(?![A-Z]+(?:19|20)\d\d)[A-Z]{3,}\d{1,4}[A-Z]?(?![A-Za-z0-9_-])")
 RARE_TERM_OF_CLASS = re.compile(
-    rf"(?<![A-Za-z0-9_-])([A-Za-z]{{3,}}\d{{1,4}}[A-Za-z]?)(?=\s?(?:{_CLASS_NOUN})(?![a-z]))", re.IGNORECASE
+    rf"(?i)(?<![A-Za-z0-9_-])([A-Za-z]{{3,}}\d{{1,4}}[A-Za-z]?)(?=\s?(?:{_CLASS_NOUN})(?![a-z]))"
 )
 
 # Words that point at something said before.
-POINTER_EN = re.compile(r"\b(it|its|this|that|these|those|they|them|their|he|she|him|his|her)\b", re.IGNORECASE)
+POINTER_EN = re.compile(r"(?i)\b(it|its|this|that|these|those|they|them|their|he|she|him|his|her)\b")
 POINTER_NO_NOUN = frozenset("it its they them their he she him his her".split())
 POINTER_TIME = frozenset("year years month months week weeks decade century quarter season summer winter".split())
 EXPLETIVE = re.compile(
-    r"\b(?:is|was|would|will be|isn't|be) it (?:\w+ )?\w+ (?:that|to|for|if|when)\b"
+    r"(?i)\b(?:is|was|would|will be|isn't|be) it (?:\w+ )?\w+ (?:that|to|for|if|when)\b"
     r"|\bit(?:'s| is| was) \w+ (?:that|to)\b"
     r"|\b(?:does|do|did|will|would) it (?:take\b|(?:help|matter|hurt|pay|make sense) to\b)"
-    r"|\bthat (?:is|are|can|could|will|would|have|has|do|does|were|was)\b",
-    re.IGNORECASE,
+    r"|\bthat (?:is|are|can|could|will|would|have|has|do|does|were|was)\b"
 )
 POINTER_ZH = re.compile(
     r"(?:(?<!应)该|[那这](?:[个种款家项位类件]|一[个种款家项位类件]?|些)|它们?|他们?|她们?|(?<![尤与极])其(?![他它中实余次]))"
@@ -145,47 +138,39 @@ POINTER_ZH = re.compile(
 )
 POINTER_TIME_ZH = re.compile(r"[那这](?:一|几|个|些)?(?:年|月|周|天|季度|时候|时代|次|方面|问题)")
 POINTER_WORD_ZH = re.compile(r"^(?:该|[那这](?:[个种款家项位类件]|一[个种款家项位类件]?|些)|它们?|他们?|她们?|其)")
-GENERIC_NOUN = re.compile(
-    r"^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$", re.IGNORECASE
-)
+GENERIC_NOUN = re.compile(r"(?i)^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$")
 
 # A task that hangs on the user's own situation: no search finds what it leaves out.
 OWN_TASK = re.compile(
-    r"\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
+    r"(?i)\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
     r"|for me\b"
     r"|help me (?!understand|find out|research|learn about|with (?:research|understanding))|assist me\b"
     r"|i (?:want|need|plan|would like|am looking)\b(?! to (?:know|understand|find out|see how|research|learn about))"
     r"|i'd like\b(?! to (?:know|understand|find out|research|learn about))|i'm (?:looking|planning|trying)\b|i've\b)"
-    r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|订|买|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)",
-    re.IGNORECASE,
+    r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|订|买|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)"
 )
 MAKING_TASK = re.compile(
-    r"^\W*(?:please |can you |could you )?(?:write|create|design|develop|plan|organi[sz]e|build|set up|automate|install"
+    r"(?i)^\W*(?:please |can you |could you )?"
+    r"(?:write|create|design|develop|plan|organi[sz]e|build|set up|automate|install"
     r"|debug|suggest|recommend|generate|perform|extract|scrape|clean|predict|train|implement|convert|optimi[sz]e"
     r"|schedule|book|order|draft|compose|make|solve|send|arrange|translate|prepare|download|teach)"
-    r"(?: me| us)? (?:a|an|some|the|my|our|this|how)\b",
-    re.IGNORECASE,
+    r"(?: me| us)? (?:a|an|some|the|my|our|this|how)\b"
 )
 # "Write a report on …" asks for research.
 RESEARCH_PRODUCT = re.compile(
-    r"^\W*(?:\w+ ){1,4}?(?:\w+ ){0,2}(?:report|overview|summary|review|analysis|comparison|survey|brief|briefing"
-    r"|assessment|paper|essay|timeline|framework)\b|报告|综述|分析|对比|总结",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:\w+ ){1,4}?(?:\w+ ){0,2}(?:report|overview|summary|review|analysis|comparison|survey|brief|briefing"
+    r"|assessment|paper|essay|timeline|framework)\b|报告|综述|分析|对比|总结"
 )
 
 # What wants depth; the words that ask for judgement are in `judgement.toml`.
-COMPLEX = re.compile(
-    r"深度(?!学习|神经)|全面|详细|详尽|\b(?:in-depth|comprehensive|detailed|contrast)\b",
-    re.IGNORECASE,
-)
+COMPLEX = re.compile(r"(?i)深度(?!学习|神经)|全面|详细|详尽|\b(?:in-depth|comprehensive|detailed|contrast)\b")
 
 # What only asks politely, before a question that stands without it.
 POLITE = re.compile(
-    r"^(?:please |(?:can|could|would) you (?:please )?(?=tell me))?(?:tell me (?:more )?about "
+    r"(?i)^(?:please |(?:can|could|would) you (?:please )?(?=tell me))?(?:tell me (?:more )?about "
     r"|i(?:'d| would) like to know |i want to (?:know|understand) )(?:about )?"
     r"|^(?:请问|请|麻烦|能否|帮我|帮忙|我想(?:要)?(?:了解|知道)|我们想(?:了解|知道)"
-    r"|(?:研究|了解|介绍|调研|查)一下|关于|[\s，,])+",
-    re.IGNORECASE,
+    r"|(?:研究|了解|介绍|调研|查)一下|关于|[\s，,])+"
 )
 
 NO_PREFERENCE_END = re.compile(r"(?:看着办|你决定|您决定|无所谓|都可以|都行)$|\b(?:up to you|your choice)$")

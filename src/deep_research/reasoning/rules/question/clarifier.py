@@ -446,6 +446,6 @@ def _fold_reference(
 def _meant_by(answer: str) -> str:
     """Return what an answer names: "我想了解肺癌" says 肺癌, while "a heat pump" is kept as it is."""
     opening = WORD.match(answer)
-    if len(answer) > READ_CHARS or (opening and opening.group().lower() in _ARTICLES):
+    if len(answer) > READ_CHARS or (opening and opening[0].lower() in _ARTICLES):
         return answer
     return subject_of(answer) or answer

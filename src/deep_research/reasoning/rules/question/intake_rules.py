@@ -83,7 +83,7 @@ def find_vague_word(rules: IntakeRules, text: str) -> tuple[int, int] | None:
 
 def _whole(word: str) -> re.Pattern[str]:
     """Return the pattern of a word that is not a part of a longer one; Chinese has no such edges."""
-    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", re.IGNORECASE)
+    return re.compile(rf"(?i)(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])")
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

@@ -58,7 +58,7 @@ def topic_part(question: str) -> str:
 def without_commands(question: str) -> str:
     """Return a question with nothing but what it is about, as it is spelled there; the rest is blank."""
     simple = without_cues(to_simplified(question))
-    simple = WORD.sub(lambda word: " " * len(word.group()) if is_command(word.group()) else word.group(), simple)
+    simple = WORD.sub(lambda word: " " * len(word[0]) if is_command(word[0]) else word[0], simple)
     return "".join(letter if kept != " " else " " for letter, kept in zip(question, simple, strict=True))
 
 

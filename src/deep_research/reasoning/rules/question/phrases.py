@@ -1,7 +1,7 @@
 """The phrases of a question: what it asks about, cut free of the words it asks with, as the user spelled them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
@@ -47,10 +47,15 @@ def _chinese_asking() -> re.Pattern[str]:
 
 def chinese_pieces(text: str) -> list[tuple[int, int]]:
     """Return where what is asked about stands between the Chinese words it is asked with."""
-    simple = to_simplified(text)
-    breaks = [match.span() for match in _chinese_asking().finditer(simple) if match["asking"]]
-    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
-    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+    found = _chinese_asking().finditer(to_simplified(text))
+    pieces = spans_between((match for match in found if match["asking"]), len(text))
+    return [(start, end) for start, end in pieces if start < end]
+
+
+def spans_between(breaks: Iterable[re.Match[str]], length: int) -> list[tuple[int, int]]:
+    """Return what stands before, between and after breaks in a text of this length; it may be empty."""
+    ends = [0, *(at for match in breaks for at in match.span()), length]
+    return list(zip(ends[::2], ends[1::2], strict=True))
 
 
 @cache
@@ -96,6 +101,6 @@ def _without_names(run: list[str]) -> Iterator[tuple[str, bool]]:
 
 def _chinese(question: str) -> Iterator[tuple[str, bool]]:
     for run in _CJK_RUN.finditer(question):
-        for start, end in chinese_pieces(run.group()):
+        for start, end in chinese_pieces(run[0]):
             if 2 <= end - start <= _MAX_CHINESE_CHARACTERS:
-                yield run.group()[start:end], False
+                yield run[0][start:end], False

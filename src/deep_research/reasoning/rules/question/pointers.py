@@ -27,15 +27,14 @@ _MAX_POINTING_WORDS = 12
 _MAX_NOUN_WORDS = 3
 # "这个鲤鱼门天后庙" says which one.
 _TELLING_NOUN_HAN = 6
-_DESCRIBED = re.compile(r"\s+(?:of|who|whose|which|that|in|from|with|between|for)\b", re.IGNORECASE)
+_DESCRIBED = re.compile(r"(?i)\s+(?:of|who|whose|which|that|in|from|with|between|for)\b")
 # A context this short is what is being talked about.
 _MAX_SUBJECT_WORDS = 8
 _MAX_CANDIDATES = 4
 _TALK = re.compile(r"^(?:我们|刚才|之前|上文|前面|上次|正在|在|我|讨论|说|聊|提到|研究|谈|过|了|的|是|[\s，,：:])+")
 _TALK_EN = re.compile(
-    r"^\W*(?:(?:we|i|you) )?(?:(?:just|were|have|had|are|was|been|earlier) )*"
-    r"(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|mention(?:ed)?|spoke about|asked about)\s+",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:(?:we|i|you) )?(?:(?:just|were|have|had|are|was|been|earlier) )*"
+    r"(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|mention(?:ed)?|spoke about|asked about)\s+"
 )
 _NAME_TAIL = re.compile(rf"\s?(?:(?![的是在和与对有及或等了被把将也中])[{CJK}]){{1,6}}")
 
@@ -71,9 +70,7 @@ def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
         ends = ((run, to_simplified(run).find(to_simplified(pointer.noun))) for run in runs)
         alike = tuple(run[: at + len(pointer.noun)] for run, at in ends if at > 0)
         english = tuple(
-            match.group(1)
-            for match in re.finditer(_before_noun(pointer.noun), context)
-            if named_things(f"a {match.group(1)}")
+            match[1] for match in re.finditer(_before_noun(pointer.noun), context) if named_things(f"a {match[1]}")
         )
         runs = alike or english or runs
     if not runs and context.strip():
@@ -115,11 +112,11 @@ def _named_runs(context: str) -> tuple[str, ...]:
 def _pointer_zh(text: str, simple: str) -> Pointer | None:
     for match in POINTER_ZH.finditer(simple):
         phrase = text[match.start() : match.end()].rstrip()
-        if POINTER_TIME_ZH.match(match.group()) or OWN_DOCUMENTS.search(match.group()) or named_things(phrase):
+        if POINTER_TIME_ZH.match(match[0]) or OWN_DOCUMENTS.search(match[0]) or named_things(phrase):
             continue
         if _has_antecedent(simple[: match.start()]):
             continue
-        word = POINTER_WORD_ZH.match(match.group())
+        word = POINTER_WORD_ZH.match(match[0])
         noun = phrase[word.end() :].strip() if word else ""
         if len(noun) >= _TELLING_NOUN_HAN:
             continue
@@ -132,15 +129,15 @@ def _pointer_en(text: str) -> Pointer | None:
     for match in POINTER_EN.finditer(text):
         if any(start <= match.start() < end for start, end in expletives) or _has_antecedent(text[: match.start()]):
             continue
-        following = [] if match.group().lower() in POINTER_NO_NOUN else _nouns_after(text, match.end())
-        if following and following[0].group().lower().removesuffix("'s") in POINTER_TIME:
+        following = [] if match[0].lower() in POINTER_NO_NOUN else _nouns_after(text, match.end())
+        if following and following[0][0].lower().removesuffix("'s") in POINTER_TIME:
             continue
         end = following[-1].end() if following else match.end()
         phrase = text[match.start() : end]
         is_described = bool(following) and bool(_DESCRIBED.match(text, end))
         if is_described or named_things(f"a {phrase}") or OWN_DOCUMENTS.search(phrase):
             continue
-        noun = phrase[len(match.group()) :].strip()
+        noun = phrase[len(match[0]) :].strip()
         return Pointer(match.start(), end, phrase, "" if GENERIC_NOUN.match(noun) else noun)
     return None
 
@@ -149,7 +146,7 @@ def _nouns_after(text: str, start: int) -> list[re.Match[str]]:
     nouns: list[re.Match[str]] = []
     for match in WORD.finditer(text, start):
         gap = text[nouns[-1].end() if nouns else start : match.start()]
-        if gap.strip() or match.group().lower() in ENGLISH or len(nouns) == _MAX_NOUN_WORDS:
+        if gap.strip() or match[0].lower() in ENGLISH or len(nouns) == _MAX_NOUN_WORDS:
             break
         nouns.append(match)
     return nouns

@@ -106,8 +106,7 @@ _MAX_HITS = 4
 _SETTING = 2
 _USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
-    r"\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更",
-    re.IGNORECASE,
+    r"(?i)\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更"
 )
 # A single word heads a section only if its ending shows a noun.
 _NOUN = re.compile(r"\w{4}(?:tion|sion|ity|ment|ance|ence|ness|ship|ism|logy|ics)s?$")

@@ -107,7 +107,7 @@ def filled_up(stated: Strings, given: int = 0) -> Strings:
 def without_cues(text: str) -> str:
     """Return a simplified text without the words that name a side of its subject, offsets kept."""
     for cue in CUES.values():
-        text = cue.sub(lambda match: " " * len(match.group()), text)
+        text = cue.sub(lambda match: " " * len(match[0]), text)
     return text
 
 
@@ -127,8 +127,8 @@ _DETAILED_TASK_WORDS = 25
 _MAX_ACRONYM = 6
 # "Why" and "criticism" ask for judgement too, but make no question complex.
 _JUDGING = frozenset(("analyse", "assess", "compare"))
-_OF = re.compile(r"\b(?:of|in|for) (?:the |a |an )?[a-z]", re.IGNORECASE)
-_WITHIN = re.compile(r"\w (?:in|for|among|during|under) (?:the |a |an )?\w", re.IGNORECASE)
+_OF = re.compile(r"(?i)\b(?:of|in|for) (?:the |a |an )?[a-z]")
+_WITHIN = re.compile(r"(?i)\w (?:in|for|among|during|under) (?:the |a |an )?\w")
 _EDGE = " \t\n?？.。!！,，:：;；、-—"
 
 
@@ -191,7 +191,7 @@ def subject_of(text: str) -> str:
     if tail := TRAILING_FRAME_ZH.search(simple):
         text = text[: tail.start()]
     while first := WORD.match(text.lstrip(_EDGE)):
-        if first.group().lower().replace("’", "'") not in REQUEST_WORDS:
+        if first[0].lower().replace("’", "'") not in REQUEST_WORDS:
             break
         text = text.lstrip(_EDGE)[first.end() :]
     return text.strip(_EDGE)
@@ -209,7 +209,7 @@ def content_words(text: str) -> float:
     han = "".join(HAN_RUN.findall(FUNCTION_ZH.sub(" ", text)))
     count = len(han) / HAN_PER_WORD
     for match in WORD.finditer(text):
-        word = match.group().lower().replace("’", "'").removesuffix("'s")
+        word = match[0].lower().replace("’", "'").removesuffix("'s")
         if word not in NO_SUBJECT_WORDS:
             count += max(1, sum(len(part) > 2 and part.isalpha() for part in word.split("-")))
     return count
@@ -218,13 +218,13 @@ def content_words(text: str) -> float:
 def named_things(text: str) -> Strings:
     """Return what looks like a specific name: quoted, capitalised, letters with digits, or Latin amid Chinese."""
     simple = to_simplified(text)
-    names = [match.group() for match in QUOTED.finditer(text)]
+    names = [match[0] for match in QUOTED.finditer(text)]
     names += [text[match.start() : match.end()] for match in PLACE_ZH.finditer(simple)]
     words = list(WORD.finditer(text))
     has_han = bool(HAN_RUN.search(text))
-    capitals = _capitals([match.group() for match in words])
+    capitals = _capitals([match[0] for match in words])
     for at, match in enumerate(words):
-        word = match.group()
+        word = match[0]
         if word.lower() in ABBREVIATIONS or word.lower() in VAGUE_WORDS:
             continue
         opens = at == 0 or bool(re.search(r"[.!?:：。！？]\s*$", text[: match.start()]))
@@ -266,7 +266,7 @@ def is_whole_material(text: str) -> bool:
     if not MATERIAL.search(simple):
         return False
     left = COMMAND_ZH.sub(" ", without_cues(MATERIAL.sub(" ", simple)))
-    return not HAN_RUN.search(left) and all(is_command(word.group()) for word in WORD.finditer(left))
+    return not HAN_RUN.search(left) and all(is_command(word[0]) for word in WORD.finditer(left))
 
 
 def is_command(word: str) -> bool:
@@ -277,8 +277,8 @@ def is_command(word: str) -> bool:
 
 def rare_terms(text: str) -> Strings:
     """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
-    found = [match.group() for match in RARE_TERM.finditer(text)]
-    found += [match.group(1) for match in RARE_TERM_OF_CLASS.finditer(to_simplified(text))]
+    found = [match[0] for match in RARE_TERM.finditer(text)]
+    found += [match[1] for match in RARE_TERM_OF_CLASS.finditer(to_simplified(text))]
     return tuple(dict.fromkeys(found))
 
 
@@ -298,10 +298,10 @@ def _is_question(text: str, core: str, words: float) -> bool:
     if ASKING_ZH.search(to_simplified(core)):
         return True
     opening = WORD.match(core)
-    first = opening.group().lower().replace("’", "'") if opening else ""
+    first = opening[0].lower().replace("’", "'") if opening else ""
     if first in INTERROGATIVES:
         return True
-    if any(word.group().lower() in DIRECTIVES for word in list(WORD.finditer(text))[:4]):
+    if any(word[0].lower() in DIRECTIVES for word in list(WORD.finditer(text))[:4]):
         return words > 1
     return bool(QUESTION_END.search(to_simplified(text))) and words > _QUESTION_WORDS
 
@@ -313,13 +313,13 @@ def _is_own_task(text: str, words: float) -> bool:
     if MAKING_TASK.search(simple):
         return True
     opening = WORD.match(simple.lstrip())
-    is_plain_question = opening is not None and opening.group().lower() in INTERROGATIVES
+    is_plain_question = opening is not None and opening[0].lower() in INTERROGATIVES
     return not is_plain_question and bool(OWN_TASK.search(simple))
 
 
 def _lone_abbreviation(bare: str) -> str:
     """Return the listed abbreviation that is all there is of a subject, or ""."""
-    words = [match.group().lower() for match in WORD.finditer(bare)]
+    words = [match[0].lower() for match in WORD.finditer(bare)]
     content = [word for word in words if word not in NO_SUBJECT_WORDS]
     is_alone = len(content) == 1 and not HAN_RUN.search(FUNCTION_ZH.sub("", bare))
     return content[0] if is_alone and content[0] in ABBREVIATIONS else ""
@@ -356,7 +356,7 @@ def _cues() -> dict[str, _Cue]:
 
 
 def _any_of(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}", re.IGNORECASE)
+    return re.compile(rf"(?i)\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}")
 
 
 # A question of so much content has several sides: 50 Chinese characters, about 17 English words that carry meaning.

@@ -53,15 +53,8 @@ def _tables(section: str, rows: Sequence[Evidence]) -> list[Paragraph]:
     own = [header for header, count in Counter(piece.header for piece in rows).items() if count >= TABLE_ROWS]
     groups = [[piece for piece in rows if piece.header == header] for header in own]
     groups.append([piece for piece in rows if piece.header not in own])
-    return [
-        Paragraph(section=section, kind="table", sentences=tuple(map(row_of, sorted(group, key=_place))))
-        for group in groups
-        if group
-    ]
-
-
-def _place(piece: Evidence) -> tuple[str, int]:
-    return piece.document, piece.start
+    ordered = [sorted(group, key=lambda piece: (piece.document, piece.start)) for group in groups if group]
+    return [Paragraph(section=section, kind="table", sentences=tuple(map(row_of, group))) for group in ordered]
 
 
 def row_of(piece: Evidence) -> Sentence:

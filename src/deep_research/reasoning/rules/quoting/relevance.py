@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -46,16 +46,19 @@ class Weights:
 
     def without_sides(self) -> "Weights":
         """Return the weights of what the question is about: without words that name a side of it."""
-        return Weights({term: worth for term, worth in self.of.items() if term not in side_terms()}, self.unknown)
+        return self._only(lambda term: term not in side_terms())
 
     def without_asking(self) -> "Weights":
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
-        left = {term: worth for term, worth in self.of.items() if term not in asking_terms() and not term.isdigit()}
-        return Weights(left or self.of, self.unknown)
+        left = self._only(lambda term: term not in asking_terms() and not term.isdigit())
+        return left if left.of else self
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
-        return Weights({term: worth for term, worth in self.of.items() if term not in self.unknown}, self.unknown)
+        return self._only(lambda term: term not in self.unknown)
+
+    def _only(self, is_kept: Callable[[str], bool]) -> "Weights":
+        return replace(self, of={term: worth for term, worth in self.of.items() if is_kept(term)})
 
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""

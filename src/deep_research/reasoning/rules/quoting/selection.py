@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.sections import Side, side_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
+from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import possible_cuts
@@ -38,32 +41,29 @@ _LEANING = re.compile(
 )
 # A definite noun that only an earlier sentence explains.
 _ABOVE = re.compile(
-    r"\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
+    r"(?i)\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
     r"(?! (?:in|of)\b)"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
-    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下",
-    re.IGNORECASE,
+    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下"
 )
 # What would be, not what is.
 _SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
 # Somebody says that this has nothing to do with it.
 _DISCLAIMS = re.compile(
-    r"(?:\bnot|n['’]t|\bwithout)\s(?:(?:\w+\s)?(?:relat|address|focus)|(?:directly|specifically)\s\w)\w*"
+    r"(?i)(?:\bnot|n['’]t|\bwithout)\s(?:(?:\w+\s)?(?:relat|address|focus)|(?:directly|specifically)\s\w)\w*"
     r"|\bfocus\w*\b[^.]{0,60}\brather than\b|\bunrelated to\b|\bno direct\b"
-    r"|与.{0,20}(?:无关|没有关系|无直接)|不直接(?:相关|影响|涉及)|不涉及",
-    re.IGNORECASE,
+    r"|与.{0,20}(?:无关|没有关系|无直接)|不直接(?:相关|影响|涉及)|不涉及"
 )
 _NAME = re.compile(r"\b[A-Z][a-z]+\b")
 _DIRECTION = re.compile(
     r"\b(?:rose|rise|risen|increase|grew|grow|fell|fall|fallen|decrease|drop|decline|more|less)\w*|增|升|涨|减|降|跌"
 )
 # Whoever wrote a document speaks of their own house.
-_OWN_HOUSE = re.compile(r"\b(?:we|our|us)\b|我们|我們|本公司|我司|本市|我市", re.IGNORECASE)
+_OWN_HOUSE = re.compile(r"(?i)\b(?:we|our|us)\b|我们|我們|本公司|我司|本市|我市")
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A unit of a document with what speaks for it."""
 
     unit: Unit
@@ -84,7 +84,8 @@ class Interest:
 
     def is_near(self, unit: Unit) -> bool:
         """Return whether a unit is about the topic at all; a document may have other subjects besides."""
-        if any(_disclaims(each.text) and self.topic.share(each.terms) >= _NEAR_SHARE for each in unit.sentences):
+        disclaiming = (each for each in unit.sentences if _DISCLAIMS.search(to_simplified(each.text)))
+        if any(self.topic.share(each.terms) >= _NEAR_SHARE for each in disclaiming):
             return False
         terms = unit.terms.union(analyze(unit.heading))
         held = len(self.topic.of) - len(self.topic.missing(terms))
@@ -93,14 +94,11 @@ class Interest:
     def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
         is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
-        figures = min(sentence.figures, 3)
-        supposed = _SUPPOSED.search(sentence.text) is not None
+        figures = min(len(find_quantities(sentence.text)), 3)
+        is_dated = bool(find_dates(sentence.text))
+        is_supposed = _SUPPOSED.search(sentence.text) is not None
         covered = self.weights.share(sentence.terms)
-        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * sentence.is_dated - 0.3 * supposed
-
-
-def _disclaims(text: str) -> bool:
-    return _DISCLAIMS.search(to_simplified(text)) is not None
+        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_supposed
 
 
 def choose_units(
@@ -117,7 +115,8 @@ def choose_units(
     near = (unit for unit in units if not is_near or interest.is_near(unit))
     # Units overlap: what a sentence is worth is asked once.
     worth = cache(interest.worth)
-    ranked = sorted((Candidate(unit, _score(unit, worth)) for unit in near), key=_rank)
+    candidates = [Candidate(unit, _score(unit, worth)) for unit in near]
+    ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.unit.start))
     taken: set[int] = set()
     left = dict(zip((False, True), room, strict=True))
     chosen = []
@@ -133,13 +132,8 @@ def choose_units(
 
 def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:
     worths = sorted((worth(sentence) for sentence in unit.sentences), reverse=True)
-    leans = _LEANING.match(unit.text) or _ABOVE.search(unit.sentences[0].text)
-    score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False)) - 0.4 * bool(leans)
-    return round(score, 6)
-
-
-def _rank(candidate: Candidate) -> tuple[float, int]:
-    return -candidate.score, candidate.unit.start
+    score = sum(place * worth for place, worth in zip(_PLACES, worths, strict=False))
+    return round(score - 0.4 * (not stands_alone(unit.sentences[0].text)), 6)
 
 
 def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
@@ -201,7 +195,7 @@ def _adds_nothing(text: str, known: str) -> bool:
 
 def _signs(text: str) -> set[str]:
     return {
-        *(match.group() for match in _NAME.finditer(text) if match.start()),
+        *(match[0] for match in _NAME.finditer(text) if match.start()),
         *_DIRECTION.findall(to_simplified(text).lower()),
     }
 

@@ -5,14 +5,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from deep_research.text.analyzer import CJK, analyze
-from deep_research.text.dates import find_dates
 from deep_research.text.prompt_injection import find_prompt_injection
-from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
-from deep_research.text.tables import Table, TableRow, find_tables
+from deep_research.text.tables import find_tables
 
+Stretches: TypeAlias = Sequence[tuple[int, int]]
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
 MAX_SENTENCES = 3
 _ENGLISH_WORDS = range(4, 81)
@@ -26,7 +26,7 @@ _CJK = re.compile(f"[{CJK}]")
 _NUMBERED_TITLE = re.compile(
     r"\(?\d{1,2}(?:[.)]|(?:\.\d{1,2})+[.)]?)\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
 )
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
+_HEADING = re.compile(r"(?m)^ {0,3}#{1,6}[ \t]+(.+)$")
 _ASKING = re.compile(r"[?？][\"”’』」]?$")
 _FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
 # The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
@@ -70,16 +70,6 @@ class SourceSentence:
         """Return the different terms."""
         return frozenset(analyze(self.text))
 
-    @cached_property
-    def figures(self) -> int:
-        """Return how many figures it states."""
-        return len(find_quantities(self.text))
-
-    @cached_property
-    def is_dated(self) -> bool:
-        """Return whether it names a date."""
-        return bool(find_dates(self.text))
-
 
 def as_sentence(text: str) -> SourceSentence:
     """Return a sentence by itself."""
@@ -115,20 +105,12 @@ class Unit:
         return frozenset().union(*(sentence.terms for sentence in self.sentences))
 
 
-def units_of(text: str, stretches: Sequence[tuple[int, int]] = ()) -> list[Unit]:
-    """Return everything in a document that could be quoted; units of sentences overlap, who chooses parts them.
+def units_of(text: str, stretches: Stretches = (), *, step: int = 1) -> list[Unit]:
+    """Return everything in a document that could be quoted; with `stretches`, only what stands in them.
 
-    With `stretches`, only what stands in them.
+    Units of sentences begin `step` sentences apart, so that they may overlap: who chooses parts them.
     """
-    return _units(text, stretches or [(0, len(text))], step=1)
-
-
-def units_apart(text: str, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
-    """Return everything in these stretches of a document that could be quoted, none overlapping."""
-    return _units(text, stretches, step=MAX_SENTENCES)
-
-
-def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> list[Unit]:
+    stretches = stretches or [(0, len(text))]
     found = list(_rows(text, stretches))
     for start, end in stretches:
         for heading, run in _runs(text[start:end], start):
@@ -136,22 +118,17 @@ def _units(text: str, stretches: Sequence[tuple[int, int]], *, step: int) -> lis
     return found
 
 
-def _runs(text: str, offset: int) -> Iterator[tuple[str, list[SourceSentence]]]:
-    """Yield stretches of neighbouring usable sentences with the heading above them."""
-    heading, run = "", list[SourceSentence]()
+def _runs(text: str, offset: int) -> list[tuple[str, list[SourceSentence]]]:
+    """Return stretches of neighbouring usable sentences with the heading above them; a stretch may be empty."""
+    runs: list[tuple[str, list[SourceSentence]]] = [("", [])]
     spans = find_prompt_injection(text)
     for span in split_sentences(text):
         words, kind = text[span.start : span.end], line_kind(text, span.start)
         if kind in ("prose", "item") and not _is_injected(span, spans) and is_usable(words, kind):
-            run.append(SourceSentence(offset + span.start, offset + span.end, words))
-            continue
-        if run:
-            yield heading, run
-            run = []
-        if kind == "heading":
-            heading = words
-    if run:
-        yield heading, run
+            runs[-1][1].append(SourceSentence(offset + span.start, offset + span.end, words))
+        else:
+            runs.append((words if kind == "heading" else runs[-1][0], []))
+    return runs
 
 
 def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
@@ -161,9 +138,9 @@ def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
     if kind == "item" and _NUMBERED_TITLE.match(sentence):
         return False
     han = len(_CJK.findall(sentence))
-    if han > len(sentence) / 4:
-        return han in _CHINESE_CHARACTERS and (kind == "item" or _FINISHED.search(sentence) is not None)
-    return (kind == "item" or _FINISHED.search(sentence) is not None) and len(sentence.split()) in _ENGLISH_WORDS
+    is_chinese = han > len(sentence) / 4
+    is_sized = han in _CHINESE_CHARACTERS if is_chinese else len(sentence.split()) in _ENGLISH_WORDS
+    return is_sized and (kind == "item" or _FINISHED.search(sentence) is not None)
 
 
 def _is_no_content(sentence: str) -> bool:
@@ -179,29 +156,26 @@ def count_prompt_injections(text: str) -> int:
     return sum(_is_injected(span, spans) for span in split_sentences(text)) if spans else 0
 
 
-def _is_injected(span: TextSpan, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_injected(span: TextSpan, spans: Stretches) -> bool:
     before = bisect_left(spans, (span.end, 0)) - 1
     return before >= 0 and span.start < spans[before][1]
 
 
-def _rows(text: str, stretches: Sequence[tuple[int, int]]) -> Iterator[Unit]:
-    """Yield the rows in the stretches; the header of a long table may stand far above them."""
-    tables = [table for table in find_tables(text) if table.header is not None]
+def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
+    """Yield the rows in the stretches, each cell behind its label; a long table's header may stand far above them."""
+    tables = find_tables(text)
     headings = list(_HEADING.finditer(text)) if tables else []
     for table in tables:
+        if table.header is None:
+            continue
         heading = next((found[1] for found in reversed(headings) if found.start() < table.start), "")
-        header = table.header or table.rows[0]
+        header = TextSpan(table.header.start, table.header.end)
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
-            sentence = SourceSentence(row.start, row.end, labelled(table, row))
-            if not find_prompt_injection(sentence.text):
-                yield Unit((sentence,), heading, TextSpan(header.start, header.end))
-
-
-def labelled(table: Table, row: TableRow) -> str:
-    """Return a row with the header's word before each cell."""
-    named = pairs(table.header.cells if table.header else (), row.cells)
-    return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in named)
+            named = pairs(table.header.cells, row.cells)
+            labelled = _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in named)
+            if not find_prompt_injection(labelled):
+                yield Unit((SourceSentence(row.start, row.end, labelled),), heading, header)
 
 
 def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
@@ -213,6 +187,6 @@ def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def cells_of(labelled_row: str) -> tuple[tuple[str, str], ...]:
-    """Return label and value of each cell of a row that `labelled` wrote."""
+    """Return label and value of each cell of a row with labels."""
     parts = (part.partition(_LABEL) for part in labelled_row.split(_NEXT))
     return tuple((label, value) if found else ("", label) for label, found, value in parts)

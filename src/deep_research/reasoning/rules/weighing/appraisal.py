@@ -28,9 +28,8 @@ _AIMED_WORDS = 4
 _WORTH_OF_AGE = ((1, 10), (2, 8), (3, 7), (5, 5), (10, 3))
 _DAYS_PER_YEAR = 365
 _ASKS_FOR_NEWS = re.compile(
-    r"\b(?:latest|newest|current(?:ly)?|recent(?:ly)?|today|now(?:adays)?|this (?:year|month)|up to date|news)\b"
-    r"|最新|最近|近期|目前|当前|现在|如今|今年|本月|近年|新闻|现状",
-    re.IGNORECASE,
+    r"(?i)\b(?:latest|newest|current(?:ly)?|recent(?:ly)?|today|now(?:adays)?|this (?:year|month)|up to date|news)\b"
+    r"|最新|最近|近期|目前|当前|现在|如今|今年|本月|近年|新闻|现状"
 )
 
 

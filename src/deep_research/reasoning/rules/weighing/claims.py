@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import inf
 
 from deep_research.evidence.passage import Evidence
+from deep_research.reasoning.rules.question.phrases import spans_between
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
@@ -31,15 +32,13 @@ _RANGE = re.compile(r"\bbetween\b|\bfrom\b|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s
 _CLAUSE = re.compile(r"[;；]|,\s(?!\d)|，|\b(?:while|whereas|but)\b")
 # Whose count it is does not change what is counted.
 _ATTRIBUTION = re.compile(
-    r"^(?:according to|as counted by|in the (?:count|view) of)\b.*"
-    r"|^(?:据|據|按照?|根据|根據).*(?:统计|統計|测算|測算|估算|说法|說法|数据|數據|核算)$",
-    re.IGNORECASE,
+    r"(?i)^(?:according to|as counted by|in the (?:count|view) of)\b.*"
+    r"|^(?:据|據|按照?|根据|根據).*(?:统计|統計|测算|測算|估算|说法|說法|数据|數據|核算)$"
 )
 # Who says whom a figure is from adds no origin to it.
 _HEARSAY = re.compile(
-    r"\b(?:according to|as (?:stated|reported|told) (?:by|in)|cit(?:es|ing)|quot(?:es|ing))\b"
-    r"|^据|[，,]据|根据[^，。]{1,30}(?:报告|总结|数据|公报|统计)|援引|引述|(?:报告|总结|公报)(?:称|显示|指出|写道)",
-    re.IGNORECASE,
+    r"(?i)\b(?:according to|as (?:stated|reported|told) (?:by|in)|cit(?:es|ing)|quot(?:es|ing))\b"
+    r"|^据|[，,]据|根据[^，。]{1,30}(?:报告|总结|数据|公报|统计)|援引|引述|(?:报告|总结|公报)(?:称|显示|指出|写道)"
 )
 # A plan and what came of it are two things, and so are one and the mean of many, whatever the figures.
 _PLANNED = frozenset(
@@ -48,11 +47,10 @@ _PLANNED = frozenset(
 )
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
-    r"\b(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|target\w*|goal\w*|budget\w*|expect\w*"
+    r"(?i)\b(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|target\w*|goal\w*|budget\w*|expect\w*"
     r"|forecast\w*|project\w*|plan\w*|estimat\w*|average|median|minimum|maximum|least|most|first|total|overrun|exceed\w*"
     r"|another|further|additional|per|over|under|above|below|more|less|up|nearly|almost|before|after|without|by)\b"
-    r"|[增减降升前后每另约近]|目标|预算|概算|预计|计划|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]",
-    re.IGNORECASE,
+    r"|[增减降升前后每另约近]|目标|预算|概算|预计|计划|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]"
 )
 
 
@@ -79,13 +77,6 @@ class FigureClaim:
         return bool(_HEARSAY.search(to_simplified(self.sentence)))
 
 
-def claims_of(evidence: Iterable[Evidence]) -> Iterator[FigureClaim]:
-    """Yield the figures with a unit that prose states; what rows of tables mean is not plain without their headers."""
-    for piece in evidence:
-        if not piece.header:
-            yield from _claims(piece)
-
-
 # A run asks for the same passages round by round, when it weighs them and when it writes.
 @lru_cache(maxsize=1_024)
 def _claims(piece: Evidence) -> tuple[FigureClaim, ...]:
@@ -100,7 +91,11 @@ def _claims(piece: Evidence) -> tuple[FigureClaim, ...]:
 
 def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[FigureClaim]:
     dates = find_dates(sentence)
-    clauses = [span for span in _clauses(sentence) if not _ATTRIBUTION.match(sentence[slice(*span)].strip(" ,，"))]
+    clauses = [
+        span
+        for span in spans_between(_CLAUSE.finditer(sentence), len(sentence))
+        if not _ATTRIBUTION.match(sentence[slice(*span)].strip(" ,，"))
+    ]
     known = clauses or [(0, len(sentence))]
     whole = frozenset(term for at, end in known for term in content_terms(sentence[at:end]))
     values = frozenset(round(figure.value, 6) for figure in figures)
@@ -135,12 +130,6 @@ def _around(
         about = about[:start] + " " * len(about[start:end]) + about[end:]
     near = {date.iso for date in dates if first <= date.start < last} or {date.iso for date in dates}
     return about[first:], tuple(sorted(near))
-
-
-def _clauses(sentence: str) -> list[tuple[int, int]]:
-    breaks = [match.span() for match in _CLAUSE.finditer(sentence)]
-    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(sentence)]
-    return list(zip(starts, ends, strict=True))
 
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
@@ -216,8 +205,11 @@ def find_disagreements(
 
 
 def ranked_claims(evidence: Iterable[Evidence]) -> list[FigureClaim]:
-    """Return the claims of evidence, the best first."""
-    return list(claims_of(best_first(evidence)))
+    """Return the figures with a unit that prose states, the best evidence first.
+
+    What rows of tables mean is not plain without their headers.
+    """
+    return [claim for piece in best_first(evidence) if not piece.header for claim in _claims(piece)]
 
 
 def statement(claim: FigureClaim) -> Sentence:

@@ -16,8 +16,8 @@ from deep_research.value import canonical_json
 
 MAX_CHARTS = 5
 # "Less than 5" is no point of a line.
-_LIMIT = re.compile(r"[<>≤≥~≈]|\b(?:less|more|under|over|up to|at (?:least|most))\b|不足|超过|以[上下]", re.IGNORECASE)
-_CHANGE = re.compile(r"\bby\b", re.IGNORECASE)
+_LIMIT = re.compile(r"(?i)[<>≤≥~≈]|\b(?:less|more|under|over|up to|at (?:least|most))\b|不足|超过|以[上下]")
+_CHANGE = re.compile(r"(?i)\bby\b")
 _MIN_POINTS, _MAX_POINTS = 3, 40
 _CODE = """import json
 import matplotlib.pyplot as plt
