@@ -1,6 +1,7 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
@@ -99,7 +100,7 @@ class ExtractiveReasoner:
 
     async def plan(self, brief: Brief) -> Plan:
         """Make a section of each phrase and side of the question that the documents have something on."""
-        titles = list(brief.focus) if brief.has_own_focus else await self._titles(brief)
+        titles = brief.focus if brief.has_own_focus else await self._titles(brief)
         sections = tuple(SectionPlan(title=title) for title in titles)
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
@@ -122,11 +123,9 @@ class ExtractiveReasoner:
         question, title = request.brief.question, request.section.title
         gap = _gap(request.brief)
         more = search_words(side_of(title), request.brief.language, 12)
-        overview = (
-            [_all_words(side_of(title)), *map(_all_words, sides())] if await self._is_overview(request.brief) else []
-        )
+        overview = [side_of(title), *sides()] if await self._is_overview(request.brief) else []
         texts = [
-            *overview,
+            *map(_all_words, overview),
             f"{question}{gap}{title}",
             question,
             *(f"{question}{gap}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
@@ -144,11 +143,9 @@ class ExtractiveReasoner:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
         match = await self._read(reading.document, reading.brief.question)
         outline = reading.outline or (reading.section.title,)
-        title = reading.document.title
+        fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
         return tuple(
-            _finding(candidate, match.relevance, rank).model_copy(
-                update={"section": section_of(candidate.unit, outline, title=title, document=match.terms)}
-            )
+            _finding(candidate, match.relevance, rank, fitting(candidate.unit))
             for rank, candidate in enumerate(match.chosen)
         )
 
@@ -162,8 +159,7 @@ class ExtractiveReasoner:
             candidates = [Candidate(unit, 0.0) for unit in whole]
             if len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]:
                 candidates = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
-            found = (_finding(candidate, 0.0, 0) for candidate in candidates)
-            return tuple(sorted(found, key=lambda finding: finding.start))
+            return tuple(sorted(map(_finding, candidates), key=lambda finding: finding.start))
 
         return await in_thread(offer)
 
@@ -256,9 +252,9 @@ class ExtractiveReasoner:
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
         words = words_in(work.brief.language)
-        is_asked = not side_of(work.section.title).key or side_of(work.section.title).hits(work.brief.question)
+        side = side_of(work.section.title)
+        is_asked = not side.key or side.hits(work.brief.question)
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
-        reasoning = words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage))
         return Reflection(
             is_sufficient=is_enough,
             overall_score=appraisal.dimensions.overall,
@@ -266,7 +262,7 @@ class ExtractiveReasoner:
             gaps=gaps,
             thin=() if is_enough or gaps else appraisal.thin,
             next_queries=() if is_enough else await self._aimed(work, appraisal.aims),
-            reasoning=reasoning,
+            reasoning=words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage)),
         )
 
     async def _unmet(self, work: SectionWork) -> list[str]:
@@ -291,8 +287,7 @@ class ExtractiveReasoner:
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Show how well the main statements are backed, and what would change the picture; sides need a model."""
-        table = strength_table(findings)
-        return Analysis(paragraphs=(table,) if table else (), changes=changes_of(findings))
+        return Analysis(paragraphs=strength_table(findings), changes=changes_of(findings))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Plan a chart of each series of figures that the evidence holds."""
@@ -366,8 +361,8 @@ class DocumentMatch(NamedTuple):
 _NO_MATCH = DocumentMatch(0.0, (), frozenset())
 
 
-def _finding(candidate: Candidate, relevance: float, rank: int) -> Finding:
+def _finding(candidate: Candidate, relevance: float = 0.0, rank: int = 0, section: str = "") -> Finding:
     unit = candidate.unit
     text = unit.text if unit.header else joined([trimmed(sentence.text) for sentence in unit.sentences])
     score = round(candidate.score + _RELEVANCE_WEIGHT * relevance - _SAME_DOCUMENT * rank, 6)
-    return Finding(start=unit.start, end=unit.end, finding=text, score=score, header=unit.header)
+    return Finding(start=unit.start, end=unit.end, finding=text, score=score, header=unit.header, section=section)

@@ -16,7 +16,6 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.text.dates import find_dates
 from deep_research.value import Value
 
-_MCP = "mcp:"
 _MAX_WIDENED = 4
 # News can be searched from this year on.
 _FIRST_NEWS_YEAR = "2017"
@@ -32,15 +31,10 @@ class _SourceRule(Value):
     otherwise: Strings = ()
 
 
-class _Words(Value):
-    en: Strings
-    zh: Strings
-
-
 class _Table(Value):
     broad: Strings
     kinds: Mapping[SearchKind, _SourceRule]
-    subjects: Mapping[str, _Words]
+    subjects: Mapping[str, Mapping[str, Strings]]
 
 
 def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> Strings:
@@ -52,7 +46,7 @@ def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> Strings
     called = _in_turn([rule.subjects[name] for name in subjects])
     wanted = [*rule.first, *called, *rule.last, *(() if subjects else rule.otherwise)]
     usable = _usable(query, offered)
-    own = [spec.name for spec in usable.values() if _is_own(spec) and _fits(spec, query.kind)]
+    own = [spec.name for spec in usable.values() if _is_own(spec, query.kind)]
     known = [name for name in dict.fromkeys(wanted) if name in usable]
     return (*own, *known[: rule.most])
 
@@ -78,13 +72,10 @@ def _usable(query: SearchQuery, offered: Iterable[EngineSpec]) -> dict[str, Engi
     return {spec.name: spec for spec in offered if spec.is_specialist and (query.sites or not spec.needs_sites)}
 
 
-def _is_own(spec: EngineSpec) -> bool:
+def _is_own(spec: EngineSpec, kind: SearchKind) -> bool:
     """Return whether somebody wants just this source: a server that was set up, or one for the sites of the query."""
-    return spec.name.startswith(_MCP) or spec.needs_sites
-
-
-def _fits(spec: EngineSpec, kind: SearchKind) -> bool:
-    return kind in spec.kinds or (spec.name.startswith(_MCP) and "general" in spec.kinds)
+    is_server = spec.name.startswith("mcp:")
+    return (is_server or spec.needs_sites) and (kind in spec.kinds or (is_server and "general" in spec.kinds))
 
 
 def _subjects_of(text: str) -> list[str]:
@@ -106,4 +97,4 @@ def _table() -> _Table:
 
 @cache
 def _subject_sides() -> dict[str, Side]:
-    return {name: side_from(name, words.en, words.zh) for name, words in _table().subjects.items()}
+    return {name: side_from(name, **words) for name, words in _table().subjects.items()}

@@ -3,7 +3,6 @@
 Options and sides are ways to look at a subject, and "summarize my documents" has none but the documents.
 """
 
-import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import PurePosixPath
@@ -32,7 +31,6 @@ _OPTIONS = {
     "limits": ("none", "beginner", "cost", "time"),
 }
 _ANSWER_EDGE = " \t.。!！?？\"'“”"
-_COLON = re.compile(r"[:：]")
 # One word alone is too little to name a document.
 _NAMING_TERMS = 2
 
@@ -49,10 +47,9 @@ def is_document_option(answer: str) -> bool:
 
 def topic_part(question: str) -> str:
     """Return a question without the options chosen for it; nothing is left of one about the material as a whole."""
-    text = question
-    while (colon := _last_colon(text)) >= 0 and is_own_option(text[colon + 1 :]):
-        text = text[:colon]
-    return "" if is_document_option(text) or is_whole_material(text) else text
+    while (colon := max(question.rfind(":"), question.rfind("："))) >= 0 and is_own_option(question[colon + 1 :]):
+        question = question[:colon]
+    return "" if is_document_option(question) or is_whole_material(question) else question
 
 
 def without_commands(question: str) -> str:
@@ -89,10 +86,6 @@ def wanted_of_document(question: str) -> str:
 
 def _holds_run(terms: list[str], wanted: list[str]) -> bool:
     return any(terms[at : at + len(wanted)] == wanted for at in range(len(terms) - len(wanted) + 1))
-
-
-def _last_colon(text: str) -> int:
-    return max((match.start() for match in _COLON.finditer(text)), default=-1)
 
 
 def plain_answer(text: str) -> str:

@@ -49,8 +49,7 @@ class Pointer(NamedTuple):
 
     def replaced_in(self, text: str, meaning: str) -> str:
         """Return the question with what is meant in the pointer's place."""
-        before, after = text[: self.start], text[self.end :]
-        return f"{before}{meaning}{after}".strip()
+        return f"{text[: self.start]}{meaning}{text[self.end :]}".strip()
 
 
 def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
@@ -69,35 +68,22 @@ def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
     if pointer.noun:
         ends = ((run, to_simplified(run).find(to_simplified(pointer.noun))) for run in runs)
         alike = tuple(run[: at + len(pointer.noun)] for run, at in ends if at > 0)
-        english = tuple(
-            match[1] for match in re.finditer(_before_noun(pointer.noun), context) if named_things(f"a {match[1]}")
-        )
-        runs = alike or english or runs
+        capitalised = re.findall(rf"((?:[A-Z][\w-]*\s){{1,4}}{re.escape(pointer.noun.split()[-1])})\b", context)
+        runs = alike or tuple(name for name in capitalised if named_things(f"a {name}")) or runs
     if not runs and context.strip():
-        subject = subject_of(_TALK_EN.sub("", context[_talk_end(context) :]))
+        talk = _TALK.match(to_simplified(context))
+        subject = subject_of(_TALK_EN.sub("", context[talk.end() if talk else 0 :]))
         if 0 < content_words(to_simplified(subject)) <= _MAX_SUBJECT_WORDS:
             runs = (subject,)
     return tuple(dict.fromkeys(runs))[-_MAX_CANDIDATES:]
 
 
-def _before_noun(noun: str) -> str:
-    head = re.escape(noun.split()[-1])
-    return rf"((?:[A-Z][\w-]*\s){{1,4}}{head})\b"
-
-
-def _talk_end(context: str) -> int:
-    talk = _TALK.match(to_simplified(context))
-    return talk.end() if talk else 0
-
-
 def _named_runs(context: str) -> tuple[str, ...]:
     """Return the names in a context, neighbouring ones as one, with the Chinese noun that follows."""
-    runs: list[tuple[int, int]] = []
-    for name in named_things(context):
-        for match in re.finditer(re.escape(name), context):
-            runs.append(match.span())
+    names = map(re.escape, named_things(context))
+    runs = {match.span() for name in names for match in re.finditer(name, context)}
     joined: list[tuple[int, int]] = []
-    for start, end in sorted(set(runs)):
+    for start, end in sorted(runs):
         if joined and start <= joined[-1][1] + 1 and "\n" not in context[joined[-1][1] : start]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
@@ -114,11 +100,9 @@ def _pointer_zh(text: str, simple: str) -> Pointer | None:
         phrase = text[match.start() : match.end()].rstrip()
         if POINTER_TIME_ZH.match(match[0]) or OWN_DOCUMENTS.search(match[0]) or named_things(phrase):
             continue
-        if _has_antecedent(simple[: match.start()]):
-            continue
         word = POINTER_WORD_ZH.match(match[0])
         noun = phrase[word.end() :].strip() if word else ""
-        if len(noun) >= _TELLING_NOUN_HAN:
+        if len(noun) >= _TELLING_NOUN_HAN or _has_antecedent(simple[: match.start()]):
             continue
         return Pointer(match.start(), match.start() + len(phrase), phrase, "" if GENERIC_NOUN.match(noun) else noun)
     return None

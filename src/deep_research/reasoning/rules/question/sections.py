@@ -21,20 +21,18 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 class Side:
     """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words.
 
-    `spelled` has the English words as people spell them, by their stem.
+    `spelled` has the English words as people spell them, in the order of their stems.
     """
 
     key: str
     stems: frozenset[tuple[str, ...]]
     chinese: tuple[str, ...]
-    spelled: tuple[tuple[str, str], ...] = ()
+    spelled: tuple[str, ...]
 
     @property
     def terms(self) -> frozenset[str]:
         """Return all terms of this side."""
-        return frozenset(term for stem in self.stems for term in stem) | frozenset(
-            term for word in self.chinese for term in analyze(word)
-        )
+        return frozenset().union(*self.stems, *map(analyze, self.chinese))
 
     def hits(self, text: str) -> int:
         """Return how many different words of this side a text holds."""
@@ -65,7 +63,7 @@ def side_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Side:
         key=key,
         stems=frozenset(stem for stem in stems.values() if stem),
         chinese=tuple(zh),
-        spelled=tuple(sorted(single.items())),
+        spelled=tuple(single[stem] for stem in sorted(single)),
     )
 
 
@@ -82,19 +80,16 @@ def _by_title() -> dict[str, Side]:
 @cache
 def side_of(title: str) -> Side:
     """Return what a section looks for: the side it is named after, else the words of its title."""
-    known = _by_title().get(title)
-    if known is not None:
+    if known := _by_title().get(title):
         return known
     own = {term: word for word in title.split() for term in content_terms(word)}
     stems = frozenset((term,) for term in content_terms(title))
-    return Side(key="", stems=stems, chinese=(), spelled=tuple(sorted(own.items())))
+    return Side(key="", stems=stems, chinese=(), spelled=tuple(own[term] for term in sorted(own)))
 
 
 def search_words(side: Side, language: Language, count: int) -> list[str]:
     """Return words of a side that a query may use."""
-    if language != "en":
-        return list(side.chinese[:count])
-    return [word for _, word in side.spelled[:count]]
+    return list((side.spelled if language == "en" else side.chinese)[:count])
 
 
 MIN_SECTIONS, MAX_SECTIONS = 3, 5
@@ -128,11 +123,11 @@ def sections_of(
     chosen = [*named, *(side_title(key, language) for key in asked)][:MAX_SECTIONS]
     if len(chosen) >= MIN_SECTIONS:
         return chosen
-    mass: dict[str, float] = {
-        side.key: sum(min(side.hits(passage), _MAX_HITS) for passage in passages) for side in sides()
-    }
     # Where nothing shows a side, the usual ones are looked for.
-    mass = {key: hits or (0.5 if key in _USUAL else 0) for key, hits in mass.items()}
+    mass = {
+        side.key: sum(min(side.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (side.key in _USUAL)
+        for side in sides()
+    }
     room = max(MIN_SECTIONS - len(chosen), _SETTING) if chosen else MAX_SECTIONS
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
     chosen += [side_title(side.key, language) for side in sides() if side.key in others]
@@ -188,7 +183,9 @@ def _title(phrase: Phrase) -> str:
 
 def _asked_sides(question: str, *, strictly: bool) -> list[str]:
     """Return the sides that a question names; strictly, only those that one of its phrases consists of."""
-    if not strictly:
-        return [side.key for side in sides() if side.hits(question)]
-    own = [phrase.text for phrase in phrases(question) if not _may_head(phrase, compares=True)]
-    return [side.key for side in sides() if any(side.hits(text) for text in own)]
+    own = (
+        [phrase.text for phrase in phrases(question) if not _may_head(phrase, compares=True)]
+        if strictly
+        else [question]
+    )
+    return [side.key for side in sides() if any(map(side.hits, own))]

@@ -97,11 +97,10 @@ def stated_focuses(text: str) -> Strings:
     return tuple(key for _, key in sorted(found))[:_MAX_FOCUSES]
 
 
-def filled_up(stated: Strings, given: int = 0) -> Strings:
+def filled_up(stated: Strings, given: int) -> Strings:
     """Return the keys of the sides to add, so that there are three with those stated and those given by the user."""
-    missing = ENOUGH_FOCUSES - len(stated) - given
     defaults = ASKED_DEFAULTS if stated or given else BARE_DEFAULTS
-    return tuple(key for key in defaults if key not in stated)[: max(0, missing)]
+    return tuple(key for key in defaults if key not in stated)[: max(0, ENOUGH_FOCUSES - len(stated) - given)]
 
 
 def without_cues(text: str) -> str:
@@ -138,7 +137,6 @@ Capitals = Literal["name", "some", "nothing"]
 class TopicReading(NamedTuple):
     """The signals of one question."""
 
-    text: str
     subject: str
     words: float
     has_subject: bool
@@ -164,11 +162,9 @@ def read_topic(text: str) -> TopicReading:
     simple = to_simplified(core)
     bare = without_cues(simple)
     words = content_words(simple)
-    abbreviation = _lone_abbreviation(bare)
     is_whole = is_whole_material(text)
     is_named = is_whole or bool(named_things(core)) or bool(OWN_DOCUMENTS.search(to_simplified(text)))
     return TopicReading(
-        text=text,
         subject=core,
         words=words,
         has_subject=content_words(bare) > 0 or is_named or (words > 1 and bool(_OF.search(simple))),
@@ -177,7 +173,7 @@ def read_topic(text: str) -> TopicReading:
         is_question=is_whole or _is_question(text, core, words),
         stated=stated_focuses(core),
         is_own_task=not is_whole and _is_own_task(text, words),
-        abbreviation=abbreviation,
+        abbreviation=_lone_abbreviation(bare),
         rare_terms=rare_terms(text),
     )
 
@@ -206,10 +202,9 @@ def without_politeness(text: str) -> str:
 
 def content_words(text: str) -> float:
     """Measure a simplified text in words that carry meaning; a CJK character counts for a third of one."""
-    han = "".join(HAN_RUN.findall(FUNCTION_ZH.sub(" ", text)))
-    count = len(han) / HAN_PER_WORD
-    for match in WORD.finditer(text):
-        word = match[0].lower().replace("’", "'").removesuffix("'s")
+    count = sum(map(len, HAN_RUN.findall(FUNCTION_ZH.sub(" ", text)))) / HAN_PER_WORD
+    for found in WORD.findall(text):
+        word = found.lower().replace("’", "'").removesuffix("'s")
         if word not in NO_SUBJECT_WORDS:
             count += max(1, sum(len(part) > 2 and part.isalpha() for part in word.split("-")))
     return count
@@ -218,12 +213,9 @@ def content_words(text: str) -> float:
 def named_things(text: str) -> Strings:
     """Return what looks like a specific name: quoted, capitalised, letters with digits, or Latin amid Chinese."""
     simple = to_simplified(text)
-    names = [match[0] for match in QUOTED.finditer(text)]
-    names += [text[match.start() : match.end()] for match in PLACE_ZH.finditer(simple)]
-    words = list(WORD.finditer(text))
-    has_han = bool(HAN_RUN.search(text))
-    capitals = _capitals([match[0] for match in words])
-    for at, match in enumerate(words):
+    names = QUOTED.findall(text) + [text[slice(*match.span())] for match in PLACE_ZH.finditer(simple)]
+    has_han, capitals = bool(HAN_RUN.search(text)), _capitals(WORD.findall(text))
+    for at, match in enumerate(WORD.finditer(text)):
         word = match[0]
         if word.lower() in ABBREVIATIONS or word.lower() in VAGUE_WORDS:
             continue
@@ -266,7 +258,7 @@ def is_whole_material(text: str) -> bool:
     if not MATERIAL.search(simple):
         return False
     left = COMMAND_ZH.sub(" ", without_cues(MATERIAL.sub(" ", simple)))
-    return not HAN_RUN.search(left) and all(is_command(word[0]) for word in WORD.finditer(left))
+    return not HAN_RUN.search(left) and all(map(is_command, WORD.findall(left)))
 
 
 def is_command(word: str) -> bool:
@@ -277,9 +269,7 @@ def is_command(word: str) -> bool:
 
 def rare_terms(text: str) -> Strings:
     """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
-    found = [match[0] for match in RARE_TERM.finditer(text)]
-    found += [match[1] for match in RARE_TERM_OF_CLASS.finditer(to_simplified(text))]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(RARE_TERM.findall(text) + RARE_TERM_OF_CLASS.findall(to_simplified(text))))
 
 
 def is_complex(text: str) -> bool:
@@ -297,11 +287,9 @@ def _is_question(text: str, core: str, words: float) -> bool:
         return False
     if ASKING_ZH.search(to_simplified(core)):
         return True
-    opening = WORD.match(core)
-    first = opening[0].lower().replace("’", "'") if opening else ""
-    if first in INTERROGATIVES:
+    if _opening(core).replace("’", "'") in INTERROGATIVES:
         return True
-    if any(word[0].lower() in DIRECTIVES for word in list(WORD.finditer(text))[:4]):
+    if any(word.lower() in DIRECTIVES for word in WORD.findall(text)[:4]):
         return words > 1
     return bool(QUESTION_END.search(to_simplified(text))) and words > _QUESTION_WORDS
 
@@ -312,15 +300,18 @@ def _is_own_task(text: str, words: float) -> bool:
         return False
     if MAKING_TASK.search(simple):
         return True
-    opening = WORD.match(simple.lstrip())
-    is_plain_question = opening is not None and opening[0].lower() in INTERROGATIVES
-    return not is_plain_question and bool(OWN_TASK.search(simple))
+    return _opening(simple.lstrip()) not in INTERROGATIVES and bool(OWN_TASK.search(simple))
+
+
+def _opening(text: str) -> str:
+    """Return the word that a text begins with in small letters, or ""."""
+    word = WORD.match(text)
+    return word[0].lower() if word else ""
 
 
 def _lone_abbreviation(bare: str) -> str:
     """Return the listed abbreviation that is all there is of a subject, or ""."""
-    words = [match[0].lower() for match in WORD.finditer(bare)]
-    content = [word for word in words if word not in NO_SUBJECT_WORDS]
+    content = [word for word in map(str.lower, WORD.findall(bare)) if word not in NO_SUBJECT_WORDS]
     is_alone = len(content) == 1 and not HAN_RUN.search(FUNCTION_ZH.sub("", bare))
     return content[0] if is_alone and content[0] in ABBREVIATIONS else ""
 
@@ -329,30 +320,22 @@ def _lone_abbreviation(bare: str) -> str:
 _TITLED_WHY = re.compile(r"(?<=[\w,] )Why\b")
 
 
-class _Cue(NamedTuple):
-    """What fires, and what looks like it."""
-
-    fires: re.Pattern[str]
-    false_friends: re.Pattern[str]
-
-
 def cues_of(question: str) -> frozenset[str]:
     """Return the kinds of judgement that the words of a question ask for: `compare`, `why`, `market_view` and so on."""
     plain = _TITLED_WHY.sub(" ", to_simplified(QUOTED.sub(" ", question)))
-    return frozenset(kind for kind, cue in _cues().items() if _is_meant(cue, plain))
+    return frozenset(kind for kind, (cue, false_friends) in _cues().items() if _is_meant(cue, false_friends, plain))
 
 
-def _is_meant(cue: _Cue, text: str) -> bool:
-    covered = {at for friend in cue.false_friends.finditer(text) for at in range(*friend.span())}
-    return any(covered.isdisjoint(range(*match.span())) for match in cue.fires.finditer(text))
+def _is_meant(cue: re.Pattern[str], false_friends: re.Pattern[str], text: str) -> bool:
+    covered = {at for friend in false_friends.finditer(text) for at in range(*friend.span())}
+    return any(covered.isdisjoint(range(*match.span())) for match in cue.finditer(text))
 
 
 @cache
-def _cues() -> dict[str, _Cue]:
-    return {
-        kind: _Cue(fires=_any_of(table["en"], table["zh"]), false_friends=_any_of(table["not_en"], table["not_zh"]))
-        for kind, table in load_table("judgement").items()
-    }
+def _cues() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+    """Return what fires for each kind of judgement, and what only looks like it."""
+    tables = load_table("judgement").items()
+    return {kind: (_any_of(own["en"], own["zh"]), _any_of(own["not_en"], own["not_zh"])) for kind, own in tables}
 
 
 def _any_of(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:

@@ -69,14 +69,12 @@ def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Wei
     return chosen
 
 
-def strength_table(findings: Findings) -> Paragraph | None:
-    """Return the main statements as a table with what backs each, or None where none holds a figure."""
+def strength_table(findings: Findings) -> tuple[Paragraph, ...]:
+    """Return the main statements as a table with what backs each; nothing where none holds a figure."""
     words = words_in(findings.brief.language)
-    if not findings.strength:
-        return None
-    return Paragraph(
-        section=words("report.analysis"), kind="table", lead=words("report.strength"), sentences=findings.strength
-    )
+    title, lead = words("report.analysis"), words("report.strength")
+    table = Paragraph(section=title, kind="table", lead=lead, sentences=findings.strength)
+    return (table,) if findings.strength else ()
 
 
 def in_brief(row: Sentence) -> str:
