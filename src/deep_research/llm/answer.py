@@ -1,7 +1,5 @@
 """An answer as it grows: its text, its thoughts, why it ended and what it used, gathered from a vendor's pieces."""
 
-from collections.abc import Callable
-
 from deep_research.llm.port import Delta, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.thinking import ThoughtSplitter
@@ -45,12 +43,8 @@ class GrowingAnswer(ThoughtSplitter):
         """Return whether it has more thoughts than any answer."""
         return self._reasoning.chars > MAX_THOUGHT_CHARS
 
-    def usage(self, prompt_tokens: Callable[[], int]) -> Usage:
+    def usage(self, prompt_tokens: int) -> Usage:
         """Return what the provider reports, and an estimate of what it does not."""
         reported = self._reported
-        return Usage(
-            read=reported.read or prompt_tokens(),
-            cached=reported.cached,
-            cache_written=reported.cache_written,
-            written=reported.written or sum(map(tokens_at_most, (self._text.whole, self._reasoning.whole))),
-        )
+        written = reported.written or sum(map(tokens_at_most, (self._text.whole, self._reasoning.whole)))
+        return reported.model_copy(update={"read": reported.read or prompt_tokens, "written": written})

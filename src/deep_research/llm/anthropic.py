@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
-from deep_research.llm.prices import Usage
+from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, number_of, status_of, turns_of
+from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, status_of, turns_of
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {
@@ -111,7 +111,7 @@ class AnthropicVendor:
             read=number_of(report.get("input_tokens")) + cached + cache_written,
             cached=cached,
             cache_written=cache_written,
-            written=number_of(report.get("output_tokens")),
+            written=report.get("output_tokens"),
         )
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:

@@ -54,7 +54,6 @@ class VendorChat:
 
     @property
     def name(self) -> str:
-        """Return provider and model, as `provider:model`."""
         return self._endpoint.name
 
     @property
@@ -78,7 +77,9 @@ class VendorChat:
                     if request.answer_schema is not None:
                         remember_way(self._endpoint, way)
                     return self._reply(request, answer)
-                error = error_of(fault, self._endpoint, self._spend(request, answer) if answer.has_begun else Spend())
+                error = error_of(
+                    fault, self._endpoint, self._reply(request, answer).spend if answer.has_begun else Spend()
+                )
                 if answer.has_begun or not may_take_another_form(fault):
                     break
         raise error
@@ -103,25 +104,21 @@ class VendorChat:
                         raise CallBroken(Fault(flaw="too_large"))
                     if answer.is_enough:
                         break
+        # What goes wrong after its end, an answer does not need.
         except TimeoutError:
-            if answer.stop:
-                return self._ended(answer, on_delta)
-            limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
-            spent = self._spend(request, answer)
-            raise NetworkError(spend=spent).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
+            if not answer.stop:
+                limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
+                spend = self._reply(request, answer).spend
+                raise NetworkError(spend=spend).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
         except self._wire.errors as exc:
-            # What goes wrong after its end, an answer does not need.
-            return self._ended(answer, on_delta) if answer.stop else self._wire.fault(exc)
-        return self._ended(answer, on_delta)
-
-    @staticmethod
-    def _ended(answer: GrowingAnswer, on_delta: OnDelta | None) -> Fault | None:
+            if not answer.stop:
+                return self._wire.fault(exc)
         _report(answer.finish(), on_delta)
         # A stream that ends without saying why was cut.
         return None if answer.stop else Fault()
 
     def _reply(self, request: ModelRequest, answer: GrowingAnswer) -> ModelReply:
-        usage = answer.usage(lambda: _prompt_tokens(request))
+        usage = answer.usage(_prompt_tokens(request))
         return ModelReply(
             text=answer.text,
             reasoning=answer.reasoning,
@@ -132,10 +129,6 @@ class VendorChat:
             tokens_cached=usage.cached,
             usd=self.price.cost(usage) if self.price else 0.0,
         )
-
-    def _spend(self, request: ModelRequest, answer: GrowingAnswer) -> Spend:
-        """Return what an answer that did not come to its end has used."""
-        return self._reply(request, answer).spend
 
 
 def _prompt_tokens(request: ModelRequest) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from deep_research.llm.port import ModelRequest, StopReason
-from deep_research.llm.prices import Usage
+from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
@@ -16,14 +16,12 @@ from deep_research.llm.vendor import (
     Piece,
     Remedy,
     first_message,
-    number_of,
     status_of,
     turns_of,
 )
 
-_REFUSALS = frozenset(
-    "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT".split()
-)
+_REFUSALS = "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT"
+_STOPS: dict[str, StopReason] = {"MAX_TOKENS": "length", **dict.fromkeys(_REFUSALS.split(), "refusal")}
 # The reasons of google.rpc.ErrorInfo that no later call can escape; a wrong key has the status of a wrong request.
 _REMEDIES: dict[str, Remedy] = {
     "API_KEY_INVALID": "key",
@@ -62,15 +60,15 @@ class GeminiVendor:
     def piece(self, message: Message) -> Piece | None:
         candidate: Message = next((one for one in message.get("candidates") or [] if not one.get("index")), {})
         blocked = (message.get("promptFeedback") or {}).get("blockReason")
-        usage = self.usage(message)
+        usage, reason = self.usage(message), candidate.get("finishReason")
         if not candidate and not blocked and usage is None:
             return None
         parts = (candidate.get("content") or {}).get("parts") or []
-        said = [(str(part.get("text") or ""), part.get("thought")) for part in parts]
+        texts = [(str(part.get("text") or ""), part.get("thought")) for part in parts]
         return Piece(
-            "".join(text for text, is_thought in said if not is_thought),
-            "".join(text for text, is_thought in said if is_thought),
-            "refusal" if blocked else _stop(candidate.get("finishReason")),
+            "".join(text for text, is_thought in texts if not is_thought),
+            "".join(text for text, is_thought in texts if is_thought),
+            "refusal" if blocked else _STOPS.get(reason, "stop") if reason else None,
             usage,
         )
 
@@ -80,8 +78,8 @@ class GeminiVendor:
         if not isinstance(report, dict):
             return None
         return Usage.of(
-            read=number_of(report.get("promptTokenCount")),
-            cached=number_of(report.get("cachedContentTokenCount")),
+            read=report.get("promptTokenCount"),
+            cached=report.get("cachedContentTokenCount"),
             written=number_of(report.get("candidatesTokenCount")) + number_of(report.get("thoughtsTokenCount")),
         )
 
@@ -99,14 +97,6 @@ class GeminiVendor:
             _retry_delay_s(parts),
             next(filter(None, remedies), None),
         )
-
-
-def _stop(reason: object) -> StopReason | None:
-    if reason in _REFUSALS:
-        return "refusal"
-    if reason == "MAX_TOKENS":
-        return "length"
-    return "stop" if reason else None
 
 
 def _retry_delay_s(parts: list[Message]) -> float | None:

@@ -7,7 +7,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, chat_messages, number_of
+from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, chat_messages
 
 
 class OllamaVendor:
@@ -21,7 +21,6 @@ class OllamaVendor:
         self.headers = endpoint.bearer_headers
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
-        """Return what the model reads, the window, the most it may answer, and the form its answer must have."""
         room = self._endpoint.reasoning_room
         body: Message = {
             "model": self._endpoint.model,
@@ -35,13 +34,13 @@ class OllamaVendor:
 
     def piece(self, message: Message) -> Piece | None:
         """Return what a line adds to the answer; one that says that the model was loaded is none."""
-        said, reason = message.get("message") or {}, message.get("done_reason")
-        text, thought = said.get("content"), said.get("thinking")
+        content, reason = message.get("message") or {}, message.get("done_reason")
+        text, thought = content.get("content"), content.get("thinking")
         if reason == "load" and not text:
             return None
         # No tools are offered; a model that calls one all the same has put its answer there.
         inputs = [
-            json.dumps(call["function"]["arguments"], ensure_ascii=False) for call in said.get("tool_calls") or []
+            json.dumps(call["function"]["arguments"], ensure_ascii=False) for call in content.get("tool_calls") or []
         ]
         is_done: StopReason | None = "stop" if message.get("done") else None
         return Piece(
@@ -53,7 +52,7 @@ class OllamaVendor:
 
     def usage(self, message: Message) -> Usage | None:
         """Return what was used; a prompt that the server still had is not counted."""
-        return Usage.of(read=number_of(message.get("prompt_eval_count")), written=number_of(message.get("eval_count")))
+        return Usage.of(read=message.get("prompt_eval_count"), written=message.get("eval_count"))
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
         """Return the error that a line reports; it has words and no code."""

@@ -15,7 +15,6 @@ from deep_research.llm.vendor import (
     Piece,
     Remedy,
     chat_messages,
-    number_of,
     status_of,
 )
 
@@ -67,10 +66,8 @@ class OpenaiVendor:
         }
         if request.answer_schema is not None and way in ("schema", "json"):
             schema = {"name": ANSWER_NAME, "strict": True, "schema": plain_schema(request.answer_schema)}
-            is_schema = way == "schema"
-            body["response_format"] = (
-                {"type": "json_schema", "json_schema": schema} if is_schema else {"type": "json_object"}
-            )
+            form: Message = {"type": "json_schema", "json_schema": schema}
+            body["response_format"] = form if way == "schema" else {"type": "json_object"}
         return body
 
     def piece(self, message: Message) -> Piece | None:
@@ -79,12 +76,12 @@ class OpenaiVendor:
         usage = self.usage(message)
         if not choice and usage is None:
             return None
-        said = choice.get("delta") or choice.get("message") or {}
-        refusal, reason = said.get("refusal"), choice.get("finish_reason")
-        texts, thoughts = _parts(said.get("content"))
-        calls = [call["function"].get("arguments") for call in said.get("tool_calls") or []]
+        content = choice.get("delta") or choice.get("message") or {}
+        refusal, reason = content.get("refusal"), choice.get("finish_reason")
+        texts, thoughts = _parts(content.get("content"))
+        calls = [call["function"].get("arguments") for call in content.get("tool_calls") or []]
         texts += [text for text in (refusal, *calls) if isinstance(text, str)]
-        thought = said.get("reasoning_content") or said.get("reasoning")
+        thought = content.get("reasoning_content") or content.get("reasoning")
         return Piece(
             text="".join(texts),
             thought=thought if isinstance(thought, str) else "".join(thoughts),
@@ -100,9 +97,9 @@ class OpenaiVendor:
         details = report.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
         return Usage.of(
-            read=number_of(report.get("prompt_tokens")),
-            cached=number_of(cached),
-            written=number_of(report.get("completion_tokens")),
+            read=report.get("prompt_tokens"),
+            cached=cached,
+            written=report.get("completion_tokens"),
         )
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
@@ -129,16 +126,10 @@ def _choice(message: Message) -> Message:
 
 def _parts(content: Any) -> tuple[list[str], list[str]]:
     """Return texts and thoughts of a content, which is a text or, by some servers, a list of parts."""
-    if not isinstance(content, list):
-        return [content] if isinstance(content, str) else [], []
-    texts: list[str] = []
-    thoughts: list[str] = []
-    for part in content:
-        if not isinstance(part, dict):
-            continue
-        if part.get("type") == "thinking":
-            thinking, more = _parts(part.get("thinking"))
-            thoughts += thinking + more
-        elif isinstance(part.get("text"), str):
-            texts.append(part["text"])
-    return texts, thoughts
+    if isinstance(content, str):
+        return [content], []
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    thinking = [_parts(part.get("thinking")) for part in parts if part.get("type") == "thinking"]
+    thoughts = [thought for texts, more in thinking for thought in texts + more]
+    texts = [part.get("text") for part in parts if part.get("type") != "thinking"]
+    return [text for text in texts if isinstance(text, str)], thoughts

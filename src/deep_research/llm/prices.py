@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -18,6 +19,11 @@ _MILLION = 1_000_000
 _ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))+")
 
 
+# No call has more; a larger number is no count.
+_MAX_TOKENS = 1_000_000_000
+Usd: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Usage(Value):
     """The tokens of a call: `read` counts all that went in, `cached` and `cache_written` are parts of it."""
 
@@ -27,22 +33,29 @@ class Usage(Value):
     written: int = 0
 
     @classmethod
-    def of(cls, *, read: int, cached: int = 0, cache_written: int = 0, written: int) -> "Usage | None":
-        """Return a report of usage, None where it counts nothing."""
-        return cls(read=read, cached=cached, cache_written=cache_written, written=written) if read or written else None
+    def of(cls, *, read: object, cached: object = 0, cache_written: object = 0, written: object) -> "Usage | None":
+        """Return what a server reported, None where it counts nothing; what is no count is taken for 0."""
+        given = {"read": read, "cached": cached, "cache_written": cache_written, "written": written}
+        usage = cls(**{name: number_of(count) for name, count in given.items()})
+        return usage if usage.read or usage.written else None
 
     def joined(self, later: "Usage") -> "Usage":
         """Return this report and a later one of the same call; counts only grow, and either may leave some out."""
         return Usage(**{name: max(count, getattr(later, name)) for name, count in self})
 
 
+def number_of(value: object) -> int:
+    """Return a count of tokens that a server reported, 0 where it is none."""
+    return value if isinstance(value, int) and 0 < value <= _MAX_TOKENS else 0
+
+
 class Price(Value):
     """US dollars per million tokens; `is_shipped` where it is a provider's public price and no user's own."""
 
-    usd_in: float = Field(alias="in", ge=0, allow_inf_nan=False)
-    usd_cached: float | None = Field(default=None, alias="cached", ge=0, allow_inf_nan=False)
-    usd_out: float = Field(alias="out", ge=0, allow_inf_nan=False)
-    usd_cache_write: float | None = Field(default=None, alias="cache_write", ge=0, allow_inf_nan=False)
+    usd_in: Usd = Field(alias="in")
+    usd_cached: Usd | None = Field(default=None, alias="cached")
+    usd_out: Usd = Field(alias="out")
+    usd_cache_write: Usd | None = Field(default=None, alias="cache_write")
     is_shipped: bool = False
 
     def cost(self, usage: Usage) -> float:

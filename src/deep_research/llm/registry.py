@@ -39,7 +39,6 @@ class Provider:
         return self.name.replace("-", "_")
 
     def is_thinking_model(self, model: str) -> bool:
-        """Return whether a model thinks before it answers."""
         return bool(self.thinks) and re.search(self.thinks, model, re.IGNORECASE) is not None
 
 
@@ -95,23 +94,20 @@ class ModelName(NamedTuple):
         return f"{self.provider.name}:{self.model}"
 
 
-def provider_named(name: str) -> Provider:
-    """Return the provider of a name or of its other name; raise `ConfigurationError` where there is none."""
-    if not is_provider(name):
-        valid = ", ".join((*PROVIDERS, *_ALIASES))
-        raise ConfigurationError().said("fault.no_provider", name=name, valid=valid)
-    return PROVIDERS[_own_name(name)]
-
-
 def is_provider(name: str) -> bool:
     """Return whether a name, or another name of it, is a provider's."""
     return _own_name(name) in PROVIDERS
 
 
 def model_named(text: str) -> ModelName:
-    """Return provider and model of `provider:model`; only the first colon parts, for models' names hold more."""
+    """Return provider and model of `provider:model`; only the first colon parts, for models' names hold more.
+
+    Raises `ConfigurationError` where there is no such provider.
+    """
     name, _, model = text.strip().partition(":")
-    return ModelName(provider_named(name), model.strip())
+    if not is_provider(name):
+        raise ConfigurationError().said("fault.no_provider", name=name, valid=", ".join((*PROVIDERS, *_ALIASES)))
+    return ModelName(PROVIDERS[_own_name(name)], model.strip())
 
 
 def _own_name(name: str) -> str:

@@ -33,12 +33,10 @@ class GrowingText:
 
     @property
     def is_circling(self) -> bool:
-        """Return whether the text has begun to repeat itself without end."""
         return self._circle_start is not None
 
     @property
     def whole(self) -> str:
-        """Return all of the text."""
         return "".join(self._pieces)
 
     @property

@@ -20,14 +20,12 @@ class RoleModels:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the models without a known price."""
         return tuple(dict.fromkeys((*self.thinking.unpriced, *self.task.unpriced)))
 
     def estimate(self, request: ModelRequest) -> Spend:
         return self._model(request).estimate(request)
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
-        """Answer the request with the model of its role."""
         return await self._model(request).complete(request, on_delta=on_delta)
 
     def _model(self, request: ModelRequest) -> ChatModel:

@@ -21,17 +21,14 @@ class ThoughtSplitter:
 
     @property
     def text(self) -> str:
-        """Return the answer up to where it began to repeat itself."""
         return self._text.before_circle
 
     @property
     def reasoning(self) -> str:
-        """Return the thoughts up to where they began to repeat themselves."""
         return self._reasoning.before_circle
 
     @property
     def is_circling(self) -> bool:
-        """Return whether answer or thoughts repeat themselves without end."""
         return self._text.is_circling or self._reasoning.is_circling
 
     def think(self, thought: str) -> list[Delta]:
@@ -52,7 +49,6 @@ class ThoughtSplitter:
         return deltas + self._take(held[start:end])
 
     def finish(self) -> list[Delta]:
-        """Take what was held back."""
         held, self._held = self._held, ""
         return self._take(held)
 

@@ -22,15 +22,11 @@ _MAX_REMEMBERED_CHARS = 200_000
 
 def tokens_at_most(text: str) -> int:
     """Return an upper estimate of the tokens in a text."""
-    return _remembered(text) if len(text) <= _MAX_REMEMBERED_CHARS else _count(text)
+    return (_count if len(text) <= _MAX_REMEMBERED_CHARS else _count.__wrapped__)(text)
 
 
 # The parts of a prompt are counted when it is put together, and the whole when it is paid for and when it is sent.
 @lru_cache(maxsize=256)
-def _remembered(text: str) -> int:
-    return _count(text)
-
-
 def _count(text: str) -> int:
     words = _WORD.findall(text)
     letters = len("".join(words))

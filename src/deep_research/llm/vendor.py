@@ -12,9 +12,6 @@ from deep_research.llm.registry import AnswerWay, Provider
 REASONING_ROOM = 4_000
 # Servers refuse a message without words; this stands for a model's empty answer.
 _NO_WORDS = "(no answer)"
-# No call has more; a larger number is no count.
-_MAX_TOKENS = 1_000_000_000
-
 # What has to be corrected before any call can succeed.
 Remedy = Literal["key", "name", "credit"]
 # Whether the objects of an answer come as server-sent events, or each on a line of its own.
@@ -35,12 +32,10 @@ class ModelEndpoint:
 
     @property
     def name(self) -> str:
-        """Return provider and model."""
         return f"{self.provider.name}:{self.model}"
 
     @property
     def thinks(self) -> bool:
-        """Return whether the model thinks before it answers."""
         return self.provider.is_thinking_model(self.model)
 
     @property
@@ -127,15 +122,10 @@ def chat_messages(request: ModelRequest) -> list[Message]:
     return [{"role": role, "content": text} for role, text in turns]
 
 
-def number_of(value: object) -> int:
-    """Return a count of tokens that a server reported, 0 where it is none."""
-    return value if isinstance(value, int) and 0 < value <= _MAX_TOKENS else 0
-
-
-def status_of(*values: object, default: int = 500) -> int:
-    """Return the first of some values that is the status of an error."""
+def status_of(*values: object) -> int:
+    """Return the first of some values that is the status of an error, 500 without one."""
     for value in values:
         number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
         if isinstance(number, int) and 300 <= number < 600:
             return number
-    return default
+    return 500

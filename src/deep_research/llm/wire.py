@@ -59,7 +59,6 @@ class Wire:
         return partial(self._ask, await stack.enter_async_context(client))
 
     def fault(self, error: Exception) -> Fault:
-        """Return what went wrong with a call."""
         return error.fault if isinstance(error, CallBroken) else Fault()
 
     async def _ask(
@@ -69,9 +68,12 @@ class Wire:
         async with http.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
             try:
                 if response.status_code != httpx2.codes.OK:
-                    async with aclosing(self._refusal(response)) as refusal:
-                        async for piece in refusal:
-                            yield piece
+                    report = await _report(response)
+                    # A refused call may have used something all the same.
+                    if usage := vendor.usage(report):
+                        yield Piece(usage=usage)
+                    status, headers = response.status_code, dict(response.headers)
+                    raise CallBroken(vendor.fault(report, status, headers) or Fault(status, headers))
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise CallBroken(Fault(flaw="malformed"))
                 chunks, most = response.aiter_raw(), self._max_answer_bytes
@@ -81,14 +83,6 @@ class Wire:
             except _MALFORMED:
                 # Not `from` the error, whose words may repeat what the server wrote.
                 raise CallBroken(Fault(flaw="malformed")) from None
-
-    async def _refusal(self, response: httpx2.Response) -> AsyncGenerator[Piece, None]:
-        """Yield what a refused call has used all the same, and raise."""
-        report = await _report(response)
-        if usage := self._vendor.usage(report):
-            yield Piece(usage=usage)
-        status, headers = response.status_code, dict(response.headers)
-        raise CallBroken(self._vendor.fault(report, status, headers) or Fault(status, headers))
 
 
 async def pieces_in(

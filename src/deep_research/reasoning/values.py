@@ -70,7 +70,6 @@ class Assessment(Value):
 
     @property
     def is_clear(self) -> bool:
-        """Return whether research may start."""
         return self.next_action in ("START_RESEARCH", "CONFIRM_PLAN")
 
     @property
@@ -206,7 +205,6 @@ class Dimensions(Value):
 
     @property
     def overall(self) -> int:
-        """Return all five as one score."""
         scores: list[int] = [score for _, score in self]
         return round(sum(scores) / len(scores))
 

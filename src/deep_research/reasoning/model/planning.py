@@ -85,7 +85,6 @@ class PlanningByModel(ModelActs):
         return _plan(answer, brief)
 
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
-        """Write queries for a section, or for the gaps it has left."""
         task = self._task(
             "queries",
             QueriesAnswer,

@@ -43,7 +43,6 @@ class Prompts:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Return the names of all prompts."""
         return tuple(sorted(path.stem for path in PROMPT_FOLDER.glob("*.md")))
 
     def check(self) -> None:
@@ -209,7 +208,6 @@ class ToolAvailabilityMask:
 
     @staticmethod
     def recite(act: str) -> str:
-        """Return the line that names them."""
         own = ", web_search" if act in _SEARCHING else ", code_execute" if act in _COMPUTING else ""
         return f"Tools at this step: respond{own}. All others are off."
 
@@ -219,7 +217,6 @@ class TodoRecitation:
 
     @staticmethod
     def recite(steps: Steps) -> str:
-        """Return the steps as a list with boxes."""
         return _recited(
             "Steps:", [f"[{'x' if is_done else ' '}] {_short(step)}" for step, is_done in steps[-_MAX_STEPS:]]
         )
@@ -230,7 +227,6 @@ class ErrorPreservation:
 
     @staticmethod
     def recite(failures: Sequence[str]) -> str:
-        """Return the newest failures as a list."""
         return _recited("Failed so far; do not repeat it:", map(_short, failures[-_MAX_FAILURES:]))
 
 

@@ -117,7 +117,6 @@ class WritingByModel(ModelActs):
         return tuple(chosen[:_MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
-        """Have the chart's code mended."""
         task = self._task(
             "repair_chart",
             CodeAnswer,
@@ -182,7 +181,6 @@ class WritingByModel(ModelActs):
         return prose.resting_on({piece.id: piece.header for piece in evidence if piece.header})
 
     async def judge_support(self, support: Support) -> Judgement:
-        """Judge a sentence by its passages alone."""
         sentence = fenced(DRAFT_TAG, support.sentence.text)
         task = self._task("judge_support", JudgeAnswer, sentence=sentence, passages=self._passages(support))
         answer = await self._data(_JUDGE, JudgeAnswer, task)

@@ -95,7 +95,6 @@ class ExtractiveReasoner:
         self._called: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
-        """Judge the question by its signals."""
         return assess(inquiry, states_focus=False)
 
     async def plan(self, brief: Brief) -> Plan:
@@ -290,11 +289,9 @@ class ExtractiveReasoner:
         return Analysis(paragraphs=strength_table(findings), changes=changes_of(findings))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
-        """Plan a chart of each series of figures that the evidence holds."""
         return await in_thread(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
-        """Leave the chart as it is."""
         return broken.spec
 
     async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
@@ -302,7 +299,6 @@ class ExtractiveReasoner:
         return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
-        """Leave a paraphrase unchecked."""
         return Judgement(verdict="not_checked")
 
     async def revise(self, support: Support) -> Sentence | None:
@@ -310,7 +306,6 @@ class ExtractiveReasoner:
         return quoted(support.passages[0])[0] if support.passages else None
 
     async def recall(self, brief: Brief) -> str:  # noqa: ARG002 - the port's signature
-        """Rules know nothing by themselves."""
         return ""
 
     async def conclude(self, draft: Draft) -> Conclusion:
@@ -346,7 +341,6 @@ def _usual_reach(topic: Weights) -> float:
 
 
 def _all_words(side: Side) -> str:
-    """Return the words of a side in both languages, for a query."""
     return " ".join((*search_words(side, "en", _SIDE_WORDS), *search_words(side, "zh-Hans", _SIDE_WORDS)))
 
 

@@ -370,7 +370,6 @@ def _term_options(term: str, words: Words) -> Strings:
 
 
 def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
-    """Return one plain sentence on why the question was judged as it was."""
     if judged.doubt is None:
         return words("clarify.reason_asked" if judged.has_goal else "clarify.reason_inferred")
     if not asks and judged.doubt.kind not in ("nothing", "verify"):
@@ -385,7 +384,6 @@ def is_no_preference(answer: str) -> bool:
 
 
 def _fold_answers(question: str, inquiry: Inquiry, words: Words) -> FoldedQuestion:
-    """Fold the answers into the question, one after the other."""
     folded = FoldedQuestion(question)
     for exchange in inquiry.exchanges:
         answer = exchange.answer.strip()

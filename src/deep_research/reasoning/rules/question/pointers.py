@@ -48,7 +48,6 @@ class Pointer(NamedTuple):
     noun: str
 
     def replaced_in(self, text: str, meaning: str) -> str:
-        """Return the question with what is meant in the pointer's place."""
         return f"{text[: self.start]}{meaning}{text[self.end :]}".strip()
 
 

@@ -31,7 +31,6 @@ class Side:
 
     @property
     def terms(self) -> frozenset[str]:
-        """Return all terms of this side."""
         return frozenset().union(*self.stems, *map(analyze, self.chinese))
 
     def hits(self, text: str) -> int:

@@ -27,7 +27,6 @@ class Weights:
 
     @cached_property
     def total(self) -> float:
-        """Return the worth of the whole question."""
         return sum(self.of.values())
 
     @cached_property

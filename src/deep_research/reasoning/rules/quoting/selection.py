@@ -79,7 +79,6 @@ class Interest:
 
     @cached_property
     def topic(self) -> Weights:
-        """Return the weights of what the question is about."""
         return self.weights.without_sides()
 
     def is_near(self, unit: Unit) -> bool:

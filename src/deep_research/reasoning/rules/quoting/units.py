@@ -67,7 +67,6 @@ class SourceSentence:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """Return the different terms."""
         return frozenset(analyze(self.text))
 
 
@@ -86,22 +85,18 @@ class Unit:
 
     @property
     def start(self) -> int:
-        """Return where it begins."""
         return self.sentences[0].start
 
     @property
     def end(self) -> int:
-        """Return where it ends."""
         return self.sentences[-1].end
 
     @cached_property
     def text(self) -> str:
-        """Return its words."""
         return " ".join(sentence.text for sentence in self.sentences)
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """Return its different terms."""
         return frozenset().union(*(sentence.terms for sentence in self.sentences))
 
 

@@ -35,7 +35,6 @@ class Weighed:
 
     @property
     def row(self) -> Sentence:
-        """Return the claim as a row of a table."""
         return statement(self.claim)
 
     @property
