@@ -72,32 +72,26 @@ class AnthropicVendor:
 
     def piece(self, message: Message) -> Piece | None:
         """Return what an event adds; a server that does not stream sends one message with all blocks."""
-        kind = message.get("type")
-        if kind == "content_block_start":
-            return _block(message["content_block"])
-        if kind == "content_block_delta":
-            delta = message["delta"]
-            text = delta.get("text") or delta.get("partial_json")
-            return Piece(str(text or ""), str(delta.get("thinking") or ""))
-        if kind == "message_stop":
-            return Piece(stop="stop")
         usage = self.usage(message)
-        if kind == "message_start":
-            # How much it has written is not known yet: the count there is that of the first event.
-            return Piece(usage=usage.model_copy(update={"written": 0}) if usage else None)
-        if kind == "message_delta":
-            reason = message["delta"].get("stop_reason")
-            return Piece(stop=_STOPS.get(reason, "stop") if reason else None, usage=usage)
-        if kind != "message":
-            return None
-        blocks = [_block(block) for block in message["content"]]
-        reason = message.get("stop_reason")
-        return Piece(
-            "".join(block.text for block in blocks),
-            "".join(block.thought for block in blocks),
-            _STOPS.get(reason, "stop") if reason else None,
-            usage,
-        )
+        match message.get("type"):
+            case "content_block_start":
+                return _block(message["content_block"])
+            case "content_block_delta":
+                delta = message["delta"]
+                text = delta.get("text") or delta.get("partial_json")
+                return Piece(str(text or ""), str(delta.get("thinking") or ""))
+            case "message_stop":
+                return Piece(stop="stop")
+            case "message_start":
+                # How much it has written is not known yet: the count there is that of the first event.
+                return Piece(usage=usage.model_copy(update={"written": 0}) if usage else None)
+            case "message_delta":
+                return Piece(stop=_stop(message["delta"]), usage=usage)
+            case "message":
+                blocks = [_block(block) for block in message["content"]]
+                texts, thoughts = (block.text for block in blocks), (block.thought for block in blocks)
+                return Piece("".join(texts), "".join(thoughts), _stop(message), usage)
+        return None
 
     def usage(self, message: Message) -> Usage | None:
         """Return what was used so far; what was read stood only at a stream's beginning until late in 2025."""
@@ -124,6 +118,11 @@ class AnthropicVendor:
             status = status_of(_STATUS_OF.get(kind))
         is_broke = kind == "billing_error" or str(detail.get("message")).startswith(_NO_CREDIT)
         return Fault(status, headers, remedy="credit" if is_broke else None)
+
+
+def _stop(message: Message) -> StopReason | None:
+    reason = message.get("stop_reason")
+    return _STOPS.get(reason, "stop") if reason else None
 
 
 def _block(block: Message) -> Piece:

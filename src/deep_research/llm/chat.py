@@ -42,10 +42,9 @@ class VendorChat:
     """A model at an address; `price` is None where it is not known."""
 
     def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
-        self._wire = Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes)
         self._endpoint = endpoint
         self._limits = limits
-        self._connections = PerLoop(self._wire.open)
+        self._connections = PerLoop(Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes).open)
         self.price = price
 
     async def close(self) -> None:
@@ -110,9 +109,9 @@ class VendorChat:
                 limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
                 spend = self._reply(request, answer).spend
                 raise NetworkError(spend=spend).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
-        except self._wire.errors as exc:
+        except CallBroken as exc:
             if not answer.stop:
-                return self._wire.fault(exc)
+                return exc.fault
         _report(answer.finish(), on_delta)
         # A stream that ends without saying why was cut.
         return None if answer.stop else Fault()

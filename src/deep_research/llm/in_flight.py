@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class _Waiter:
-    loop: asyncio.AbstractEventLoop
     turn: "asyncio.Future[None]"
     has_slot: bool = False
 
@@ -21,7 +20,7 @@ class _Gate:
     waiting: deque[_Waiter] = field(default_factory=deque)
 
 
-_gates: dict[str, _Gate] = {}
+_gates: defaultdict[str, _Gate] = defaultdict(_Gate)
 # Held for a few statements and never over an await, so that it stops no event loop.
 _lock = threading.Lock()
 
@@ -38,12 +37,11 @@ async def slot(address: str, limit: int) -> AsyncIterator[None]:
 
 async def _enter(address: str, limit: int) -> None:
     with _lock:
-        gate = _gates.setdefault(address, _Gate())
+        gate = _gates[address]
         if gate.taken < limit and not gate.waiting:
             gate.taken += 1
             return
-        loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop, loop.create_future())
+        waiter = _Waiter(asyncio.get_running_loop().create_future())
         gate.waiting.append(waiter)
     try:
         await waiter.turn
@@ -63,7 +61,7 @@ def _leave(address: str) -> None:
         while gate.waiting:
             waiter = gate.waiting.popleft()
             try:
-                waiter.loop.call_soon_threadsafe(_wake, waiter.turn)
+                waiter.turn.get_loop().call_soon_threadsafe(_wake, waiter.turn)
             except RuntimeError:
                 # Its loop was closed in the meantime.
                 continue

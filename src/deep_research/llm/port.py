@@ -75,19 +75,15 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """Return provider and model, as `provider:model`."""
-        ...
 
     @property
     def unpriced(self) -> tuple[str, ...]:
         """Return the models behind this one without a known price."""
-        ...
 
     def estimate(self, request: ModelRequest) -> Spend:
         """Return the most that the request can cost; `seconds` is the time after which the journal gives the call up,
         0 where the model itself sees to that.
         """
-        ...
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
         """Answer the request, or raise `NetworkError`, `ModelBusy`, `ModelError` or `ModelRefused`."""
-        ...

@@ -16,7 +16,7 @@ from deep_research.value import Value
 
 _MILLION = 1_000_000
 # What may follow a family's name without making it another model: a date, a number of an issue, a word for its state.
-_ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))+")
+_ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))*")
 
 
 # No call has more; a larger number is no count.
@@ -94,16 +94,13 @@ def price_of(name: ModelName, address: str, table: PriceTable) -> Price | None:
     door to a paid one.
     """
     prices, is_here = table.get(name.provider.name, {}), is_local(address)
-    families = [family for family in prices if _is_issue_of(family, name.model)]
+    families = [
+        family for family in prices if name.model.startswith(family) and _ISSUE.fullmatch(name.model, len(family))
+    ]
     known = prices[max(families, key=len)] if families else None
     if known is not None and not (known.is_shipped and is_here):
         return known
     return FREE if is_here or name.provider.is_local else None
-
-
-def _is_issue_of(family: str, model: str) -> bool:
-    rest = model.removeprefix(family)
-    return model == family or (rest != model and _ISSUE.fullmatch(rest) is not None)
 
 
 def _read(path: Path) -> dict[str, dict[str, Price]]:

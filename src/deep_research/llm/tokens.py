@@ -33,9 +33,8 @@ def _count(text: str) -> int:
     long_words = [word for word in words if len(word) > _SHORT_WORD]
     digits = sum(map(text.count, "0123456789"))
     spaces, lines = text.count(" "), text.count("\n")
-    is_plain = text.isascii()
-    ascii_chars = len(text) if is_plain else len(text.encode("ascii", "ignore"))
-    han = "" if is_plain else "".join(_HAN.findall(text))
+    ascii_chars = len(text.encode("ascii", "ignore"))
+    han = "".join(_HAN.findall(text))
     common = sum(lead <= _LAST_COMMON for lead in han.encode("gb2312", "ignore")[::2])
     return ceil(
         1.25 * len(words)

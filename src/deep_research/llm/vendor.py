@@ -87,19 +87,15 @@ class Vendor(Protocol):
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return a question: what the model reads, the most it may answer, and the form its answer must have."""
-        ...
 
     def piece(self, message: Message) -> Piece | None:
         """Return what an object adds to the answer, None where it is no part of one."""
-        ...
 
     def usage(self, message: Message) -> Usage | None:
         """Return what an object reports as used so far."""
-        ...
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
         """Return the error that an object reports, None where it reports none; `status` is None in mid-answer."""
-        ...
 
 
 def first_message(request: ModelRequest) -> str:

@@ -42,8 +42,6 @@ class CallBroken(Exception):
 class Wire:
     """The connections to a vendor's server."""
 
-    errors: tuple[type[Exception], ...] = (CallBroken, httpx2.HTTPError)
-
     def __init__(self, vendor: Vendor, address: str, *, max_answer_bytes: int) -> None:
         self._vendor = vendor
         self._max_answer_bytes = max_answer_bytes
@@ -58,31 +56,31 @@ class Wire:
         client = httpx2.AsyncClient(**self._options, headers=headers, timeout=timeout, limits=limits)
         return partial(self._ask, await stack.enter_async_context(client))
 
-    def fault(self, error: Exception) -> Fault:
-        return error.fault if isinstance(error, CallBroken) else Fault()
-
     async def _ask(
         self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
     ) -> AsyncGenerator[Piece, None]:
         vendor = self._vendor
-        async with http.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
-            try:
-                if response.status_code != httpx2.codes.OK:
-                    report = await _report(response)
-                    # A refused call may have used something all the same.
-                    if usage := vendor.usage(report):
-                        yield Piece(usage=usage)
-                    status, headers = response.status_code, dict(response.headers)
-                    raise CallBroken(vendor.fault(report, status, headers) or Fault(status, headers))
-                if response.headers.get("content-encoding", "identity") != "identity":
-                    raise CallBroken(Fault(flaw="malformed"))
-                chunks, most = response.aiter_raw(), self._max_answer_bytes
-                async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=most)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-            except _MALFORMED:
-                # Not `from` the error, whose words may repeat what the server wrote.
-                raise CallBroken(Fault(flaw="malformed")) from None
+        try:
+            async with http.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
+                try:
+                    if response.status_code != httpx2.codes.OK:
+                        report = await _report(response)
+                        # A refused call may have used something all the same.
+                        if usage := vendor.usage(report):
+                            yield Piece(usage=usage)
+                        status, headers = response.status_code, dict(response.headers)
+                        raise CallBroken(vendor.fault(report, status, headers) or Fault(status, headers))
+                    if response.headers.get("content-encoding", "identity") != "identity":
+                        raise CallBroken(Fault(flaw="malformed"))
+                    chunks, most = response.aiter_raw(), self._max_answer_bytes
+                    async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=most)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                except _MALFORMED:
+                    # Not `from` the error, whose words may repeat what the server wrote.
+                    raise CallBroken(Fault(flaw="malformed")) from None
+        except httpx2.HTTPError:
+            raise CallBroken(Fault()) from None
 
 
 async def pieces_in(
@@ -126,8 +124,12 @@ async def _messages(
             elif whole or line.lstrip()[:1] in (b"{", b"["):
                 whole += line + b"\n"
                 _require(len(whole) <= max_object_bytes)
-            elif data := _data(line):
-                yield None if data == _END else _object(json.loads(data))
+            else:
+                # Other lines are comments that keep the connection alive, or name the event.
+                field, _, data = line.partition(b":")
+                data = data.strip()
+                if field == b"data" and data:
+                    yield None if data == _END else _object(json.loads(data))
     if whole:
         found = json.loads(whole)
         for message in found if isinstance(found, list) else [found]:
@@ -157,12 +159,6 @@ async def _lines(
 def _require(is_within: bool) -> None:
     if not is_within:
         raise CallBroken(Fault(flaw="too_large"))
-
-
-def _data(line: bytes) -> bytes:
-    """Return the data of a line; others are comments that keep the connection alive, or name the event."""
-    field, _, data = line.partition(b":")
-    return data.strip() if field == b"data" else b""
 
 
 def _object(found: object) -> Message:
