@@ -18,6 +18,7 @@ from deep_research.reasoning.values import (
     Findings,
     Inquiry,
     Judgement,
+    Paragraphs,
     Plan,
     QueryRequest,
     ReadingRequest,
@@ -26,7 +27,7 @@ from deep_research.reasoning.values import (
     Support,
     Synthesis,
 )
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Sentence
 from deep_research.sources.hit import SearchQuery
 
 
@@ -71,7 +72,7 @@ class Reasoner(Protocol):
 
     # Acts that make the report.
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+    async def draft(self, work: SectionWork) -> Paragraphs:
         """Write a section from its evidence alone."""
 
     async def judge_support(self, support: Support) -> Judgement:

@@ -12,6 +12,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Value
 
 Strings: TypeAlias = tuple[str, ...]
+Paragraphs: TypeAlias = tuple[Paragraph, ...]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Score: TypeAlias = Annotated[int, Field(ge=1, le=10)]
 NextAction = Literal["START_RESEARCH", "NEED_CLARIFICATION", "VERIFY_TOPIC", "CONFIRM_PLAN", "CANNOT_DO"]
@@ -176,7 +177,7 @@ class SectionWork(Value):
     asked: Strings = ()
     failures: Strings = ()
     sources: tuple[SourceFacts, ...] = ()
-    written: tuple[Paragraph, ...] = ()
+    written: Paragraphs = ()
     offered: Strings = ()
 
 
@@ -237,7 +238,7 @@ class Findings(Value):
 class Analysis(Value):
     """A critical look from several sides, and what would change the conclusion, which claims nothing."""
 
-    paragraphs: tuple[Paragraph, ...] = ()
+    paragraphs: Paragraphs = ()
     changes: Strings = ()
 
 
@@ -277,7 +278,7 @@ class Draft(Value):
 
     brief: Brief
     plan: Plan
-    paragraphs: tuple[Paragraph, ...]
+    paragraphs: Paragraphs
     evidence: tuple[Evidence, ...] = ()
     titles: Strings = ()
     gaps: Strings = ()
@@ -288,6 +289,6 @@ class Conclusion(Value):
 
     is_answered: bool = True
     unanswered: Strings = ()
-    abstract: tuple[Paragraph, ...] = ()
-    conclusion: tuple[Paragraph, ...] = ()
-    outlook: tuple[Paragraph, ...] = ()
+    abstract: Paragraphs = ()
+    conclusion: Paragraphs = ()
+    outlook: Paragraphs = ()

@@ -90,7 +90,9 @@ def read_prose(
     where it has no end.
     """
     paragraphs = []
-    plain = _square(in_script(_tidied(text), language), labels)
+    bare = _TABLE_LINE.sub("", _HEADING.sub("", without_markup(text, _MARK)))
+    tidied = _EMPHASIS.sub(r"\2", _LIST_SIGN.sub("", bare))
+    plain = _square(in_script(tidied, language), labels)
     mark = _MARK if _MARK.search(plain) else _BARE_MARK
     for block in re.split(r"\n\s*\n", plain):
         sentences = _sentences(" ".join(block.split()), mark, labels)
@@ -127,11 +129,6 @@ def _numbers(mark: str) -> list[int]:
         until = int(last) if last else int(first)
         found += range(int(first), until + 1) if 0 <= until - int(first) < _MAX_IN_RANGE else [int(first)]
     return found
-
-
-def _tidied(text: str) -> str:
-    plain = _TABLE_LINE.sub("", _HEADING.sub("", without_markup(text, _MARK)))
-    return _EMPHASIS.sub(r"\2", _LIST_SIGN.sub("", plain))
 
 
 def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> list[Sentence]:

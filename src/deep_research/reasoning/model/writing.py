@@ -41,6 +41,7 @@ from deep_research.reasoning.values import (
     Draft,
     Findings,
     Judgement,
+    Paragraphs,
     SectionWork,
     Support,
 )
@@ -126,7 +127,7 @@ class WritingByModel(ModelActs):
         answer = await self._data(_REPAIR_CHART, CodeAnswer, task)
         return broken.spec.model_copy(update={"python_code": answer.python_code})
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+    async def draft(self, work: SectionWork) -> Paragraphs:
         """Write the section; where it was written before, only what its figures left out."""
         language = LANGUAGES[work.brief.language]
         prose = await self._prose(

@@ -44,6 +44,7 @@ from deep_research.reasoning.values import (
     Findings,
     Inquiry,
     Judgement,
+    Paragraphs,
     Plan,
     QueryRequest,
     ReadingRequest,
@@ -53,7 +54,7 @@ from deep_research.reasoning.values import (
     Support,
     Synthesis,
 )
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Sentence
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 
@@ -80,8 +81,6 @@ _OFFERED = (36, 12)
 _MIN_REACH = 0.3
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
-# Of each side, so many words of a language stand in a query.
-_SIDE_WORDS = 12
 
 
 class ExtractiveReasoner:
@@ -121,7 +120,7 @@ class ExtractiveReasoner:
         """
         question, title = request.brief.question, request.section.title
         gap = _gap(request.brief)
-        more = search_words(side_of(title), request.brief.language, 12)
+        more = search_words(side_of(title), request.brief.language)
         overview = [side_of(title), *sides()] if await self._is_overview(request.brief) else []
         texts = [
             *map(_all_words, overview),
@@ -140,7 +139,12 @@ class ExtractiveReasoner:
 
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
-        match = await self._read(reading.document, reading.brief.question)
+        key = (reading.document.id, reading.brief.question)
+        if key not in self._matches:
+            while len(self._matches) >= _REMEMBERED:
+                del self._matches[next(iter(self._matches))]
+            self._matches[key] = await self._match(reading.document, reading.brief.question)
+        match = self._matches[key]
         outline = reading.outline or (reading.section.title,)
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
         return tuple(
@@ -162,14 +166,6 @@ class ExtractiveReasoner:
 
         return await in_thread(offer)
 
-    async def _read(self, document: Document, question: str) -> "DocumentMatch":
-        key = (document.id, question)
-        if key not in self._matches:
-            while len(self._matches) >= _REMEMBERED:
-                del self._matches[next(iter(self._matches))]
-            self._matches[key] = await self._match(document, question)
-        return self._matches[key]
-
     async def _named(self, question: str) -> frozenset[str]:
         """Return the titles of the documents that a question asks the contents of by name."""
         if question not in self._called:
@@ -179,9 +175,16 @@ class ExtractiveReasoner:
         return self._called[question]
 
     async def _match(self, document: Document, question: str) -> "DocumentMatch":
-        if named := await self._named(question):
-            return await self._contents(document, question) if document.title in named else _NO_MATCH
+        named = await self._named(question)
+        if named and document.title not in named:
+            return _NO_MATCH
         stretches = await self._stretches(document, question)
+        if named:
+            # All of a document that was asked for by name, or what it has on the subject named beside it.
+            wanted = wanted_of_document(question)
+            interest = await self._interest(wanted or question)
+            chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
+            return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
         weights = (await weigh(question, self._corpus)).without_sides()
@@ -195,19 +198,9 @@ class ExtractiveReasoner:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
                 return _NO_MATCH
-            return DocumentMatch(
-                relevance, tuple(choose_units(units_of(document.text, stretches), interest)), frozenset(terms)
-            )
+            return DocumentMatch(relevance, choose_units(units_of(document.text, stretches), interest), terms)
 
         return await in_thread(judge)
-
-    async def _contents(self, document: Document, question: str) -> "DocumentMatch":
-        """Return the best of a document that was asked for by name, or what it has on the subject named beside it."""
-        stretches = await self._stretches(document, question)
-        wanted = wanted_of_document(question)
-        interest = await self._interest(wanted or question)
-        chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
-        return DocumentMatch(1.0, tuple(chosen), frozenset(terms_of(document.text)))
 
     async def _stretches(self, document: Document, question: str) -> list[tuple[int, int]]:
         """Return what of a document is looked at: all of it, or of a very long one its best passages."""
@@ -294,7 +287,7 @@ class ExtractiveReasoner:
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         return broken.spec
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+    async def draft(self, work: SectionWork) -> Paragraphs:
         """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
         return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
 
@@ -341,14 +334,14 @@ def _usual_reach(topic: Weights) -> float:
 
 
 def _all_words(side: Side) -> str:
-    return " ".join((*search_words(side, "en", _SIDE_WORDS), *search_words(side, "zh-Hans", _SIDE_WORDS)))
+    return " ".join(search_words(side, "en") + search_words(side, "zh-Hans"))
 
 
 class DocumentMatch(NamedTuple):
     """What a document has to say on a question: how far it is about it, its best units, and its terms."""
 
     relevance: float
-    chosen: tuple[Candidate, ...]
+    chosen: Sequence[Candidate]
     terms: frozenset[str]
 
 

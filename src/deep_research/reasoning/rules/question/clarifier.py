@@ -131,7 +131,6 @@ class _Judged(NamedTuple):
     """A question after answers and context were folded in, and what is still in doubt about it."""
 
     text: str
-    reading: TopicReading
     doubt: Doubt | None
     assumptions: Strings
     has_goal: bool
@@ -145,13 +144,15 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     """
     words = words_in(inquiry.language)
     judged = _judge(inquiry, words)
+    reading = read_topic(judged.text)
     doubt, kind = judged.doubt, judged.doubt and judged.doubt.kind
-    inferred = filled_up(judged.reading.stated, len(inquiry.focus))
+    inferred = filled_up(reading.stated, len(inquiry.focus))
     stated = focus_names(inferred, words) if states_focus else ()
-    focuses = (*inquiry.focus, *focus_names((*judged.reading.stated, *inferred), words))
-    topic = _shown(judged.reading.subject or judged.text)
+    focuses = (*inquiry.focus, *focus_names((*reading.stated, *inferred), words))
+    topic = _shown(reading.subject or judged.text)
     goal = judged.text if judged.has_goal else words("clarify.goal_overview", topic=topic)
-    confidence = _confidence(judged)
+    certain = _INFERRED if not judged.has_goal else _ASKED_OF_NAME if reading.is_named else _ASKED
+    confidence = _DOUBTS[doubt.kind][0] if doubt else certain
     unknown = (doubt.choices or (doubt.word,)) if doubt and kind in ("verify", "term") else ()
     action = decide(
         confidence=confidence,
@@ -225,11 +226,10 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     spelled = spelled_out(without_politeness(folded.text), rules, words)
     text, assumptions = spelled.text, folded.assumptions + spelled.assumptions
     if is_no_question(question) and not folded.is_answered:
-        return _Judged(text, read_topic(text), Doubt("nothing"), assumptions, has_goal=False)
+        return _Judged(text, Doubt("nothing"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
-        reading = read_topic(text)
-        return _Judged(text, reading, doubts[0] if doubts else None, assumptions, reading.has_goal)
+        return _Judged(text, doubts[0] if doubts else None, assumptions, read_topic(text).has_goal)
     choices: Strings = ()
     pointer = None if folded.is_reference_settled else find_pointer(text, rules)
     if pointer:
@@ -241,7 +241,7 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     whole = read_topic(" ".join((text, *inquiry.focus)))
     doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else None
     doubt = doubt or _doubt(whole, inquiry, folded, is_known=spelled.is_known)
-    return _Judged(text, read_topic(text), doubt, assumptions, whole.has_goal or bool(inquiry.focus))
+    return _Judged(text, doubt, assumptions, whole.has_goal or bool(inquiry.focus))
 
 
 def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, is_known: bool) -> Doubt | None:
@@ -281,14 +281,6 @@ def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
 
 def _abbreviation_doubt(abbreviation: str) -> Doubt:
     return Doubt("meaning" if abbreviation in AMBIGUOUS_ABBREVIATIONS else "aspect", abbreviation.upper())
-
-
-def _confidence(judged: _Judged) -> float:
-    if judged.doubt:
-        return _DOUBTS[judged.doubt.kind][0]
-    if not judged.has_goal:
-        return _INFERRED
-    return _ASKED_OF_NAME if judged.reading.is_named else _ASKED
 
 
 def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
@@ -349,14 +341,9 @@ def _options(doubt: Doubt, words: Words) -> Strings:
             return focus_names(ASPECT_OPTIONS, words)
         case "meaning":
             return tuple(words(f"clarify.meanings_{doubt.word.lower()}").split(_MEANING_SEPARATOR))
-        case "limits":
-            return own_options("limits", words)
         case "term" | "verify":
             return _term_options(doubt.word, words)
-        case "vague":
-            return own_options("goal", words)
-        case _:
-            return own_options("documents", words)
+    return own_options({"limits": "limits", "vague": "goal"}.get(doubt.kind, "documents"), words)
 
 
 def _reference_options(noun: str, words: Words) -> Strings:

@@ -86,11 +86,13 @@ def side_of(title: str) -> Side:
     return Side(key="", stems=stems, chinese=(), spelled=tuple(own[term] for term in sorted(own)))
 
 
-def search_words(side: Side, language: Language, count: int) -> list[str]:
+def search_words(side: Side, language: Language) -> tuple[str, ...]:
     """Return words of a side that a query may use."""
-    return list((side.spelled if language == "en" else side.chinese)[:count])
+    return (side.spelled if language == "en" else side.chinese)[:_SIDE_WORDS]
 
 
+# Of each side, so many words of a language stand in a query.
+_SIDE_WORDS = 12
 MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4

@@ -9,7 +9,7 @@ from deep_research.reasoning.rules.question.sections import sides
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import stands_alone, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
-from deep_research.reasoning.values import Draft
+from deep_research.reasoning.values import Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK
 from deep_research.text.sentences import split_sentences
@@ -25,12 +25,10 @@ _LEADS = 2
 _CONCLUSION_SENTENCES = range(2, 5)
 
 
-def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> tuple[Paragraph, ...]:
+def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> Paragraphs:
     """Return a section: each piece of prose a paragraph, the rows of tables below."""
-    prose = [piece for piece in evidence if not piece.header]
-    rows = [piece for piece in evidence if piece.header]
-    paragraphs = [Paragraph(section=section, sentences=quoted(piece)) for piece in prose]
-    return (*paragraphs, *_tables(section, rows))
+    prose = [Paragraph(section=section, sentences=quoted(piece)) for piece in evidence if not piece.header]
+    return (*prose, *_tables(section, [piece for piece in evidence if piece.header]))
 
 
 def quoted(piece: Evidence) -> tuple[Sentence, ...]:
@@ -62,7 +60,7 @@ def row_of(piece: Evidence) -> Sentence:
     return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
-def abstract_of(draft: Draft, worth: Worth) -> tuple[Paragraph, ...]:
+def abstract_of(draft: Draft, worth: Worth) -> Paragraphs:
     """Return the sentences that say most, a few of each section, in the order of the sections."""
     leads: dict[str, list[Sentence]] = {}
     for paragraph in draft.paragraphs:
@@ -84,7 +82,7 @@ def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
     return max(alone or paragraph.sentences, key=lambda sentence: worth(sentence.text))
 
 
-def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
+def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:
     """Return what the sources plan or advise, where they do; it is not said twice at the report's ends."""
     side = next(side for side in sides() if side.key == "outlook")
     known = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}

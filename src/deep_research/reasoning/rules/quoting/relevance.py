@@ -37,7 +37,7 @@ class Weights:
         """Return which share of the question these terms cover, by worth; a question about nothing is covered."""
         if not self.of:
             return 0.0 if self.unknown else 1.0
-        held = terms if isinstance(terms, frozenset | set) else set(terms)
+        held = frozenset(terms)
         covered = self.of.keys() & held
         covered |= {term for term in self._singles - covered if _holds(held, term)}
         # In the question's order, so that the sum is the same to the last digit.
@@ -61,7 +61,7 @@ class Weights:
 
     def missing(self, terms: Iterable[str]) -> list[str]:
         """Return the question's terms that are not among these."""
-        held = set(terms)
+        held = frozenset(terms)
         return [term for term in self.of if not _holds(held, term)]
 
 
@@ -101,9 +101,9 @@ def _crosses(before: str, term: str, found: dict[str, int]) -> bool:
     return is_bigram and not found.get(term) and bool(found.get(before)) and before[1] == term[0]
 
 
-def terms_of(*texts: str) -> set[str]:
+def terms_of(*texts: str) -> frozenset[str]:
     """Return the terms of several texts."""
-    return {term for text in texts for term in analyze(text)}
+    return frozenset(term for text in texts for term in analyze(text))
 
 
 def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:

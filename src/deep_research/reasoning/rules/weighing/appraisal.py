@@ -49,18 +49,16 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
             (words_in(work.brief.language)("nothing.section"),),
         )
     figures = sum(bool(find_quantities(piece.quote)) for piece in work.evidence)
-    disputed = {
-        id_
-        for table in find_disagreements(work.evidence, section=work.section.title)
-        for sentence in table.sentences
-        for id_ in sentence.evidence
-    }
-    sources = work.sources or _bare_sources(work)
+    sentences = sum(len(split_sentences(piece.quote)) for piece in work.evidence)
+    tables = find_disagreements(work.evidence, section=work.section.title)
+    disputed = {id_ for table in tables for id_ in table.cite_ids}
+    documents = dict.fromkeys(piece.document for piece in work.evidence)
+    sources = work.sources or [SourceFacts(document=id_) for id_ in documents]
     # A single source cannot contradict another.
     agreement = _NEUTRAL if len(sources) == 1 else _score(1 - len(disputed) / len(work.evidence))
     dimensions = Dimensions(
         coverage=_score(work.coverage),
-        depth=_depth(work, figures),
+        depth=_score((min(1.0, figures / _ENOUGH_FIGURES) + min(1.0, sentences / _ENOUGH_SENTENCES)) / 2),
         diversity=_score(_origins(sources) / _ENOUGH_ORIGINS),
         consistency=agreement,
         recency=_recency(sources, work),
@@ -78,16 +76,12 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
     )
 
 
-def newest_year(sources: Sequence[SourceFacts]) -> int | None:
-    """Return the year of the newest source that is dated."""
-    return max((days[1].year for source in sources if (days := days_of(source.published))), default=None)
-
-
 def _remarks(
     work: SectionWork, sources: Sequence[SourceFacts], missing: Sequence[str], *, has_figures: bool
 ) -> dict[str, str]:
     """Return what would be said of each dimension, if it is weak; what nothing can be said of is left out."""
-    words, year = words_in(work.brief.language), newest_year(sources)
+    words = words_in(work.brief.language)
+    years = [days[1].year for source in sources if (days := days_of(source.published))]
     remarks = {
         "depth": words("thin.short", count=len(work.evidence)) if has_figures else words("thin.no_figures"),
         "diversity": _few(sources, words),
@@ -95,8 +89,8 @@ def _remarks(
     }
     if missing:
         remarks["coverage"] = words("thin.missing", words=words("report.list_separator").join(missing))
-    if year is not None:
-        remarks["recency"] = words("thin.old", year=year)
+    if years:
+        remarks["recency"] = words("thin.old", year=max(years))
     return remarks
 
 
@@ -109,17 +103,8 @@ def _few(sources: Sequence[SourceFacts], words: Words) -> str:
     return words("thin.few_sources", count=len(sources))
 
 
-def _bare_sources(work: SectionWork) -> tuple[SourceFacts, ...]:
-    return tuple(SourceFacts(document=id_) for id_ in dict.fromkeys(piece.document for piece in work.evidence))
-
-
 def _score(share: float) -> int:
     return max(1, min(10, round(10 * share)))
-
-
-def _depth(work: SectionWork, figures: int) -> int:
-    sentences = sum(len(split_sentences(piece.quote)) for piece in work.evidence)
-    return _score((min(1.0, figures / _ENOUGH_FIGURES) + min(1.0, sentences / _ENOUGH_SENTENCES)) / 2)
 
 
 def _origins(sources: Sequence[SourceFacts]) -> float:

@@ -126,8 +126,9 @@ def _around(
         known = clauses or [(first, last)]
         first, last = known[0][0], max(end for _, end in known)
     about = sentence[:last]
-    for start, end in ((figure.start, figure.end), *((date.start, date.end) for date in dates)):
-        about = about[:start] + " " * len(about[start:end]) + about[end:]
+    mentions: list[Quantity | DateMention] = [figure, *dates]
+    for each in mentions:
+        about = about[: each.start] + " " * len(about[each.start : each.end]) + about[each.end :]
     near = {date.iso for date in dates if first <= date.start < last} or {date.iso for date in dates}
     return about[first:], tuple(sorted(near))
 

@@ -53,8 +53,8 @@ class Series(NamedTuple):
 def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
     """Return a chart for each series, those with most points first."""
     evidence = {piece.id: piece for work in findings.sections for piece in work.evidence}
-    found = list(find_series(list(evidence.values())))
-    return tuple(map(_chart, sorted(found, key=lambda series: -len(series.points))))[:MAX_CHARTS]
+    found = sorted(find_series(list(evidence.values())), key=lambda series: -len(series.points))
+    return tuple(map(_chart, found[:MAX_CHARTS]))
 
 
 def find_series(evidence: Sequence[Evidence]) -> Iterator[Series]:
@@ -80,8 +80,7 @@ def _columns(rows: Sequence[Evidence]) -> Iterator[Series]:
                 points.append(Point(row.cells[0][1], quantities[0].value, piece.id))
                 units.add(quantities[0].unit)
         if len(points) == len(cells) and len(units) == 1 and len({point.label for point in points}) == len(points):
-            dates = [find_dates(point.label) for point in points]
-            is_dated = all(dates)
+            is_dated = all(find_dates(point.label) for point in points)
             in_time = sorted(points, key=lambda point: find_dates(point.label)[0].iso) if is_dated else points
             yield Series(label, units.pop(), tuple(in_time), is_dated)
 
@@ -102,8 +101,8 @@ def _sentences(piece: Evidence) -> Iterator[Series]:
 
 def _other_words(sentence: str, figures: Sequence[Quantity], dates: Sequence[DateMention]) -> list[str]:
     """Return the words after the first figure and its date: a series needs none, everything is said before it."""
-    spans = [*((each.start, each.end) for each in figures), *((each.start, each.end) for each in dates)]
-    taken = {at for start, end in spans for at in range(start, end)}
+    mentions: list[Quantity | DateMention] = [*figures, *dates]
+    taken = {at for each in mentions for at in range(each.start, each.end)}
     begin = max(figures[0].start, dates[0].start)
     rest = "".join(" " if at in taken else letter for at, letter in enumerate(sentence) if at >= begin)
     return [*content_terms(rest), *_CHANGE.findall(rest)]

@@ -10,7 +10,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, differ, ranked_claims, statement
-from deep_research.reasoning.values import Findings, SectionWork
+from deep_research.reasoning.values import Findings, Paragraphs, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of
 from deep_research.verify.particulars import dates_of, figures_of
@@ -68,7 +68,7 @@ def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Wei
     return chosen
 
 
-def strength_table(findings: Findings) -> tuple[Paragraph, ...]:
+def strength_table(findings: Findings) -> Paragraphs:
     """Return the main statements as a table with what backs each; nothing where none holds a figure."""
     words = words_in(findings.brief.language)
     title, lead = words("report.analysis"), words("report.strength")
@@ -95,16 +95,16 @@ def changes_of(findings: Findings) -> tuple[str, ...]:
     """Return what would change the picture: where figures contradict, where only one origin speaks, what is old."""
     words = words_in(findings.brief.language)
     title_of = {piece.id: work.section.title for work in findings.sections for piece in work.evidence}
-    disputed, single, old = False, [], []
-    for row in findings.strength:
-        backing, title = row.backing or Backing(), title_of.get(row.evidence[0], "")
-        disputed = disputed or bool(backing.against)
-        single += [title] if backing.origins == 1 and not backing.against else []
-        old += [title] if _is_old(backing.newest, findings.brief.today) else []
-    remarks = {"single": _plain(single), "old": _plain(old)}
-    notes = [words("change.disputed")] if disputed else []
-    joined = words("report.list_separator").join
-    return (*notes, *(words(f"change.{key}", titles=joined(titles)) for key, titles in remarks.items() if titles))
+    rows = [(row.backing or Backing(), title_of.get(row.evidence[0], "")) for row in findings.strength]
+    titles = {
+        "single": [title for backing, title in rows if backing.origins == 1 and not backing.against],
+        "old": [title for backing, title in rows if _is_old(backing.newest, findings.brief.today)],
+    }
+    notes = [words("change.disputed")] if any(backing.against for backing, _ in rows) else []
+    for key, own in titles.items():
+        if plain := _plain(own):
+            notes.append(words(f"change.{key}", titles=words("report.list_separator").join(plain)))
+    return tuple(notes)
 
 
 def _plain(titles: Iterable[str]) -> list[str]:
