@@ -85,7 +85,8 @@ class ModelActs:
 
         def read(reply: ModelReply) -> tuple[SomeAnswer | None, str]:
             answer, problem = read_answer(kind, reply.text)
-            problem = problem or (problem_of(answer) if answer is not None else "")
+            if answer is not None:
+                problem = problem_of(answer)
             return (None if problem else answer), problem
 
         return await self._ask(request, read)

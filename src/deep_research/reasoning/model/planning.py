@@ -165,7 +165,11 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     words = words_in(inquiry.language)
     goal = answer.goal.strip()
     focuses = tuple(dict.fromkeys((*inquiry.focus, *answer.focuses)))[:_MAX_FOCUSES]
-    unknown = _unknown_terms(answer, inquiry)
+    # Only the user's own words count, and only as long as no search has found them.
+    asked = " ".join((inquiry.question, *(one.answer for one in inquiry.exchanges))).casefold()
+    found = {term.casefold() for term in inquiry.known_terms}
+    named = (term for term in answer.unknown_terms if term.casefold() in asked)
+    unknown = tuple(term for term in named if term.casefold() not in found)
     action = decide(
         confidence=answer.confidence,
         goal=goal,
@@ -202,13 +206,6 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
 
 def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
-
-
-def _unknown_terms(answer: AssessAnswer, inquiry: Inquiry) -> tuple[str, ...]:
-    """Return the names that the model does not know and no search has found; only the user's own words count."""
-    asked = " ".join((inquiry.question, *(one.answer for one in inquiry.exchanges))).casefold()
-    found = {term.casefold() for term in inquiry.known_terms}
-    return tuple(term for term in answer.unknown_terms if term.casefold() in asked and term.casefold() not in found)
 
 
 def _question(answer: AssessAnswer) -> ClarificationQuestion | None:

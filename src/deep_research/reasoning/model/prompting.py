@@ -4,6 +4,7 @@ Whatever a page, a search result or a model wrote gets into a prompt through `fe
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,11 +69,20 @@ class Prompts:
 
     def _text(self, name: str) -> str:
         if name not in self._texts:
-            own = _read(PROMPT_FOLDER / f"{name}.md")
-            theirs = None if self._folder is None else self._folder / f"{name}.md"
-            if theirs is not None and theirs.is_file():
-                own = _same_placeholders(theirs, _read(theirs), own)
-            self._texts[name] = own
+            text = _read(PROMPT_FOLDER / f"{name}.md")
+            own = None if self._folder is None else self._folder / f"{name}.md"
+            if own and own.is_file():
+                needed, text = set(_PLACEHOLDER.findall(text)), _read(own)
+                given = set(_PLACEHOLDER.findall(text))
+                for extra in sorted(given - needed):
+                    raise ConfigurationError(
+                        f"The prompt {own} has {{{{{extra}}}}}, which is not filled; use {sorted(needed)}."
+                    )
+                for missing in sorted(needed - given):
+                    raise ConfigurationError(
+                        f"The prompt {own} leaves out {{{{{missing}}}}}, without which it cannot work."
+                    )
+            self._texts[name] = text
         return self._texts[name]
 
 
@@ -81,15 +91,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigurationError(f"The prompt {path} cannot be read as UTF-8 text.") from exc
-
-
-def _same_placeholders(path: Path, text: str, own: str) -> str:
-    given, needed = set(_PLACEHOLDER.findall(text)), set(_PLACEHOLDER.findall(own))
-    for name in sorted(given - needed):
-        raise ConfigurationError(f"The prompt {path} has {{{{{name}}}}}, which is not filled; use {sorted(needed)}.")
-    for name in sorted(needed - given):
-        raise ConfigurationError(f"The prompt {path} leaves out {{{{{name}}}}}, without which it cannot work.")
-    return text
 
 
 def fenced(tag: str, text: str, **attributes: str) -> str:
@@ -161,12 +162,9 @@ def fit(text: str, room: int) -> tuple[str, bool]:
     """Return as much of a text as fits, whole paragraphs where it has any, and whether something was cut."""
     if tokens_at_most(text) <= room:
         return text, False
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens_at_most(text[:middle]) + 2 <= room else (low, middle - 1)
-    end = text.rfind("\n\n", low // 2, low)
-    return text[: end if end > 0 else low] + _CUT, True
+    end = bisect_right(range(1, len(text) + 1), room - 2, key=lambda size: tokens_at_most(text[:size]))
+    paragraph = text.rfind("\n\n", end // 2, end)
+    return text[: paragraph if paragraph > 0 else end] + _CUT, True
 
 
 @dataclass(frozen=True)

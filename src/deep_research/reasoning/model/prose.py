@@ -126,8 +126,8 @@ def _numbers(mark: str) -> list[int]:
     """Return the numbers that a mark names, ranges spelled out."""
     found: list[int] = []
     for first, last in _RANGE.findall(mark):
-        until = int(last) if last else int(first)
-        found += range(int(first), until + 1) if 0 <= until - int(first) < _MAX_IN_RANGE else [int(first)]
+        numbers = range(int(first), int(last or first) + 1)
+        found += numbers if 0 < len(numbers) <= _MAX_IN_RANGE else [int(first)]
     return found
 
 

@@ -3,7 +3,7 @@
 The chain of the general web and the user's own documents are no matter of choice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, zip_longest
 
@@ -43,7 +43,8 @@ def choose_sources(query: SearchQuery, offered: Sequence[EngineSpec]) -> Strings
         return ()
     rule = _table().kinds[query.kind]
     subjects = [name for name in _subjects_of(query.query) if name in rule.subjects]
-    called = _in_turn([rule.subjects[name] for name in subjects])
+    # The first source of each subject, then the second of each.
+    called = filter(None, chain.from_iterable(zip_longest(*(rule.subjects[name] for name in subjects))))
     wanted = [*rule.first, *called, *rule.last, *(() if subjects else rule.otherwise)]
     usable = _usable(query, offered)
     own = [spec.name for spec in usable.values() if _is_own(spec, query.kind)]
@@ -83,11 +84,6 @@ def _subjects_of(text: str) -> list[str]:
     shown = {name: side.hits(text) for name, side in _subject_sides().items()}
     shown["events"] += any(date.iso >= _FIRST_NEWS_YEAR for date in find_dates(text))
     return sorted((name for name, count in shown.items() if count), key=lambda name: -shown[name])
-
-
-def _in_turn(lists: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the first of each list, then the second of each."""
-    return (name for names in zip_longest(*lists) for name in names if name)
 
 
 @cache

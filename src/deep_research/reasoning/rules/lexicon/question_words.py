@@ -180,24 +180,9 @@ START_NOW = frozenset(("start now", "just start", "start", "go ahead", "直接�
 NO_PREFERENCE = frozenset(
     (
         "",
-        *("any", "anything", "whatever", "no", "none", "skip", "pass", "idk", "you decide", "you choose", "no idea"),
-        *("i don't know", "don't know", "i do not know", "not sure", "doesn't matter", "no preference", "everything"),
-        *(
-            "随便",
-            "都行",
-            "你看着办",
-            "看着办",
-            "随你",
-            "都可以",
-            "不知道",
-            "不清楚",
-            "不确定",
-            "跳过",
-            "无所谓",
-            "你决定",
-            "没有",
-            "不限",
-            "随意",
-        ),
+        *"any anything whatever no none skip pass idk everything".split(),
+        *("you decide", "you choose", "no idea", "i don't know", "don't know", "i do not know", "not sure"),
+        *("doesn't matter", "no preference"),
+        *"随便 都行 你看着办 看着办 随你 都可以 不知道 不清楚 不确定 跳过 无所谓 你决定 没有 不限 随意".split(),
     )
 )

@@ -78,13 +78,9 @@ def phrases(question: str) -> list[Phrase]:
 
 def _english(question: str) -> Iterator[tuple[str, bool]]:
     for part in _BREAK.split(_CJK_RUN.sub(";", question)):
-        run: list[str] = []
-        for word in (*part.split(), ""):
-            if word and not _is_asking(word):
-                run.append(word)
-                continue
-            yield from _without_names(run)
-            run = []
+        for is_asking, run in groupby(part.split(), key=_is_asking):
+            if not is_asking:
+                yield from _without_names(run)
 
 
 def _is_asking(word: str) -> bool:
@@ -93,7 +89,7 @@ def _is_asking(word: str) -> bool:
     return plain in asking_words() or (len(parts) > 1 and all(part in asking_words() for part in parts))
 
 
-def _without_names(run: list[str]) -> Iterator[tuple[str, bool]]:
+def _without_names(run: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield a run of words as names and as what stands between them: "MediConn's patient data" is two phrases."""
     for is_name, group in groupby(run, key=lambda word: _NAME.match(word) is not None):
         yield _POSSESSIVE.sub("", " ".join(group)), is_name

@@ -43,18 +43,17 @@ class Pointer(NamedTuple):
     """A stretch of a question that only says something to who knows what was said before."""
 
     start: int
-    end: int
     phrase: str
     noun: str
 
     def replaced_in(self, text: str, meaning: str) -> str:
-        return f"{text[: self.start]}{meaning}{text[self.end :]}".strip()
+        return f"{text[: self.start]}{meaning}{text[self.start + len(self.phrase) :]}".strip()
 
 
 def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
     """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do."""
     if own := find_vague_word(rules, text):
-        return Pointer(*own, phrase=text[slice(*own)], noun="")
+        return Pointer(own[0], text[slice(*own)], noun="")
     simple = to_simplified(text)
     if content_words(simple) > _MAX_POINTING_WORDS:
         return None
@@ -103,7 +102,7 @@ def _pointer_zh(text: str, simple: str) -> Pointer | None:
         noun = phrase[word.end() :].strip() if word else ""
         if len(noun) >= _TELLING_NOUN_HAN or _has_antecedent(simple[: match.start()]):
             continue
-        return Pointer(match.start(), match.start() + len(phrase), phrase, "" if GENERIC_NOUN.match(noun) else noun)
+        return Pointer(match.start(), phrase, "" if GENERIC_NOUN.match(noun) else noun)
     return None
 
 
@@ -121,7 +120,7 @@ def _pointer_en(text: str) -> Pointer | None:
         if is_described or named_things(f"a {phrase}") or OWN_DOCUMENTS.search(phrase):
             continue
         noun = phrase[len(match[0]) :].strip()
-        return Pointer(match.start(), end, phrase, "" if GENERIC_NOUN.match(noun) else noun)
+        return Pointer(match.start(), phrase, "" if GENERIC_NOUN.match(noun) else noun)
     return None
 
 

@@ -36,10 +36,8 @@ class Side:
     def hits(self, text: str) -> int:
         """Return how many different words of this side a text holds."""
         terms = analyze(text)
-        singles, pairs = set(terms), set(pairwise(terms))
-        english = sum((stem[0] in singles) if len(stem) == 1 else (stem in pairs) for stem in self.stems)
         simple = to_simplified(text)
-        return english + sum(word in simple for word in self.chinese)
+        return len(self.stems & {*zip(terms), *pairwise(terms)}) + sum(word in simple for word in self.chinese)
 
 
 @cache
@@ -159,7 +157,7 @@ def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> 
     while left and len(chosen) < MAX_SECTIONS:
         # A single word heads a section only where no longer phrase is left that would.
         most = [phrase for phrase in left if len(phrase.terms) > 1 and len(held[phrase] - covered) >= _MIN_SENTENCES]
-        best = max(most or left, key=lambda phrase: (len(held[phrase] - covered), -left.index(phrase)))
+        best = max(most or left, key=lambda phrase: len(held[phrase] - covered))
         if len(held[best] - covered) < _MIN_SENTENCES:
             break
         left = [phrase for phrase in left if not (phrase.terms <= best.terms or best.terms <= phrase.terms)]

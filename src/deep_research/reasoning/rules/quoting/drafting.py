@@ -69,7 +69,7 @@ def abstract_of(draft: Draft, worth: Worth) -> Paragraphs:
     best = [sorted(own, key=lambda sentence: -worth(sentence.text))[:_LEADS] for own in leads.values()]
     order = [sentence for own in best for sentence in own]
     chosen: list[Sentence] = []
-    for sentence in sorted(order, key=lambda sentence: (-worth(sentence.text), order.index(sentence))):
+    for sentence in sorted(order, key=lambda sentence: -worth(sentence.text)):
         length = sum(_length(other.text) for other in chosen)
         if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MAX_ABSTRACT_LENGTH:
             chosen.append(sentence)

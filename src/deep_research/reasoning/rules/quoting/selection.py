@@ -117,7 +117,8 @@ def choose_units(
     candidates = [Candidate(unit, _score(unit, worth)) for unit in near]
     ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.unit.start))
     taken: set[int] = set()
-    left = dict(zip((False, True), room, strict=True))
+    # First for sentences, then for rows.
+    left = list(room)
     chosen = []
     for candidate in ranked:
         unit, is_row = candidate.unit, candidate.unit.header is not None
@@ -138,7 +139,7 @@ def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:
 def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
     """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
     around = frozenset(analyze(f"{unit.heading} {title}"))
-    return max(outline, key=lambda section: (fit(unit, side_of(section), around, document), -outline.index(section)))
+    return max(outline, key=lambda section: fit(unit, side_of(section), around, document))
 
 
 def fit(unit: Unit, side: Side, around: frozenset[str], document: frozenset[str]) -> float:

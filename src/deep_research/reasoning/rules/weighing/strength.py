@@ -80,15 +80,9 @@ def in_brief(row: Sentence) -> str:
     """Return a main statement's figure and what backs it, for a prompt."""
     backing = row.backing or Backing()
     others = "; ".join(figure for figure, _ in backing.against)
-    return " | ".join(
-        (
-            row.lead,
-            row.text,
-            f"independent origins: {backing.origins}",
-            f"other figures given: {others or 'none'}",
-            f"dated: {backing.oldest or 'unknown'} to {backing.newest or 'unknown'}",
-        )
-    )
+    dated = f"dated: {backing.oldest or 'unknown'} to {backing.newest or 'unknown'}"
+    counted = f"independent origins: {backing.origins} | other figures given: {others or 'none'} | {dated}"
+    return f"{row.lead} | {row.text} | {counted}"
 
 
 def changes_of(findings: Findings) -> tuple[str, ...]:
