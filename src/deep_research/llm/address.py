@@ -1,14 +1,7 @@
-"""Where a model is reached: whether that is this machine, and how to open a connection to it."""
+"""Where a model is reached: its host and port, and whether that is this machine."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
-
-from deep_research.net.tls import trusted_authorities
-
-# A host that takes longer just to pick up is not there; the answer itself has the caller's time limits.
-CONNECT_TIMEOUT_S = 10.0
-# How many calls are under way is limited elsewhere; a connection that is free stays for the next call.
-UNLIMITED = {"max_connections": None, "max_keepalive_connections": None}
 
 
 def host_of(address: str) -> str:
@@ -35,11 +28,3 @@ def is_local(address: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def connection_options(address: str) -> dict[str, object]:
-    """Return how to open an HTTP client: a proxy of the environment never stands before this machine itself.
-
-    Redirects are not followed, because a provider's key would be sent along.
-    """
-    return {"verify": trusted_authorities(), "trust_env": not is_local(address), "follow_redirects": False}

@@ -8,7 +8,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, status_of, turns_of
+from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, object_of, status_of, turns_of
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {
@@ -96,9 +96,7 @@ class AnthropicVendor:
     def usage(self, message: Message) -> Usage | None:
         """Return what was used so far; what was read stood only at a stream's beginning until late in 2025."""
         begun = message.get("message")
-        report = (begun if isinstance(begun, dict) else message).get("usage")
-        if not isinstance(report, dict):
-            return None
+        report = object_of((begun if isinstance(begun, dict) else message).get("usage"))
         cached = number_of(report.get("cache_read_input_tokens"))
         cache_written = number_of(report.get("cache_creation_input_tokens"))
         return Usage.of(
@@ -112,7 +110,7 @@ class AnthropicVendor:
         error = message.get("error")
         if not error:
             return None
-        detail = error if isinstance(error, dict) else {}
+        detail = object_of(error)
         kind = str(detail.get("type"))
         if status is None:
             status = status_of(_STATUS_OF.get(kind))

@@ -16,6 +16,7 @@ from deep_research.llm.vendor import (
     Piece,
     Remedy,
     first_message,
+    object_of,
     status_of,
     turns_of,
 )
@@ -23,10 +24,7 @@ from deep_research.llm.vendor import (
 _REFUSALS = "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT"
 _STOPS: dict[str, StopReason] = {"MAX_TOKENS": "length", **dict.fromkeys(_REFUSALS.split(), "refusal")}
 # The reasons of google.rpc.ErrorInfo that no later call can escape; a wrong key has the status of a wrong request.
-_REMEDIES: dict[str, Remedy] = {
-    "API_KEY_INVALID": "key",
-    "BILLING_DISABLED": "credit",
-}
+_REMEDIES: dict[str, Remedy] = {"API_KEY_INVALID": "key", "BILLING_DISABLED": "credit"}
 
 
 class GeminiVendor:
@@ -74,9 +72,7 @@ class GeminiVendor:
 
     def usage(self, message: Message) -> Usage | None:
         """Return what was used so far; thoughts are counted apart, and paid for like words."""
-        report = message.get("usageMetadata")
-        if not isinstance(report, dict):
-            return None
+        report = object_of(message.get("usageMetadata"))
         return Usage.of(
             read=report.get("promptTokenCount"),
             cached=report.get("cachedContentTokenCount"),
@@ -87,7 +83,7 @@ class GeminiVendor:
         error = message.get("error")
         if not error:
             return None
-        detail = error if isinstance(error, dict) else {}
+        detail = object_of(error)
         details = detail.get("details")
         parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
         remedies = [_REMEDIES.get(str(part.get("reason"))) for part in parts]

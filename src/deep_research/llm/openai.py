@@ -15,6 +15,7 @@ from deep_research.llm.vendor import (
     Piece,
     Remedy,
     chat_messages,
+    object_of,
     status_of,
 )
 
@@ -91,16 +92,10 @@ class OpenaiVendor:
 
     def usage(self, message: Message) -> Usage | None:
         """Return what was used so far; most servers report it at the end."""
-        report = message.get("usage")
-        if not isinstance(report, dict):
-            return None
+        report = object_of(message.get("usage"))
         details = report.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
-        return Usage.of(
-            read=report.get("prompt_tokens"),
-            cached=cached,
-            written=report.get("completion_tokens"),
-        )
+        return Usage.of(read=report.get("prompt_tokens"), cached=cached, written=report.get("completion_tokens"))
 
     def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
         """Return the error that an object holds, beside its choices or in one of them."""
@@ -110,7 +105,7 @@ class OpenaiVendor:
             error = message
         if not error:
             return Fault(500) if choice.get("finish_reason") == "error" else None
-        detail = error if isinstance(error, dict) else {}
+        detail = object_of(error)
         names = [str(detail.get(field)) for field in ("code", "type")]
         if status is None:
             by_name = [_STATUS_OF.get(name) for name in names]

@@ -118,6 +118,11 @@ def chat_messages(request: ModelRequest) -> list[Message]:
     return [{"role": role, "content": text} for role, text in turns]
 
 
+def object_of(value: object) -> Message:
+    """Return an object that a server sent, an empty one where it sent none."""
+    return value if isinstance(value, dict) else {}
+
+
 def status_of(*values: object) -> int:
     """Return the first of some values that is the status of an error, 500 without one."""
     for value in values:

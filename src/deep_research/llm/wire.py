@@ -12,10 +12,11 @@ from typing import Any
 
 import httpx2
 
-from deep_research.llm.address import CONNECT_TIMEOUT_S, UNLIMITED, connection_options
+from deep_research.llm.address import is_local
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.vendor import Ask, Fault, Framing, Message, Piece, Vendor
+from deep_research.net.tls import trusted_authorities
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
 # own, so that this is room for 160,000. Never held as a whole.
@@ -25,6 +26,9 @@ MAX_OBJECT_BYTES = 2 * 1024 * 1024
 # What is read of an error, and how long it is waited for: its status alone says nearly all.
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_TIMEOUT_S = 2.0
+
+# A host that takes longer just to pick up is not there; the answer itself has the caller's time limits.
+_CONNECT_TIMEOUT_S = 10.0
 
 _END, _BYTE_ORDER_MARK = b"[DONE]", b"\xef\xbb\xbf"
 # What is raised where a server sends something that is not in the protocol.
@@ -45,15 +49,21 @@ class Wire:
     def __init__(self, vendor: Vendor, address: str, *, max_answer_bytes: int) -> None:
         self._vendor = vendor
         self._max_answer_bytes = max_answer_bytes
-        self._options: dict[str, Any] = connection_options(address)
+        # A proxy of the environment never stands before this machine itself. Redirects are not followed, because a
+        # provider's key would be sent along. Packed answers are not asked for: unpacked they could be of any size. How
+        # many calls are under way is limited elsewhere; a connection that is free stays for the next call.
+        self._options: dict[str, Any] = {
+            "verify": trusted_authorities(),
+            "trust_env": not is_local(address),
+            "follow_redirects": False,
+            "headers": {"Accept-Encoding": "identity", **vendor.headers},
+            "timeout": httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+            "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        }
 
     async def open(self, stack: AsyncExitStack) -> Ask:
         """Open connections that all calls of a loop share; the stack closes them."""
-        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
-        limits = httpx2.Limits(**UNLIMITED)
-        # Packed answers are not asked for: unpacked they could be of any size.
-        headers = {"Accept-Encoding": "identity", **self._vendor.headers}
-        client = httpx2.AsyncClient(**self._options, headers=headers, timeout=timeout, limits=limits)
+        client = httpx2.AsyncClient(**self._options)
         return partial(self._ask, await stack.enter_async_context(client))
 
     async def _ask(

@@ -179,8 +179,10 @@ class Act:
 # What a prompt says again at its end, one (step, is done) each.
 Steps: TypeAlias = Sequence[tuple[str, bool]]
 # What an act's answer may set in motion; the program does it, never the model itself.
-_SEARCHING = frozenset({"plan", "queries", "reflect"})
-_COMPUTING = frozenset({"plan_charts", "repair_chart"})
+_TOOLS = {
+    **dict.fromkeys(("plan", "queries", "reflect"), "respond, web_search"),
+    **dict.fromkeys(("plan_charts", "repair_chart"), "respond, code_execute"),
+}
 # Kept free for the messages' own frame, and for a useless answer that is shown again with what was wrong.
 _REPAIR_TOKENS = 1_000
 # No answer takes more of the window than this; a repair may take twice as much.
@@ -206,8 +208,7 @@ class ToolAvailabilityMask:
 
     @staticmethod
     def recite(act: str) -> str:
-        own = ", web_search" if act in _SEARCHING else ", code_execute" if act in _COMPUTING else ""
-        return f"Tools at this step: respond{own}. All others are off."
+        return f"Tools at this step: {_TOOLS.get(act, 'respond')}. All others are off."
 
 
 class TodoRecitation:

@@ -135,13 +135,7 @@ class ReadingByModel(ModelActs):
         )
 
     async def _about_section(
-        self,
-        act: Act,
-        kind: type[SomeAnswer],
-        task: str,
-        work: SectionWork,
-        now: str,
-        failures: Sequence[str] = (),
+        self, act: Act, kind: type[SomeAnswer], task: str, work: SectionWork, now: str, failures: Sequence[str] = ()
     ) -> tuple[SomeAnswer, dict[str, str]]:
         """Ask about a section's passages, shown in the order in which they came; return the answer and their labels."""
         head = [self._brief(work.brief), self._section_head(work.section)]

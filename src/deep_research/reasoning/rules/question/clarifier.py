@@ -37,14 +37,7 @@ from deep_research.reasoning.rules.question.signals import (
     subject_of,
     without_politeness,
 )
-from deep_research.reasoning.values import (
-    Assessment,
-    ClarificationQuestion,
-    Inquiry,
-    NextAction,
-    Strings,
-    TaskBrief,
-)
+from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, Strings, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
 
 DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
@@ -390,9 +383,8 @@ def _fold(folded: FoldedQuestion, asked: str, answer: str, words: Words, rules: 
         return folded._replace(text=_beside(folded.text, answer, words))
     if pointer and not folded.is_reference_settled:
         return _fold_reference(folded, pointer, answer, words, rules)
-    if not read_topic(folded.text).has_subject:
-        return folded._replace(text=_meant_by(answer))
-    return folded._replace(text=_beside(folded.text, _meant_by(answer), words))
+    meant, has_subject = _meant_by(answer), read_topic(folded.text).has_subject
+    return folded._replace(text=_beside(folded.text, meant, words) if has_subject else meant)
 
 
 def _beside(text: str, side: str, words: Words) -> str:

@@ -8,12 +8,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from deep_research.messages.words import Words, words_in
-from deep_research.reasoning.rules.lexicon.question_words import (
-    CONTENTS,
-    SUMMARY,
-    WHAT_OF_IT,
-    WORD,
-)
+from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
 from deep_research.reasoning.rules.question.sections import LANGUAGES
 from deep_research.reasoning.rules.question.signals import (
     CUES,

@@ -188,9 +188,8 @@ def _contents(text: str) -> frozenset[str]:
 def _adds_nothing(text: str, known: str) -> bool:
     """Return whether a passage holds no figure, date, name or direction that the known one lacks, and no denial."""
     own, others = particulars(text), particulars(known)
-    if set(own.figures) - set(others.figures) or set(own.dates) - set(others.dates):
-        return False
-    return own.negations == others.negations and not _signs(text) - _signs(known)
+    is_known = set(own.figures) <= set(others.figures) and set(own.dates) <= set(others.dates)
+    return is_known and own.negations == others.negations and _signs(text) <= _signs(known)
 
 
 def _signs(text: str) -> set[str]:
