@@ -7,13 +7,12 @@ from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-# What a server answers when it does not take a request as it is asked.
-_NOT_TAKEN = frozenset({400, 422})
 
 
 def may_take_another_form(fault: Fault) -> bool:
     """Return whether the server may take the same request where its answer's form is asked for in another way."""
-    return fault.status in _NOT_TAKEN and fault.remedy is None
+    # What a server answers when it does not take a request as it is asked.
+    return fault.status in (400, 422) and fault.remedy is None
 
 
 def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:

@@ -42,8 +42,12 @@ class ThoughtSplitter:
         deltas: list[Delta] = []
         for tag in _TAG.finditer(held):
             deltas += self._take(held[start : tag.start()])
-            self._turn(is_end=bool(tag[1]))
-            start = tag.end()
+            start, is_end = tag.end(), bool(tag[1])
+            if is_end and not self._inside and not self._has_seen_tag:
+                # Some servers put the opening tag into the prompt, so that only the closing one comes back.
+                self._reasoning.add(self._text.whole)
+                self._text = GrowingText()
+            self._inside, self._has_seen_tag = not is_end, True
         end = max(start, len(held) - _begun_tag(held))
         self._held = held[end:]
         return deltas + self._take(held[start:end])
@@ -59,14 +63,6 @@ class ThoughtSplitter:
             return self.think(piece)
         self._text.add(piece)
         return [Delta("text", piece)]
-
-    def _turn(self, *, is_end: bool) -> None:
-        if is_end and not self._inside and not self._has_seen_tag:
-            # Some servers put the opening tag into the prompt, so that only the closing one comes back.
-            self._reasoning.add(self._text.whole)
-            self._text = GrowingText()
-        self._inside = not is_end
-        self._has_seen_tag = True
 
 
 def _begun_tag(text: str) -> int:

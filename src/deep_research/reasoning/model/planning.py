@@ -189,6 +189,12 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     if inferred:
         assumptions.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))
     is_possible = action != "CANNOT_DO"
+    # Where the model asks nothing, whoever asks has a question by rules.
+    clarification = ClarificationQuestion(
+        question=answer.question.strip(),
+        options=tuple(answer.options)[:_MAX_OPTIONS],
+        missing_info="scope" if goal else "goal",
+    )
     return Assessment(
         next_action=action,
         confidence=answer.confidence,
@@ -197,7 +203,7 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         goal_clear=bool(goal),
         unknown_terms=unknown,
         task=TaskBrief(goal=goal, research_focus=focuses) if is_possible else TaskBrief(),
-        clarification=_question(answer) if action == "NEED_CLARIFICATION" else None,
+        clarification=clarification if clarification.question and action == "NEED_CLARIFICATION" else None,
         reasoning="" if is_possible else answer.impossible.strip(),
         refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
         assumptions=tuple(assumptions) if is_possible else (),
@@ -206,11 +212,3 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
 
 def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
-
-
-def _question(answer: AssessAnswer) -> ClarificationQuestion | None:
-    """Return the model's question; where it has none, whoever asks has one by rules."""
-    asked = answer.question.strip()
-    missing = "scope" if answer.goal.strip() else "goal"
-    options = tuple(answer.options)[:_MAX_OPTIONS]
-    return ClarificationQuestion(question=asked, options=options, missing_info=missing) if asked else None

@@ -167,8 +167,7 @@ def fit(text: str, room: int) -> tuple[str, bool]:
     return text[: paragraph if paragraph > 0 else end] + _CUT, True
 
 
-@dataclass(frozen=True)
-class Act:
+class Act(NamedTuple):
     """How an act of the reasoner asks a model: which one, and how long its answer may be."""
 
     name: str

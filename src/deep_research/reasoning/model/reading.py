@@ -36,7 +36,6 @@ from deep_research.reasoning.values import (
     Synthesis,
 )
 from deep_research.sources.dating import days_of
-from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 
 _EXTRACT = Act("extract", "task", 900)
@@ -69,7 +68,9 @@ class ReadingByModel(ModelActs):
         blocks = numbered([candidate.finding for candidate in candidates])
         if not blocks:
             return ()
-        title = _title(reading.document)
+        # Where the document's text holds a prompt injection, the mark around its title says so.
+        warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
+        title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
         task = self._extract_task(reading, outline, title)
         room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
         shown = sum(taken <= room for taken in accumulate(map(tokens_at_most, blocks)))
@@ -151,12 +152,6 @@ class ReadingByModel(ModelActs):
             left_out=material.left_out,
         )
         return answer, material.labels
-
-
-def _title(document: Document) -> str:
-    """Return a document's title between marks; where its text holds orders to an assistant, the mark says so."""
-    warning = WARNING if PROMPT_INJECTION_FOUND in document.warnings else ""
-    return fenced(SOURCE_TAG, f"Title: {document.title[:_MAX_TITLE_CHARS]}", warning=warning)
 
 
 def _fenced_synthesis(work: SectionWork) -> str:

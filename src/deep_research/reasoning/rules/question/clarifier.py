@@ -222,7 +222,7 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         return _Judged(text, Doubt("nothing"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
-        return _Judged(text, doubts[0] if doubts else None, assumptions, read_topic(text).has_goal)
+        return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
     choices: Strings = ()
     pointer = None if folded.is_reference_settled else find_pointer(text, rules)
     if pointer:

@@ -3,9 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.phrases import spans_between
@@ -54,8 +54,7 @@ _KIND = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class FigureClaim:
+class FigureClaim(NamedTuple):
     """A figure that a sentence states, and what it is a figure of.
 
     In a sentence that is a range or a list, which word belongs to which figure is not plain.
@@ -151,10 +150,11 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents give the same figure for the same thing, in whatever words."""
     if _distance(one, other) > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
         return False
-    if one.dates and other.dates and not any(_within(a, b) for a in one.dates for b in other.dates):
+    # One date may hold the other: 2025 holds 2025-12-31.
+    dates = [(first, second) for first in one.dates for second in other.dates]
+    if dates and not any(first.startswith(second) or second.startswith(first) for first, second in dates):
         return False
-    digits = min(_digits(one.figure.raw), _digits(other.figure.raw))
-    if digits >= _TELLING_DIGITS:
+    if min(_digits(one.figure.raw), _digits(other.figure.raw)) >= _TELLING_DIGITS:
         shared = (one.about & other.sentence_about) | (other.about & one.sentence_about)
         return len(shared) >= _TELLING_SHARED
     fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
@@ -167,11 +167,6 @@ def _distance(one: FigureClaim, other: FigureClaim) -> float:
         return inf
     low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
     return high / low - 1 if low else inf
-
-
-def _within(one: str, other: str) -> bool:
-    """Return whether one date holds the other: 2025 holds 2025-12-31."""
-    return one.startswith(other) or other.startswith(one)
 
 
 def _digits(figure: str) -> int:

@@ -4,7 +4,7 @@ Counts and compares, and writes nothing about the world: a statement is its sour
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
@@ -25,8 +25,7 @@ _DURATIONS = frozenset(("s", "min", "h", "day", "week", "month", "year"))
 _OLD_DAYS = 3 * 365
 
 
-@dataclass(frozen=True)
-class Weighed:
+class Weighed(NamedTuple):
     """A claim, those of other documents that give the same figure, and those that give another."""
 
     claim: FigureClaim
