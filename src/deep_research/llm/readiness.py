@@ -7,9 +7,6 @@ from deep_research.errors import ConfigurationError
 from deep_research.llm.address import endpoint_of
 from deep_research.llm.registry import ModelName
 
-# A server on this machine answers at once.
-_CONNECT_TIMEOUT_S = 1.0
-
 
 def require_ready(name: ModelName, *, address: str, key: str) -> None:
     """Raise `ConfigurationError` where something is missing that a call would need."""
@@ -27,7 +24,8 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
 def is_answered(address: str) -> bool:
     """Return whether a server answers at an address; only asked of this machine, so that nothing leaves it."""
     try:
-        with socket.create_connection(endpoint_of(address), timeout=_CONNECT_TIMEOUT_S):
+        # A server on this machine answers at once.
+        with socket.create_connection(endpoint_of(address), timeout=1.0):
             return True
     except OSError:
         return False

@@ -10,7 +10,6 @@ _DROPPED = frozenset(
     "title default examples minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum "
     "multipleOf minItems maxItems uniqueItems minProperties maxProperties".split()
 )
-_NAMED_SCHEMAS = ("properties", "$defs", "definitions")
 
 # The way that an endpoint was found to take, by its name and address; learned once for all runs of this process.
 _known: dict[tuple[str, str], AnswerWay] = {}
@@ -32,7 +31,7 @@ def plain_schema(schema: JsonObject) -> JsonObject:
     """Return a schema without bounds, in which every object is closed and every field is there."""
     plain: JsonObject = {}
     for key, value in schema.items():
-        if key in _NAMED_SCHEMAS and isinstance(value, dict):
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
             plain[key] = {name: _plain(part) for name, part in value.items()}
         elif key not in _DROPPED:
             plain[key] = _plain(value)

@@ -10,8 +10,6 @@ from deep_research.llm.registry import AnswerWay, Provider
 
 # What a model that thinks may think on top of its answer: without it a small answer would end in mid-thought.
 REASONING_ROOM = 4_000
-# Servers refuse a message without words; this stands for a model's empty answer.
-_NO_WORDS = "(no answer)"
 # What has to be corrected before any call can succeed.
 Remedy = Literal["key", "name", "credit"]
 # Whether the objects of an answer come as server-sent events, or each on a line of its own.
@@ -105,8 +103,9 @@ def first_message(request: ModelRequest) -> str:
 
 def turns_of(request: ModelRequest, *, model: str = "assistant") -> list[tuple[str, str]]:
     """Return who said what after the prompt; `model` is what the vendor calls its model."""
+    # Servers refuse a message without words.
     return [
-        (model, turn.text.strip() or _NO_WORDS) if turn.speaker == "model" else ("user", turn.text)
+        (model, turn.text.strip() or "(no answer)") if turn.speaker == "model" else ("user", turn.text)
         for turn in request.turns
     ]
 

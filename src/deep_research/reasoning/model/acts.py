@@ -37,8 +37,6 @@ _MAX_LINE = 150
 _MAX_LINES = 20
 # How much of a useless answer is shown to the model that gave it.
 _SHOWN_CHARS = 2_000
-# An answer that was cut off gets this much more room.
-_MORE = 2
 
 
 class ModelActs:
@@ -102,7 +100,8 @@ class ModelActs:
             Turn(speaker="model", text=fenced(DRAFT_TAG, reply.text[:_SHOWN_CHARS] or "(no answer)")),
             Turn(speaker="user", text=self._prompts.fill("repair", problem=problem)),
         )
-        room = request.max_tokens * _MORE if reply.stop == "length" else request.max_tokens
+        # An answer that was cut off gets more room.
+        room = request.max_tokens * 2 if reply.stop == "length" else request.max_tokens
         again = request.model_copy(update={"turns": turns, "max_tokens": room})
         second, problem = _read(await self._model.complete(again), read)
         best = second if second is not None else first

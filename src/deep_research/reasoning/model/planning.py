@@ -18,7 +18,7 @@ from deep_research.reasoning.model.acts import (
 from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at
 from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
 from deep_research.reasoning.model.prose import is_in_language
-from deep_research.reasoning.rules.question.clarifier import clean_question, decide
+from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, clean_question, decide
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import (
     Assessment,
@@ -39,7 +39,6 @@ _QUERIES = Act("queries", "task", 500)
 _CONTEXT_CHARS = 6_000
 # Below this confidence something is missing.
 _MIN_CONFIDENCE = 0.5
-_ENOUGH_FOCUSES = 2
 _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
 _MAX_QUESTION_CHARS = 2_000
 _NAMED_SOURCES = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
@@ -199,7 +198,7 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         next_action=action,
         confidence=answer.confidence,
         topic_clear=answer.confidence >= _MIN_CONFIDENCE,
-        scope_inferable=len(focuses) >= _ENOUGH_FOCUSES,
+        scope_inferable=len(focuses) >= MIN_FOCUSES,
         goal_clear=bool(goal),
         unknown_terms=unknown,
         task=TaskBrief(goal=goal, research_focus=focuses) if is_possible else TaskBrief(),

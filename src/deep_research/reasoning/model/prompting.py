@@ -96,7 +96,7 @@ def _read(path: Path) -> str:
 def fenced(tag: str, text: str, **attributes: str) -> str:
     """Return untrusted text between its marks, which it cannot close or open itself.
 
-    Where it reads like orders, the mark says so; the user may well give some.
+    Where it reads like a prompt injection, the mark says so; the user may well give orders.
     """
     if tag != USER_TAG and find_prompt_injection(text):
         attributes["warning"] = WARNING

@@ -78,11 +78,10 @@ class WritingByModel(ModelActs):
             strength=fenced(NOTES_TAG, listed([in_brief(row) for row in findings.strength])),
             closing=closing,
         )
-        steps = [(f"research: {work.section.title}", True) for work in findings.sections]
         prose = await self._prose(
             _ANALYZE,
             task,
-            [*steps, ("judge the whole", False)],
+            [*((f"research: {work.section.title}", True) for work in findings.sections), ("judge the whole", False)],
             [self._brief(findings.brief)],
             evidence,
             section="analysis",
@@ -129,10 +128,10 @@ class WritingByModel(ModelActs):
 
     async def draft(self, work: SectionWork) -> Paragraphs:
         """Write the section; where it was written before, only what its figures left out."""
-        language = LANGUAGES[work.brief.language]
+        length = str(_SECTION_WORDS[work.brief.length])
         prose = await self._prose(
             _DRAFT,
-            self._prompts.fill("draft", language=language, length=str(_SECTION_WORDS[work.brief.length])),
+            self._prompts.fill("draft", language=LANGUAGES[work.brief.language], length=length),
             searched(work.asked, "write the section"),
             [self._brief(work.brief), self._section_head(work.section)],
             work.evidence,

@@ -89,9 +89,9 @@ class ExtractiveReasoner:
     def __init__(self, corpus: Corpus | None = None) -> None:
         self._corpus = corpus
         # What was chosen from a document does not depend on the section that asks.
-        self._reached: dict[str, float] = {}
+        self._reaches: dict[str, float] = {}
         self._matches: dict[tuple[str, str], DocumentMatch] = {}
-        self._called: dict[str, frozenset[str]] = {}
+        self._titles_named: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
         return assess(inquiry, states_focus=False)
@@ -119,15 +119,19 @@ class ExtractiveReasoner:
         An overview of the documents has no words to be found in them, so the words of its sides are looked for.
         """
         question, title = request.brief.question, request.section.title
-        gap = _gap(request.brief)
+        separator = _separator(request.brief)
         more = search_words(side_of(title), request.brief.language)
         overview = [side_of(title), *sides()] if await self._is_overview(request.brief) else []
         texts = [
             *map(_all_words, overview),
-            f"{question}{gap}{title}",
+            f"{question}{separator}{title}",
             question,
-            *(f"{question}{gap}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
-            *(f"{title}{gap}{phrase.text}" for phrase in phrases(question) if phrase.text.lower() != title.lower()),
+            *(f"{question}{separator}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
+            *(
+                f"{title}{separator}{phrase.text}"
+                for phrase in phrases(question)
+                if phrase.text.lower() != title.lower()
+            ),
         ]
         fresh = dict.fromkeys(text for text in texts if text not in request.asked)
         return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: request.count]
@@ -168,11 +172,11 @@ class ExtractiveReasoner:
 
     async def _named(self, question: str) -> frozenset[str]:
         """Return the titles of the documents that a question asks the contents of by name."""
-        if question not in self._called:
+        if question not in self._titles_named:
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
             titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
-            self._called[question] = frozenset(titles)
-        return self._called[question]
+            self._titles_named[question] = frozenset(titles)
+        return self._titles_named[question]
 
     async def _match(self, document: Document, question: str) -> "DocumentMatch":
         named = await self._named(question)
@@ -220,10 +224,10 @@ class ExtractiveReasoner:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
         if self._corpus is None:
             return _usual_reach(topic)
-        if question not in self._reached:
+        if question not in self._reaches:
             best = await self._corpus.search(question, limit=_REACH_PASSAGES)
-            self._reached[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
-        return max(self._reached[question], _MIN_REACH)
+            self._reaches[question] = max((topic.share(terms_of(hit.title, hit.text)) for hit in best), default=1.0)
+        return max(self._reaches[question], _MIN_REACH)
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
@@ -242,7 +246,7 @@ class ExtractiveReasoner:
         """Stop once the section is covered from many sides, or when another round brought nothing."""
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
-        appraisal = await in_thread(appraise, work, missing=await self._unmet(work))
+        appraisal = await in_thread(appraise, work, missing=await self._missing_words(work))
         words = words_in(work.brief.language)
         side = side_of(work.section.title)
         is_asked = not side.key or side.hits(work.brief.question)
@@ -253,23 +257,23 @@ class ExtractiveReasoner:
             dimensions=appraisal.dimensions,
             gaps=gaps,
             thin=() if is_enough or gaps else appraisal.thin,
-            next_queries=() if is_enough else await self._aimed(work, appraisal.aims),
+            next_queries=() if is_enough else await self._queries_for(work, appraisal.aims),
             reasoning=words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage)),
         )
 
-    async def _unmet(self, work: SectionWork) -> list[str]:
+    async def _missing_words(self, work: SectionWork) -> list[str]:
         """Return the words of the question that no passage of the section holds, as the user spelled them."""
         topic = without_commands(topic_part(work.brief.question))
         weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
         held = terms_of(*(piece.quote for piece in work.evidence))
         return surface_words(topic, weights.missing(held), known=held)
 
-    async def _aimed(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
+    async def _queries_for(self, work: SectionWork, aims: Sequence[str]) -> tuple[SearchQuery, ...]:
         """Return queries for what is weak, then the usual ones; none where no query could name what is weak.
 
         A user's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
         """
-        texts = (f"{work.brief.question}{_gap(work.brief)}{aim}" for aim in aims)
+        texts = (f"{work.brief.question}{_separator(work.brief)}{aim}" for aim in aims)
         fresh = [text for text in texts if text not in work.asked]
         if not fresh or self._corpus is not None:
             return ()
@@ -324,7 +328,7 @@ class ExtractiveReasoner:
         )
 
 
-def _gap(brief: Brief) -> str:
+def _separator(brief: Brief) -> str:
     return " " if brief.language == "en" else "，"
 
 

@@ -93,7 +93,6 @@ _DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
 # What is assumed where nobody answers.
 _ASSUMPTIONS = {"term": "assume_term", "limits": "assume_limits", "meaning": "assume_as_written"}
 _INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
-_MEANING_SEPARATOR = " / "
 _ARTICLES = frozenset("a an the at in on for".split())
 
 
@@ -142,7 +141,7 @@ def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
     inferred = filled_up(reading.stated, len(inquiry.focus))
     stated = focus_names(inferred, words) if states_focus else ()
     focuses = (*inquiry.focus, *focus_names((*reading.stated, *inferred), words))
-    topic = _shown(reading.subject or judged.text)
+    topic = _shortened(reading.subject or judged.text)
     goal = judged.text if judged.has_goal else words("clarify.goal_overview", topic=topic)
     certain = _INFERRED if not judged.has_goal else _ASKED_OF_NAME if reading.is_named else _ASKED
     confidence = _DOUBTS[doubt.kind][0] if doubt else certain
@@ -255,7 +254,7 @@ def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, i
     is_long = reading.words > (_BROAD_ANSWER_WORDS if folded.is_answered else _BROAD_WORDS)
     if reading.has_goal or is_specific or is_long or len(inquiry.focus) >= MIN_FOCUSES:
         return None
-    return Doubt("aspect", _shown(reading.subject))
+    return Doubt("aspect", _shortened(reading.subject))
 
 
 def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
@@ -263,7 +262,7 @@ def _strict_doubts(topic: str, rules: IntakeRules = NO_RULES) -> list[Doubt]:
     if not topic:
         return [Doubt("topic")]
     found = [word.lower() for word in re.findall(r"[A-Za-z]+", topic)]
-    doubts = [Doubt("aspect", _shown(topic))] if len(topic) < MIN_TOPIC_CHARS else []
+    doubts = [Doubt("aspect", _shortened(topic))] if len(topic) < MIN_TOPIC_CHARS else []
     own = find_vague_word(rules, topic)
     if vague := next((word for word in found if word in VAGUE_WORDS), topic[slice(*own)] if own else ""):
         doubts.append(Doubt("vague", vague))
@@ -292,7 +291,7 @@ def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> St
         return ()
     lines = []
     if doubt and doubt.kind in ("topic", "reference"):
-        lines.append(words("clarify.assume_subject", topic=_shown(doubt.word or judged.text)))
+        lines.append(words("clarify.assume_subject", topic=_shortened(doubt.word or judged.text)))
     elif doubt and doubt.kind in _ASSUMPTIONS:
         lines.append(_message(_ASSUMPTIONS[doubt.kind], doubt, words))
     elif not judged.has_goal:
@@ -302,7 +301,7 @@ def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> St
     return tuple(lines)
 
 
-def _shown(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _TOPIC_CHARS_SHOWN else text[:_TOPIC_CHARS_SHOWN].rstrip() + "…"
 
 
@@ -333,7 +332,7 @@ def _options(doubt: Doubt, words: Words) -> Strings:
         case "aspect":
             return focus_names(ASPECT_OPTIONS, words)
         case "meaning":
-            return tuple(words(f"clarify.meanings_{doubt.word.lower()}").split(_MEANING_SEPARATOR))
+            return tuple(words(f"clarify.meanings_{doubt.word.lower()}").split(" / "))
         case "term" | "verify":
             return _term_options(doubt.word, words)
     return own_options({"limits": "limits", "vague": "goal"}.get(doubt.kind, "documents"), words)

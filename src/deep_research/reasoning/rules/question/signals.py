@@ -124,8 +124,6 @@ _QUESTION_WORDS = 1.3
 # A task of this many words has named its limits too.
 _DETAILED_TASK_WORDS = 25
 _MAX_ACRONYM = 6
-# "Why" and "criticism" ask for judgement too, but make no question complex.
-_JUDGING = frozenset(("analyse", "assess", "compare"))
 _OF = re.compile(r"(?i)\b(?:of|in|for) (?:the |a |an )?[a-z]")
 _WITHIN = re.compile(r"(?i)\w (?:in|for|among|during|under) (?:the |a |an )?\w")
 _EDGE = " \t\n?？.。!！,，:：;；、-—"
@@ -274,7 +272,8 @@ def rare_terms(text: str) -> Strings:
 
 def is_complex(text: str) -> bool:
     """Return whether a question uses a word that marks a complex one."""
-    return bool(COMPLEX.search(to_simplified(text))) or not _JUDGING.isdisjoint(cues_of(text))
+    # "Why" and "criticism" ask for judgement too, but make no question complex.
+    return bool(COMPLEX.search(to_simplified(text)) or cues_of(text) & {"analyse", "assess", "compare"})
 
 
 def is_no_question(text: str) -> bool:

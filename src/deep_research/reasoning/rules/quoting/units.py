@@ -146,7 +146,7 @@ def _is_no_content(sentence: str) -> bool:
 
 
 def count_prompt_injections(text: str) -> int:
-    """Return how many sentences, rows and headings of a text read like orders to an assistant: none is ever quoted."""
+    """Return how many sentences, rows and headings of a text read like prompt injections: none is ever quoted."""
     spans = find_prompt_injection(text)
     return sum(_is_injected(span, spans) for span in split_sentences(text)) if spans else 0
 

@@ -26,7 +26,6 @@ _WEAK = 4
 _AIMED_WORDS = 4
 # Years since publication, and what a source of that age is worth; where the newest is asked for, years count double.
 _WORTH_OF_AGE = ((1, 10), (2, 8), (3, 7), (5, 5), (10, 3))
-_DAYS_PER_YEAR = 365
 _ASKS_FOR_NEWS = re.compile(
     r"(?i)\b(?:latest|newest|current(?:ly)?|recent(?:ly)?|today|now(?:adays)?|this (?:year|month)|up to date|news)\b"
     r"|最新|最近|近期|目前|当前|现在|如今|今年|本月|近年|新闻|现状"
@@ -139,7 +138,7 @@ def _worth(published: date, today: date, question: str) -> int:
     years = [int(mention.iso[:4]) for mention in find_dates(question)]
     if years and max(years) < today.year:
         return 10 if published.year >= max(years) else 3
-    age = max(0, (today - published).days) / _DAYS_PER_YEAR
+    age = max(0, (today - published).days) / 365
     if _ASKS_FOR_NEWS.search(to_simplified(question)):
         age *= 2
     return next((worth for most, worth in _WORTH_OF_AGE if age <= most), 1)
