@@ -195,4 +195,4 @@ async def test_how_the_bytes_fall_does_not_matter(key: tuple[str, str], wanted: 
             assert answer.stop, "only after its end may an answer break"
         answer.finish()
         assert (answer.text, answer.reasoning, answer.stop) == (*words_in(body), wanted.stop)
-        assert answer.usage(lambda: 0).written == wanted.tokens_out
+        assert answer.usage(0).written == wanted.tokens_out
