@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, TypeVar
 
 import httpx2
 
@@ -27,8 +27,9 @@ from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.per_loop import PerLoop
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
-from deep_research.value import Json
+from deep_research.value import Json, JsonObject
 
+T = TypeVar("T")
 # `name`: of the model or of the address; the answer does not say which.
 Refusal = Literal["key", "model", "name", "credit"]
 
@@ -109,9 +110,9 @@ class Service:
         """Return the JSON of a GET."""
         return self._json(await self._call("GET", path, params=params))
 
-    async def post_json(self, path: str = "", *, data: Json, params: Params | None = None) -> Json:
-        """Return the JSON of a POST of JSON."""
-        return self._json(await self._call("POST", path, params=params, json=data))
+    async def post_json(self, path: str, *, data: JsonObject) -> Json:
+        """Return the JSON of a POST of JSON; what is None is left out, as among the `params` of a GET."""
+        return self._json(await self._call("POST", path, json=_given(data)))
 
     async def get_text(
         self, path: str = "", *, params: Params | None = None, headers: Mapping[str, str] | None = None
@@ -145,21 +146,19 @@ class Service:
         path: str,
         *,
         params: Params | None = None,
-        json: Json = None,
+        json: JsonObject | None = None,
         form: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
-        wanted = {name: value for name, value in (params or {}).items() if value is not None}
-        sent = {**self._headers, **(headers or {})}
         client = await self._clients.get()
         try:
             async with client.stream(
                 method,
                 self._address + path,
-                params=wanted or None,
+                params=_given(params or {}) or None,
                 json=json,
                 data=form,
-                headers=sent,
+                headers={**self._headers, **(headers or {})},
                 timeout=self.timeout_s,
             ) as response:
                 if response.status_code in _EXPLAINED:
@@ -220,6 +219,10 @@ class Service:
             if len(body) > _MAX_BYTES:
                 raise too_large
         return bytes(body)
+
+
+def _given(values: Mapping[str, T]) -> dict[str, T]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:

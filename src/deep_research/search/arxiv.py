@@ -30,7 +30,7 @@ class ArxivSearch(ServiceSearch):
         text = await self.service.get_text(
             "/api/query",
             params={
-                "id_list": ",".join(ids) if ids else None,
+                "id_list": ",".join(ids) or None,
                 "search_query": None if ids else self._search_query(query),
                 "start": number * size,
                 "max_results": size,
@@ -43,21 +43,20 @@ class ArxivSearch(ServiceSearch):
             raise self.wrong_form()
         entries = root.findall(f"{ATOM}entry")
         # An error comes as an entry, with status 200.
-        if any(_ERROR in (entry.findtext(f"{ATOM}id") or "") for entry in entries):
+        if any(_ERROR in entry.findtext(f"{ATOM}id", "") for entry in entries):
             raise self.wrong_form()
-        return Page([_found(entry) for entry in entries], is_last=bool(ids) or len(entries) < size)
+        return Page([_found(entry) for entry in entries], is_last=True if ids else None)
 
     def _search_query(self, query: SearchQuery) -> str:
         words = subject_words(query)
         glue = " AND " if len(words) <= _MAX_ALL else " OR "
         asked = glue.join(f'all:"{word}"' for word in words)
-        days = self.days(query)
-        return f"({asked}) AND submittedDate:[{days[0]:%Y%m%d}0000 TO {days[1]:%Y%m%d}2359]" if days else asked
+        days = self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]")
+        return f"({asked}) AND {days}" if days else asked
 
 
 def _found(entry: etree._Element) -> Found:
-    name = _PAPER.fullmatch((entry.findtext(f"{ATOM}id") or "").strip())
+    name = _PAPER.fullmatch(entry.findtext(f"{ATOM}id", "").strip())
     # Without its version a paper has the same address for every engine that knows it.
     address = f"https://arxiv.org/abs/{_VERSION.sub('', name.group(1))}" if name else ""
-    title, abstract, published = (entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published"))
-    return Found(address, title, abstract, published)
+    return Found(address, *(entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published")))

@@ -15,4 +15,4 @@ def feed_root(text: str, tag: str) -> etree._Element | None:
         root = etree.fromstring(text.encode(), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
-    return root if root is not None and root.tag == tag else None
+    return root if root.tag == tag else None

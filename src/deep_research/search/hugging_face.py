@@ -24,9 +24,7 @@ class HuggingFacePapers(OnePageSearch):
         """Return the papers nearest to a query."""
         words = words_of(query)[:_MAX_CHARS]
         data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": size})
-        entries = self.items_at({"papers": data}, "papers")
-        found = [_paper(entry) for entry in entries]
-        return [paper for paper in found if is_timely(query, paper)]
+        return [paper for paper in map(_paper, self.items_at(data)) if is_timely(query, paper)]
 
 
 class HuggingFaceDaily(ServiceSearch):
@@ -37,7 +35,7 @@ class HuggingFaceDaily(ServiceSearch):
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - few of many fit
         """Return those papers of one page of the list that a query is about."""
         data = await self.service.get_json("/api/daily_papers", params={"p": number, "limit": self.page_size})
-        entries = self.items_at({"papers": data}, "papers")
+        entries = self.items_at(data)
         papers = [(_paper(entry), _joined(value_at(entry, "paper", "ai_keywords"))) for entry in entries]
         fitting = _fitting(query, papers)
         return Page(fitting, is_last=len(entries) < self.page_size or not fitting)
@@ -54,21 +52,20 @@ class HuggingFaceBlog(OnePageSearch):
         channel = None if root is None else root.find("channel")
         if channel is None:
             raise self.wrong_form()
-        posts = []
-        for item in channel.findall("item"):
-            address, title, text, published = (
-                item.findtext(tag) for tag in ("link", "title", "description", "pubDate")
+        posts = [
+            (
+                Found(*(item.findtext(tag, "") for tag in ("link", "title", "description", "pubDate"))),
+                " ".join(label.text or "" for label in item.findall("category")),
             )
-            labels = " ".join(label.text or "" for label in item.findall("category"))
-            posts.append((Found(address or "", title, text, published), labels))
+            for item in channel.findall("item")
+        ]
         return _fitting(query, posts)
 
 
 def _paper(entry: JsonObject) -> Found:
     number = value_at(entry, "paper", "id")
     address = f"https://huggingface.co/papers/{number}" if isinstance(number, str) and number else number
-    title, abstract, published = (value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt"))
-    return Found(address, title, abstract, published)
+    return Found(address, *(value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt")))
 
 
 def _fitting(query: SearchQuery, candidates: list[tuple[Found, str]]) -> list[Found]:

@@ -11,7 +11,7 @@ from deep_research.errors import SourceBusy
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.script import detect_language
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json
 
 # CirrusSearch, the search behind it, refuses longer queries.
 _MAX_CHARS: Final = 300
@@ -48,7 +48,9 @@ class WikipediaSearch(ServiceSearch):
             raise SourceBusy(f"{self.endpoint.title} is busy.")
         articles = self.items_at(data, "query", "search")
         found = [
-            Found(_address(f"{home}/{variant}", item), item.get("title"), item.get("snippet")) for item in articles
+            Found(_address(f"{home}/{variant}", title), title, item.get("snippet"))
+            for item in articles
+            for title in [item.get("title")]
         ]
         return Page(found, is_last=value_at(data, "continue", "sroffset") is None)
 
@@ -59,8 +61,5 @@ def _wiki_of(language: str) -> str:
     return code if _CODE.fullmatch(code) else "en"
 
 
-def _address(folder: str, item: JsonObject) -> Json:
-    title = item.get("title")
-    if not isinstance(title, str):
-        return None
-    return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title else ""
+def _address(folder: str, title: Json) -> Json:
+    return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title and isinstance(title, str) else title

@@ -35,7 +35,11 @@ class ZyteSearch(OnePageSearch):
             raise next(answer for answer in answers if isinstance(answer, CallFailed))
         turns = chain.from_iterable(zip_longest(*lists))
         articles = [article for article in turns if article is not None and is_timely(query, article)]
-        return sorted(articles, key=lambda article: -_shared(article, query))
+
+        def shared(article: Found) -> float:
+            return shared_terms(query, f"{plain_text(article.title)} {plain_text(article.snippet)}")
+
+        return sorted(articles, key=shared, reverse=True)
 
     async def _site(self, site: str) -> list[Found] | CallFailed:
         try:
@@ -44,7 +48,3 @@ class ZyteSearch(OnePageSearch):
         except CallFailed as error:
             return error
         return results_in(articles, "url", "headline", "articleBody", "datePublished")
-
-
-def _shared(article: Found, query: SearchQuery) -> float:
-    return shared_terms(query, f"{plain_text(article.title)} {plain_text(article.snippet)}")
