@@ -21,9 +21,9 @@ def show(text: str = "", *, end: str = "\n") -> None:
     typer.echo(clean_text(text) + end, nl=False)
 
 
-def show_json(data: object) -> None:
-    """Print data to the standard output for programs."""
-    typer.echo(json_line(data), nl=False)
+def show_json(**data: object) -> None:
+    """Print data to the standard output for programs, with the version of its form."""
+    typer.echo(json_line({"schema_version": 1, **data}), nl=False)
 
 
 def tell(text: str = "", *, end: str = "\n") -> None:

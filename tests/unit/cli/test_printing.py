@@ -31,10 +31,10 @@ def test_what_a_terminal_would_obey_is_not_printed(capsys):
 
 def test_json_keeps_its_values_and_shows_no_sign_that_a_terminal_obeys(capsys):
     data = {"text": HOSTILE + "\ud800\u2028"}
-    show_json(data)
+    show_json(**data)
     printed = capsys.readouterr().out
-    assert printed == json_line(data)
-    assert json.loads(printed) == data
+    assert printed == json_line({"schema_version": 1, **data})
+    assert json.loads(printed) == {"schema_version": 1, **data}
     assert not set(printed) & set("\x1b\x07\x08\x9b\u202e\ud800\u2028")
 
 
