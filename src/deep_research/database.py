@@ -6,6 +6,8 @@ Knows no tables; the store, the index, the cache and the checkpoints open their 
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal
@@ -100,20 +102,24 @@ def connect_copy(path: Path, *, check_same_thread: bool = True) -> sqlite3.Conne
         copy = Path(folder, path.name)
         # Without its log it is one file, which stays readable after its name is gone.
         connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=check_same_thread)
-        try:
+        with closed_on_failure(connection):
             connection.execute("PRAGMA journal_mode = MEMORY")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 
 def _opened(path: Path, options: str, *, check_same_thread: bool) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?{options}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=check_same_thread)
-    try:
+    with closed_on_failure(connection):
         connection.execute("SELECT count(*) FROM sqlite_master")
+    return connection
+
+
+@contextmanager
+def closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    """Close a connection that cannot be made ready."""
+    try:
+        yield
     except BaseException:
         connection.close()
         raise
-    return connection

@@ -192,7 +192,8 @@ class _Visit:
         self._requests += 1
         number, request = paused.get("requestId"), paused.get("request")
         try:
-            if not isinstance(request, dict) or not self._is_wanted(request, paused.get("resourceType")):
+            is_wanted = paused.get("resourceType") in _WANTED and self._requests <= _MAX_REQUESTS
+            if not is_wanted or not isinstance(request, dict) or request.get("method") != "GET":
                 await self._try("Fetch.failRequest", requestId=number, errorReason="BlockedByClient")
                 return
             async with self._turns:
@@ -202,30 +203,24 @@ class _Visit:
         finally:
             self._last_stir_s = time.monotonic()
 
-    def _is_wanted(self, request: JsonObject, kind: Json) -> bool:
-        return request.get("method") == "GET" and kind in _WANTED and self._requests <= _MAX_REQUESTS
-
     async def _fulfil(self, number: Json, request: JsonObject) -> None:
-        given = request.get("headers")
-        asked = {name: str(value) for name, value in (given if isinstance(given, dict) else {}).items()}
-        response = await self._client.fetch(
-            str(request.get("url")),
-            headers={name: value for name, value in asked.items() if name.lower() in _FORWARDED},
-        )
+        address, given = str(request.get("url")), request.get("headers")
+        asked = given.items() if isinstance(given, dict) else ()
+        headers = {name: str(value) for name, value in asked if name.lower() in _FORWARDED}
+        response = await self._client.fetch(address, headers=headers)
         # Handed back, the answer would count as the first host's: its scripts could read what is another's.
-        if _origin(response.address) != _origin(str(request.get("url"))):
+        if _origin(response.address) != _origin(address):
             raise SourceError("A page's own request was redirected to another host.")
         self._bytes += len(response.body)
         if self._bytes > _MAX_BYTES_IN_ALL:
             raise too_large(_MAX_BYTES_IN_ALL)
-        headers: list[Json] = [
-            {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
-        ]
         await self._call(
             "Fetch.fulfillRequest",
             requestId=number,
             responseCode=response.status,
-            responseHeaders=headers,
+            responseHeaders=[
+                {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
+            ],
             body=base64.b64encode(response.body).decode("ascii"),
         )
 

@@ -6,7 +6,7 @@ Rather lets a wall through than refuses an article: what has paragraphs enough t
 import json
 import re
 import tomllib
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Final, Literal, NamedTuple
 
@@ -64,7 +64,7 @@ class Walls(NamedTuple):
     scriptless: re.Pattern[str]
 
 
-@lru_cache(maxsize=1)
+@cache
 def known_signs() -> tuple[tuple[Signs, ...], Walls]:
     """Return the signs of `signs.toml`."""
     text = files("deep_research.fetch").joinpath("signs.toml").read_text(encoding="utf-8")

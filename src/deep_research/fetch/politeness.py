@@ -44,18 +44,15 @@ class Politeness:
         entry.users += 1
         try:
             async with entry.slots:
-                await self._wait(entry, max(self._gap_s, delay_s))
+                async with entry.pacing:
+                    wait_s = entry.next_start_s - self._clock()
+                    if wait_s > 0:
+                        await self._sleep(wait_s)
+                    entry.next_start_s = self._clock() + max(self._gap_s, delay_s)
                 yield
         finally:
             entry.users -= 1
             self._forget_idle()
-
-    async def _wait(self, entry: _Host, gap_s: float) -> None:
-        async with entry.pacing:
-            wait_s = entry.next_start_s - self._clock()
-            if wait_s > 0:
-                await self._sleep(wait_s)
-            entry.next_start_s = self._clock() + gap_s
 
     def _forget_idle(self) -> None:
         if len(self._hosts) > _MAX_IDLE_HOSTS:

@@ -40,33 +40,23 @@ class Robots(NamedTuple):
 
 def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
     """Return the rules for an agent: those of its own groups, else those for everybody."""
-    own: list[tuple[str, str]] = []
-    others: list[tuple[str, str]] = []
-    named: list[str] = []
+    groups: dict[str, list[tuple[str, str]]] = {"*": []}
+    named: set[str] = set()
     is_open = True
-    has_own = False
     for key, value in _LINE.findall(text[:_MAX_CHARS].removeprefix("\ufeff")):
         field, value = key.lower(), value.strip()
         if field == "user-agent":
-            # Several names in a row share the lines after them.
-            named = [*named, _product(value)] if is_open else [_product(value)]
+            # A name without its version; several in a row share the lines after them.
+            product = re.split(r"[/\s]", value.lower(), maxsplit=1)[0]
+            named = {*(named if is_open else ()), product} & {agent, "*"}
             is_open = True
-            has_own = has_own or agent in named
+            for name in named:
+                groups.setdefault(name, [])
         elif field in ("allow", "disallow", "crawl-delay"):
             is_open = False
-            if agent in named:
-                own.append((field, value))
-            if "*" in named:
-                others.append((field, value))
-    return _robots(own if has_own else others)
-
-
-def _product(value: str) -> str:
-    """Return the name in a user-agent line, without its version."""
-    return re.split(r"[/\s]", value.strip().lower(), maxsplit=1)[0]
-
-
-def _robots(lines: list[tuple[str, str]]) -> Robots:
+            for name in named:
+                groups[name].append((field, value))
+    lines = groups.get(agent, groups["*"])
     rules = tuple(
         _Rule(quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
     )

@@ -63,7 +63,7 @@ class WebFetcher:
     ) -> None:
         self.timeout_s = timeout_s
         self._client = client
-        self._robots = RobotsCache(client) if honours_robots else None
+        self._check_robots = RobotsCache(client).check if honours_robots else None
         self._politeness = politeness or Politeness()
         self._renderer = renderer
         self._sleep = sleep
@@ -88,7 +88,7 @@ class WebFetcher:
         return await self._page(plain, known)
 
     async def _page(self, address: str, known: Validators) -> Fetched:
-        delay_s = await self._robots.check(address) if self._robots is not None else 0.0
+        delay_s = await self._check_robots(address) if self._check_robots else 0.0
         async with self._politeness.turn(_host(address), delay_s=delay_s):
             response = await self._ask(address, _request_headers(known))
         if response.status == _NOT_CHANGED and known != Validators():
@@ -105,10 +105,10 @@ class WebFetcher:
 
     async def _ask(self, address: str, headers: Mapping[str, str]) -> Response:
         """Ask, and ask again where the host was busy or the line broke; wait as long as it says, within reason."""
-        for attempt in range(_RETRIES + 1):
+        attempt = 0
+        while True:
             try:
-                rules = self._robots.check if self._robots is not None else None
-                response = await self._client.fetch(address, headers=headers, before_hop=rules)
+                response = await self._client.fetch(address, headers=headers, before_hop=self._check_robots)
                 if response.status in _BUSY:
                     wait_s = retry_after_s(response.headers)
                     raise SourceBusy(f"{_host(address)} answered with status {response.status}.", retry_after_s=wait_s)
@@ -119,7 +119,7 @@ class WebFetcher:
                 if attempt == _RETRIES or wait_s > _MAX_WAIT_S:
                     raise
             await self._sleep(wait_s)
-        raise AssertionError("the last attempt returns or raises")
+            attempt += 1
 
 
 def _host(address: str) -> str:
@@ -152,9 +152,9 @@ def _judge(response: Response) -> tuple[str, PageKind]:
     if found != "text" and found not in FORMATS:
         raise SourceError(f"{response.address} is {found}, which cannot be read.")
     body = in_utf8(response.body, declared)
-    if found == "html" or (found == "text" and named in FORMATS["html"].media_types):
-        is_declared = named in FORMATS["html"].media_types
-        return declared if is_declared else "text/html", kind_of_page(body, name=response.address)
+    is_html = named in FORMATS["html"].media_types
+    if found == "html" or (found == "text" and is_html):
+        return declared if is_html else "text/html", kind_of_page(body, name=response.address)
     if found != "text":
         return FORMATS[found].media_types[0], "article"
     is_text = any(named in each.media_types for each in FORMATS.values() if each.is_text)

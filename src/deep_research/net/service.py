@@ -51,17 +51,6 @@ class Setup:
     address: str = ""
 
 
-def refusal_in(answer: Json) -> Refusal | None:
-    """Return why no call can succeed, from the JSON of an error; None where it does not say so."""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        return None
-    details = error.get("details")
-    reasons = [part.get("reason") for part in details if isinstance(part, dict)] if isinstance(details, list) else []
-    codes = (error.get("code"), error.get("type"), *reasons)
-    return next((_REFUSALS[code] for code in codes if isinstance(code, str) and code in _REFUSALS), None)
-
-
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 # What is wrong is what was asked: its form, its length or a value in it.
@@ -106,7 +95,7 @@ class Service:
         """Close the connections of this event loop; a later call opens new ones."""
         await self._clients.aclose()
 
-    async def get_json(self, path: str = "", *, params: Params | None = None) -> Json:
+    async def get_json(self, path: str, *, params: Params | None = None) -> Json:
         """Return the JSON of a GET."""
         return self._json(await self._call("GET", path, params=params))
 
@@ -115,12 +104,12 @@ class Service:
         return self._json(await self._call("POST", path, json=_given(data)))
 
     async def get_text(
-        self, path: str = "", *, params: Params | None = None, headers: Mapping[str, str] | None = None
+        self, path: str, *, params: Params | None = None, headers: Mapping[str, str] | None = None
     ) -> str:
         """Return the text of a GET: XML, HTML or plain; `headers` take the place of the service's own."""
         return (await self._call("GET", path, params=params, headers=headers)).decode("utf-8", "replace")
 
-    async def post_form(self, path: str = "", *, form: Mapping[str, str]) -> str:
+    async def post_form(self, path: str, *, form: Mapping[str, str]) -> str:
         """Return the text of a POST of form fields."""
         return (await self._call("POST", path, form=form)).decode("utf-8", "replace")
 
@@ -174,12 +163,19 @@ class Service:
             raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
 
     def _check_code(self, status: int, body: bytes) -> None:
+        """Raise `SourceRefused` where the JSON of an error says that no call can succeed."""
         try:
-            refusal = refusal_in(json.loads(body))
+            answer = json.loads(body)
         except ValueError:
             return
-        if refusal is not None:
-            raise self._refused(refusal, status)
+        error = answer.get("error") if isinstance(answer, dict) else None
+        if not isinstance(error, dict):
+            return
+        details = error.get("details")
+        parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+        for code in (error.get("code"), error.get("type"), *(part.get("reason") for part in parts)):
+            if isinstance(code, str) and code in _REFUSALS:
+                raise self._refused(_REFUSALS[code], status)
 
     def _refused(self, refusal: Refusal, status: int) -> SourceRefused:
         setup = self._setup
@@ -249,8 +245,8 @@ class LimitedService(Service):
 
     def _check(self, response: httpx2.Response) -> None:
         if response.status_code == 403:
-            wait_s = retry_after_s(response.headers)
             headers = response.headers
+            wait_s = retry_after_s(headers)
             if wait_s is not None or headers.get(_LEFT) == "0" or headers.get(_REASON):
                 raise SourceBusy(f"{self.name} limits its callers (status 403).", retry_after_s=wait_s)
         super()._check(response)
