@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal
+from typing import Literal
 
 from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 
@@ -18,7 +18,7 @@ from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 # that fails. `foreign`: no database. `damaged`: everything else, for nothing that we send is wrong by itself.
 Fault = Literal["locked", "refused", "full", "foreign", "damaged"]
 
-_FAULTS: Final[dict[int, Fault]] = {
+_FAULTS: dict[int, Fault] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",
     sqlite3.SQLITE_PROTOCOL: "locked",
@@ -33,7 +33,7 @@ _FAULTS: Final[dict[int, Fault]] = {
 
 
 # The second is raised where SQLite quotes something damaged in its message.
-FileErrors: Final = (sqlite3.Error, UnicodeDecodeError)
+FileErrors = (sqlite3.Error, UnicodeDecodeError)
 
 
 def fault_of(error: Exception) -> Fault | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor, Result
-from deep_research.pipeline.runtime import OnQuestion, answer_needed
+from deep_research.pipeline.runtime import answer_needed
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
@@ -79,8 +79,7 @@ async def run_deep_research(
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
         given = given.model_copy(update={"depth": depth})
-    on_question = None if on_clarify_question is None else _plain_question(on_clarify_question)
-    return (await _run(graph, given, on_event=on_event, on_question=on_question)).final_report
+    return (await _run(graph, given, on_event, None, on_clarify_question)).final_report
 
 
 async def research(
@@ -109,8 +108,7 @@ async def research(
     given = request_from(graph.settings, question)
     if budget is not None:
         given = given.model_copy(update={"budget": budget})
-    on_question = None if on_clarify_question is None else _plain_question(on_clarify_question)
-    return await _run(graph, given, on_event=on_event, on_live=on_live, on_question=on_question)
+    return await _run(graph, given, on_event, on_live, on_clarify_question)
 
 
 def research_sync(
@@ -183,23 +181,20 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 async def _run(
     graph: DeepResearchGraph,
     request: ResearchRequest,
-    *,
     on_event: OnEvent | None,
-    on_live: OnLive | None = None,
-    on_question: OnQuestion | None,
+    on_live: OnLive | None,
+    on_clarify_question: OnClarifyQuestion | None,
 ) -> Result:
+    async def on_question(pending: JsonObject) -> Json:
+        return await on_clarify_question(str(pending.get("question", ""))) if on_clarify_question else None
+
     processor = graph.processor()
     try:
-        row = await processor.process(request, on_event=on_event, on_live=on_live, on_question=on_question)
+        row = await processor.process(
+            request, on_event=on_event, on_live=on_live, on_question=on_question if on_clarify_question else None
+        )
         if row.status == "waiting":
             raise answer_needed(row)
         return await processor.result(row)
     finally:
         await processor.adapters.close()
-
-
-def _plain_question(ask: OnClarifyQuestion) -> OnQuestion:
-    async def on_question(pending: JsonObject) -> Json:
-        return await ask(str(pending.get("question", "")))
-
-    return on_question

@@ -5,11 +5,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
-IN_FLIGHT_PER_HOST: Final = 2
-GAP_S: Final = 0.1
-_MAX_IDLE_HOSTS: Final = 1_000
+IN_FLIGHT_PER_HOST = 2
+GAP_S = 0.1
+_MAX_IDLE_HOSTS = 1_000
 
 
 @dataclass

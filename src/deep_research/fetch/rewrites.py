@@ -1,19 +1,18 @@
 """Where the text of a page stands, for sites whose pages are only a frame around it. Pure; each rule is a function."""
 
 import re
-from typing import Final
 from urllib.parse import urlsplit
 
-_ARXIV_ABSTRACT: Final = re.compile(r"/abs/((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)/?")
-_GITHUB_FILE: Final = re.compile(r"/([\w.-]+)/([\w.-]+)/(?:blob|raw)/(.+)")
-_GITHUB_REPOSITORY: Final = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+_ARXIV_ABSTRACT = re.compile(r"/abs/((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)/?")
+_GITHUB_FILE = re.compile(r"/([\w.-]+)/([\w.-]+)/(?:blob|raw)/(.+)")
+_GITHUB_REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 # First parts of paths that are GitHub's own and no owner's.
-_GITHUB_OWN: Final = frozenset(
+_GITHUB_OWN = frozenset(
     """about apps codespaces collections contact customer-stories enterprise events explore features issues login
     marketplace new notifications organizations orgs pricing pulls readme search security settings site sponsors topics
     trending users""".split()
 )
-_READMES: Final = ("README.md", "README.rst", "readme.md")
+_READMES = ("README.md", "README.rst", "readme.md")
 
 
 def text_addresses(address: str) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ def _github(path: str) -> tuple[str, ...]:
     return tuple(f"{raw}/{found[1]}/{found[2]}/HEAD/{name}" for name in _READMES)
 
 
-_RULES: Final = {
+_RULES = {
     **dict.fromkeys(("arxiv.org", "www.arxiv.org", "export.arxiv.org"), _arxiv),
     **dict.fromkeys(("github.com", "www.github.com"), _github),
 }

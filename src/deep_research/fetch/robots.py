@@ -5,18 +5,18 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import quote, urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.net.client import BeforeHop, Response
 
 # The name that a site's owner can address this program by.
-AGENT: Final = "deep-research"
-_MAX_CHARS: Final = 512 * 1024
-_MAX_STARS: Final = 20
-_LINE: Final = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
-_SAFE: Final = "/:@!$&'()*+,;=~-._%?[]"
+AGENT = "deep-research"
+_MAX_CHARS = 512 * 1024
+_MAX_STARS = 20
+_LINE = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
+_SAFE = "/:@!$&'()*+,;=~-._%?[]"
 
 
 class _Rule(NamedTuple):
@@ -83,11 +83,11 @@ def _fits(path: str, target: str) -> bool:
     return not is_whole or at == len(target) or bool(rest and not rest[-1])
 
 
-_KEPT_S: Final = 24 * 3600.0
+_KEPT_S = 24 * 3600.0
 # A host that cannot say is asked again soon.
-_DOUBT_KEPT_S: Final = 60.0
-_MAX_HOSTS: Final = 2_000
-_MAX_DELAY_S: Final = 5.0
+_DOUBT_KEPT_S = 60.0
+_MAX_HOSTS = 2_000
+_MAX_DELAY_S = 5.0
 
 
 class Client(Protocol):

@@ -6,7 +6,7 @@ Connections are the guarded client's business; what this adds is manners, patien
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
@@ -22,12 +22,12 @@ from deep_research.readers.encoding import in_utf8
 from deep_research.readers.registry import FORMATS
 from deep_research.readers.sniff import sniff
 
-_RETRIES: Final = 2
-_MAX_WAIT_S: Final = 10.0
-_FIRST_WAIT_S: Final = 0.5
-_BUSY: Final = frozenset({408, 425, 500, 502, 504, 520, 521, 522, 523, 524})
-_NOT_CHANGED: Final = 304
-_STATUSES: Final[dict[int, PageKind]] = {
+_RETRIES = 2
+_MAX_WAIT_S = 10.0
+_FIRST_WAIT_S = 0.5
+_BUSY = frozenset({408, 425, 500, 502, 504, 520, 521, 522, 523, 524})
+_NOT_CHANGED = 304
+_STATUSES: dict[int, PageKind] = {
     401: "login wall",
     402: "paywall",
     403: "access denied",
@@ -35,9 +35,9 @@ _STATUSES: Final[dict[int, PageKind]] = {
     410: "not found",
     451: "region block",
 }
-_ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
 # Cookies are for whoever is at the browser; they are neither sent nor kept.
-_NOT_KEPT: Final = frozenset({"set-cookie", "set-cookie2"})
+_NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})
 
 
 class Renderer(Protocol):

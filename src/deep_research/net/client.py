@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final, Self
+from typing import Self
 from urllib.parse import urljoin
 from weakref import WeakValueDictionary
 
@@ -24,11 +24,11 @@ from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import new_context
 from deep_research.value import Value
 
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_BUSY: Final = frozenset({429, 503})
-_KEEP_IDLE_S: Final = 15.0
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_BUSY = frozenset({429, 503})
+_KEEP_IDLE_S = 15.0
 # These were meant for the host that was asked first.
-_PERSONAL_HEADERS: Final = frozenset({"authorization", "cookie"})
+_PERSONAL_HEADERS = frozenset({"authorization", "cookie"})
 
 
 BeforeHop = Callable[[str], Awaitable[object]]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from unicodedata import category
 from urllib.parse import quote
 
@@ -17,18 +17,18 @@ from deep_research.errors import AddressRefused
 from deep_research.value import Value
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
-WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_MAX_CHARACTERS: Final = 8192
-_ADDRESS: Final = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE)
-_AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
-_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+WEB_PORTS = frozenset({80, 443, 8080, 8443})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_MAX_CHARACTERS = 8192
+_ADDRESS = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 # The last part of a name that the system, or a browser, would read as part of a number.
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_TARGET_SAFE: Final = "!$&'()*+,;=:@/?-._~%[]"
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_TARGET_SAFE = "!$&'()*+,;=:@/?-._~%[]"
 
 # IANA's registries of special-purpose addresses; the standard library's own tables differ between patch releases.
-_REFUSED_NETWORKS: Final = tuple(
+_REFUSED_NETWORKS = tuple(
     (ip_network(network), why)
     for why, networks in {
         "this machine": "0.0.0.0/8 127.0.0.0/8 ::/128 ::1/128",
@@ -47,15 +47,15 @@ _REFUSED_NETWORKS: Final = tuple(
     }.items()
     for network in networks.split()
 )
-_PUBLIC_IPV6: Final = IPv6Network("2000::/3")
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
 # What a network without IPv4 makes of a public IPv4 address; its last 32 bits are that address.
-_NAT64: Final = IPv6Network("64:ff9b::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
 
-_LOCAL_ENDINGS: Final = frozenset(
+_LOCAL_ENDINGS = frozenset(
     "alt arpa consul corp example home i2p internal intranet invalid lan local localdomain localhost onion private svc "
     "test".split()
 )
-_METADATA_ENDINGS: Final = (
+_METADATA_ENDINGS = (
     ".metadata.goog",
     ".metadata.packet.net",
     ".metadata.platformequinix.com",

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
-from typing import Final, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import httpx2
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 Refusal = Literal["key", "model", "name", "credit"]
 
 # Google's `error.details[].reason`, and `error.code` of OpenAI and of those who speak like it.
-_REFUSALS: Final[dict[str, Refusal]] = {
+_REFUSALS: dict[str, Refusal] = {
     "API_KEY_INVALID": "key",
     "invalid_api_key": "key",
     "model_not_found": "model",
@@ -51,12 +51,12 @@ class Setup:
     address: str = ""
 
 
-_MAX_BYTES: Final = 8 * 1024 * 1024
-_BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_MAX_BYTES = 8 * 1024 * 1024
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 # What is wrong is what was asked: its form, its length or a value in it.
-_ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
+_ABOUT_THE_QUERY = frozenset({400, 413, 414, 422})
 # With these statuses the body may say that no call can succeed.
-_EXPLAINED: Final = frozenset({400, 429})
+_EXPLAINED = frozenset({400, 429})
 Params = Mapping[str, str | int | float | bool | None]
 
 
@@ -236,8 +236,8 @@ def _is_unknown(error: BaseException | None) -> bool:
 
 
 # GitHub says how many calls are left, the European Patent Office which of its limits was reached.
-_LEFT: Final = "x-ratelimit-remaining"
-_REASON: Final = "x-rejection-reason"
+_LEFT = "x-ratelimit-remaining"
+_REASON = "x-rejection-reason"
 
 
 class LimitedService(Service):

@@ -1,7 +1,6 @@
 """arXiv's papers, after info.arxiv.org/help/api/user-manual.html."""
 
 import re
-from typing import Final
 
 from lxml import etree
 
@@ -10,14 +9,14 @@ from deep_research.search.feed import ATOM, feed_root
 from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 
-_ID: Final = re.compile(
+_ID = re.compile(
     r"(?<![\w.])(?:\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|[a-z-]{2,12}(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?![\w.]\w)", re.ASCII
 )
-_VERSION: Final = re.compile(r"v\d+$")
-_PAPER: Final = re.compile(r"https?://arxiv\.org/abs/(.+)")
-_ERROR: Final = "arxiv.org/api/errors"
+_VERSION = re.compile(r"v\d+$")
+_PAPER = re.compile(r"https?://arxiv\.org/abs/(.+)")
+_ERROR = "arxiv.org/api/errors"
 # More words than these are seldom all in one abstract; ranking by relevance then sorts what holds any of them.
-_MAX_ALL: Final = 5
+_MAX_ALL = 5
 
 
 class ArxivSearch(ServiceSearch):

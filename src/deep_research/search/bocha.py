@@ -1,12 +1,10 @@
 """Bocha's web search, after "Web Search API" on open.bochaai.com."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_MAX_SITES: Final = 20
+_MAX_SITES = 20
 
 
 class BochaSearch(OnePageSearch):

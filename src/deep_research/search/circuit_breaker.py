@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from deep_research.errors import (
     CallFailed,
@@ -15,8 +14,8 @@ from deep_research.errors import (
 )
 from deep_research.search.rate_limiter import Clock
 
-MAX_FAILURES: Final = 3
-OPEN_S: Final = 60.0
+MAX_FAILURES = 3
+OPEN_S = 60.0
 
 
 class CircuitBreaker:

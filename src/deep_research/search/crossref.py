@@ -1,7 +1,6 @@
 """Crossref's registry of publications, after api.crossref.org/swagger-ui and its page on the polite pool."""
 
 import re
-from typing import Final
 
 from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
@@ -9,7 +8,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
 # "Abstract", "Aim", "Methods".
-_HEADING: Final = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
+_HEADING = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
 
 
 class CrossrefSearch(ServiceSearch):

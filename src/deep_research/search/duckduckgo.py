@@ -4,7 +4,7 @@ They are not documented; the forms and class names are those that the pages carr
 """
 
 from collections.abc import AsyncGenerator
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from lxml import etree, html
@@ -13,12 +13,12 @@ from deep_research.errors import ChallengeShown
 from deep_research.search.engine import Found, Page, PagedSearch, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
-_REGIONS: Final = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
-_HAS_CLASS: Final = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
-_LINK: Final = f".//a[{_HAS_CLASS.format('result__a')}]"
-_RESULTS: Final = f"//div[{_HAS_CLASS.format('result')} and not({_HAS_CLASS.format('result--ad')}) and {_LINK}]"
-_NOTHING: Final = f"//*[{_HAS_CLASS.format('no-results')} or {_HAS_CLASS.format('result--no-result')}]"
-_CHALLENGE: Final = "//*[contains(@class, 'anomaly-modal') or @id='challenge-form']"
+_REGIONS = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
+_HAS_CLASS = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
+_LINK = f".//a[{_HAS_CLASS.format('result__a')}]"
+_RESULTS = f"//div[{_HAS_CLASS.format('result')} and not({_HAS_CLASS.format('result--ad')}) and {_LINK}]"
+_NOTHING = f"//*[{_HAS_CLASS.format('no-results')} or {_HAS_CLASS.format('result--no-result')}]"
+_CHALLENGE = "//*[contains(@class, 'anomaly-modal') or @id='challenge-form']"
 
 
 class DuckDuckGoSearch(PagedSearch):

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import import_module
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, ConfigurationError, SourceError, TimedOut
@@ -23,7 +23,7 @@ from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json, JsonObject
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
-_MAX_QUERY_CHARS: Final = 400
+_MAX_QUERY_CHARS = 400
 
 
 @dataclass(frozen=True)

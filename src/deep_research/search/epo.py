@@ -6,7 +6,6 @@ A key is `client_id:secret`. A hit points at Google Patents, whose pages hold th
 import base64
 from collections.abc import AsyncGenerator
 from datetime import date
-from typing import Final
 
 import httpx2
 
@@ -18,8 +17,8 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, json_of
 
 # What stands in the answer, with status 404, where no patent fits.
-_NOTHING: Final = "SERVER.EntityNotFound"
-_MAX_WORDS: Final = 10
+_NOTHING = "SERVER.EntityNotFound"
+_MAX_WORDS = 10
 
 
 class _PatentService(LimitedService):

@@ -1,12 +1,10 @@
 """Exa's search by meaning, after exa.ai/docs/reference/search."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, results_in, words_of
 from deep_research.sources.hit import SearchQuery
 
-_CATEGORIES: Final = {"news": "news", "academic": "research paper"}
-_SNIPPET_CHARS: Final = 1_000
+_CATEGORIES = {"news": "news", "academic": "research paper"}
+_SNIPPET_CHARS = 1_000
 
 
 class ExaSearch(OnePageSearch):

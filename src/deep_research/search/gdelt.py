@@ -1,7 +1,6 @@
 """GDELT's list of the world's news, after blog.gdeltproject.org/gdelt-doc-2-0-api-debuts."""
 
 import json
-from typing import Final
 
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.engine import Found, OnePageSearch
@@ -9,12 +8,12 @@ from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 
-_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
+_LANGUAGES = {"en": "english", "zh": "chinese"}
 # Errors come as a sentence with status 200; this is how the one begins that time heals.
-_TOO_OFTEN: Final = "Please limit requests"
+_TOO_OFTEN = "Please limit requests"
 # Every word must stand in an article.
-_MAX_WORDS: Final = 6
-_MIN_CHARS: Final = 3
+_MAX_WORDS = 6
+_MIN_CHARS = 3
 
 
 class GdeltSearch(OnePageSearch):

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from typing import Final
 
 from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.model_task import task_of
@@ -10,7 +9,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
 # Weather, time and prices come from a result page of Google's own, which says something else tomorrow.
-_RESULT_PAGE: Final = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
+_RESULT_PAGE = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
 
 
 class GeminiSearch(OnePageSearch):

@@ -1,13 +1,13 @@
 """GitHub's repositories and issues, after docs.github.com/en/rest/search/search."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from deep_research.net.service import LimitedService
 from deep_research.search.engine import Page, ServiceSearch, results_in, words_of
 from deep_research.sources.hit import SearchQuery
 
 # Longer queries are refused; the qualifiers we add count as well.
-_MAX_CHARS: Final = 256
+_MAX_CHARS = 256
 
 
 class GitHubSearch(ServiceSearch):

@@ -3,16 +3,14 @@
 Daily papers and blog are lists that cannot be searched: what shares enough words with the query is kept.
 """
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, value_at, words_of
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-_MAX_CHARS: Final = 250
-_MIN_SHARE: Final = 1 / 3
+_MAX_CHARS = 250
+_MIN_SHARE = 1 / 3
 
 
 class HuggingFacePapers(OnePageSearch):

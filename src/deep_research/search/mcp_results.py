@@ -2,23 +2,22 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from deep_research.search.cleaning import web_address
 from deep_research.search.engine import Found
 from deep_research.value import Json, JsonObject, json_of
 
 # The names under which tools give address, title, text and date of a result.
-_ADDRESS: Final = ("url", "link", "href", "uri", "address", "page_url")
-_TITLE: Final = ("title", "name", "headline")
-_TEXT: Final = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
-_DATE: Final = ("published", "published_date", "publishedDate", "published_at", "publishedAt", "date", "page_age")
-_MAX_DEPTH: Final = 8
+_ADDRESS = ("url", "link", "href", "uri", "address", "page_url")
+_TITLE = ("title", "name", "headline")
+_TEXT = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
+_DATE = ("published", "published_date", "publishedDate", "published_at", "publishedAt", "date", "page_age")
+_MAX_DEPTH = 8
 
-_LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
-_BARE: Final = re.compile(r"https?://[^\s<>\"'`\[\]{}|（），。；、》」]+")
-_MARKS: Final = re.compile(r"^\s*(?:#+|[-*•]|\d{1,3}[.)、])\s+")
-_LABEL: Final = re.compile(
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
+_BARE = re.compile(r"https?://[^\s<>\"'`\[\]{}|（），。；、》」]+")
+_MARKS = re.compile(r"^\s*(?:#+|[-*•]|\d{1,3}[.)、])\s+")
+_LABEL = re.compile(
     r"^\W*(?:title|name|url|link|address|snippet|description|summary|abstract|text|content|标题|標題|链接|連結|摘要|内容|內容)"
     r"\W*[:：]\W*(?=\S|$)",
     re.IGNORECASE,

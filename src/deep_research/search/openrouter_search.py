@@ -1,13 +1,11 @@
 """OpenRouter's web search, a tool for any model: openrouter.ai/docs/guides/features/server-tools/web-search."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_TOOL: Final = "openrouter:web_search"
+_TOOL = "openrouter:web_search"
 
 
 class OpenRouterWebSearch(OnePageSearch):

@@ -1,15 +1,14 @@
 """PubMed's articles through the E-utilities, after www.ncbi.nlm.nih.gov/books/NBK25499."""
 
 from datetime import date
-from typing import Final
 
 from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
-_MAX_AUTHORS: Final = 3
+_LANGUAGES = {"en": "english", "zh": "chinese"}
+_MAX_AUTHORS = 3
 
 
 class PubMedSearch(ServiceSearch):

@@ -3,17 +3,17 @@
 import threading
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.errors import SourceBusy
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 # A caller that would have to wait longer gets an error at once, and may ask somewhere else.
-MAX_QUEUE_S: Final = 15.0
-_LOOK_EVERY_S: Final = 0.25
+MAX_QUEUE_S = 15.0
+_LOOK_EVERY_S = 0.25
 # A service that asks for more than that is asked again all the same.
-_MAX_HOLD_S: Final = 3600.0
+_MAX_HOLD_S = 3600.0
 
 
 class RateLimit(NamedTuple):

@@ -1,12 +1,10 @@
 """Semantic Scholar's papers, after api.semanticscholar.org/api-docs/graph (paper relevance search)."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, Page, ServiceSearch, first_address, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-_FIELDS: Final = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
+_FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
 
 
 class SemanticScholarSearch(ServiceSearch):

@@ -1,13 +1,11 @@
 """Serper's Google search and Google news, after serper.dev/playground and its schema at schemas.apis.io/serper."""
 
-from typing import Final
-
 from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
 # Google's names where they are not the language's own code: interface language and country.
-_PLACES: Final = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
-_TIME: Final = "cdr:1,cd_min:{0.month}/{0.day}/{0.year},cd_max:{1.month}/{1.day}/{1.year}"
+_PLACES = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
+_TIME = "cdr:1,cd_min:{0.month}/{0.day}/{0.year},cd_max:{1.month}/{1.day}/{1.year}"
 
 
 class SerperSearch(ServiceSearch):

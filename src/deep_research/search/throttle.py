@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.circuit_breaker import CircuitBreaker
@@ -16,8 +16,8 @@ from deep_research.sources.hit import Hit, SearchQuery
 
 T = TypeVar("T")
 
-_RETRIES: Final = 2
-_FIRST_WAIT_S: Final = 0.5
+_RETRIES = 2
+_FIRST_WAIT_S = 0.5
 
 
 class Throttle:

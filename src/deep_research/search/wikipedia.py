@@ -4,7 +4,6 @@ The address may hold `{language}`; another wiki's address without it works as we
 """
 
 import re
-from typing import Final
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
@@ -14,11 +13,11 @@ from deep_research.text.script import detect_language
 from deep_research.value import Json
 
 # CirrusSearch, the search behind it, refuses longer queries.
-_MAX_CHARS: Final = 300
-_CODE: Final = re.compile(r"[a-z]{2,3}")
+_MAX_CHARS = 300
+_CODE = re.compile(r"[a-z]{2,3}")
 # One wiki holds Chinese in all its scripts; a variant in the path asks for one of them.
-_VARIANTS: Final = {"zh-Hans": "zh-cn", "zh-Hant": "zh-tw"}
-_BUSY: Final = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too-busy-error", "search-error"})
+_VARIANTS = {"zh-Hans": "zh-cn", "zh-Hant": "zh-tw"}
+_BUSY = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too-busy-error", "search-error"})
 
 
 class WikipediaSearch(ServiceSearch):

@@ -3,7 +3,6 @@
 import asyncio
 from base64 import b64encode
 from itertools import chain, zip_longest
-from typing import Final
 
 from deep_research.errors import CallFailed, SourceError
 from deep_research.search.cleaning import plain_text
@@ -11,7 +10,7 @@ from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
 
-_MAX_SITES: Final = 5
+_MAX_SITES = 5
 
 
 class ZyteSearch(OnePageSearch):

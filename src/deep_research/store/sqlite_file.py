@@ -23,7 +23,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from deep_research.database import (
     FileErrors,
@@ -71,10 +71,10 @@ def _statements(script: str) -> tuple[str, ...]:
     return tuple(statements)
 
 
-SEAL: Final = "seal"
-SEALED: Final = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
-SEAL_FUNCTION: Final = "seal_of"
-_MARSHAL_FORMAT: Final = 2
+SEAL = "seal"
+SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
+SEAL_FUNCTION = "seal_of"
+_MARSHAL_FORMAT = 2
 
 
 def seal_of(*columns: Column) -> int:
