@@ -113,11 +113,9 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
         show_json(document=shown.to_json())
         return
     facts = (("title", shown.title), ("author", shown.author), ("date", shown.published), ("language", shown.language))
-    for name, value in facts:
+    for name, value in (*facts, *(("note", warning) for warning in shown.warnings)):
         if value:
             show(f"{name:<9} {value}")
-    for warning in shown.warnings:
-        show(f"note      {warning}")
     show(f"\n{shown.text}")
 
 

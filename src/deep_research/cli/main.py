@@ -377,8 +377,8 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Put `ask` before a first word that is no command: a bare question is asked."""
-    commands = {"ask", "runs", "corpus", "sources", "cache", "config", "doctor"}
-    known = commands | {"--help", "--version", "--install-completion", "--show-completion"}
+    commands = "ask runs corpus sources cache config doctor --help --version --install-completion --show-completion"
+    known = commands.split()
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 

@@ -142,24 +142,19 @@ class Lines(Display):
     def __init__(self, words: Words) -> None:
         self._words = words
         self._news = News(words)
-        self._begun: set[str] = set()
+        # Stages that get no line any more, or never.
+        self._passed = set(_RESEARCH - {"harvest"})
 
     def show(self, event: RunEvent) -> None:
-        """Print the event's line, if it has one."""
-        if line := self._line(event):
-            tell(line)
-
-    def _line(self, event: RunEvent) -> str:
+        data: Data = event.data
         news = self._news.of(event)
         if event.kind == "section-coverage":
-            return f"  {coverage_line(event.data, self._words)}"
-        if event.kind == "progress" and event.data["status"] == "started":
-            step = str(event.data["step"])
-            if step in self._begun or step in _RESEARCH - {"harvest"}:
-                return news
-            self._begun.add(step)
-            return "\n".join(filter(None, (news, f"{self._words('stage.' + step)} …")))
-        return news
+            news = f"  {coverage_line(data, self._words)}"
+        if news:
+            tell(news)
+        if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
+            self._passed.add(data["step"])
+            tell(f"{self._words('stage.' + data['step'])} …")
 
 
 # A section that is covered so far is not thin, even where its judge would have liked more.
@@ -237,7 +232,6 @@ class Bars(Display):
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, event: RunEvent) -> None:
-        """Move the bar the event is about."""
         if self._is_closed:
             return
         self._progress.start()
@@ -260,9 +254,8 @@ class Bars(Display):
             self.pause()
 
     def on_live_text(self, live: LiveText) -> None:
-        """Show that the model thinks, or how much it has written."""
-        stage = _WRITING.get(live.act)
-        if self._is_closed or stage is None or stage not in self._tasks:
+        stage = _WRITING.get(live.act, "")
+        if self._is_closed or stage not in self._tasks:
             return
         counted = self._written.setdefault(stage, Counter())
         counted[live.kind] += len(_LETTER_OR_WORD.findall(live.text))
@@ -275,7 +268,6 @@ class Bars(Display):
         self._begin()
 
     def close(self) -> None:
-        """Stop drawing for good."""
         self._is_closed = True
         self._progress.stop()
 

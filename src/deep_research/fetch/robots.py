@@ -19,23 +19,18 @@ _LINE = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
 _SAFE = "/:@!$&'()*+,;=~-._%?[]"
 
 
-class _Rule(NamedTuple):
-    path: str
-    allows: bool
-
-
 class Robots(NamedTuple):
-    """The rules a host has for one program."""
+    """The rules a host has for one program: paths, and whether each is allowed."""
 
-    rules: tuple[_Rule, ...] = ()
+    rules: tuple[tuple[str, bool], ...] = ()
     delay_s: float = 0.0
 
     def allows(self, address: str) -> bool:
         """Return whether the page may be fetched: the longest rule that fits decides, or the kinder of two."""
         parts = urlsplit(address)
         target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
-        fitting = [rule for rule in self.rules if _fits(rule.path, target)]
-        return max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows if fitting else True
+        fitting = [(len(path), allows) for path, allows in self.rules if _fits(path, target)]
+        return max(fitting, default=(0, True))[1]
 
 
 def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
@@ -58,7 +53,7 @@ def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
                 groups[name].append((field, value))
     lines = groups.get(agent, groups["*"])
     rules = tuple(
-        _Rule(quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
+        (quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
     )
     delays = [
         float(value) for field, value in lines if field == "crawl-delay" and re.fullmatch(r"\d+(?:\.\d+)?", value)

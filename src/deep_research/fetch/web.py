@@ -4,7 +4,7 @@ Connections are the guarded client's business; what this adds is manners, patien
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -90,7 +90,7 @@ class WebFetcher:
     async def _page(self, address: str, known: Validators) -> Fetched:
         delay_s = await self._check_robots(address) if self._check_robots else 0.0
         async with self._politeness.turn(_host(address), delay_s=delay_s):
-            response = await self._ask(address, _request_headers(known))
+            response = await self._ask(address, known)
         if response.status == _NOT_CHANGED and known != Validators():
             return _fetched(response, "", b"")
         _check_status(response)
@@ -103,8 +103,10 @@ class WebFetcher:
             raise SourceError(f"{response.address} shows {DESCRIPTIONS[kind]}.")
         return _fetched(response, media_type, raw)
 
-    async def _ask(self, address: str, headers: Mapping[str, str]) -> Response:
+    async def _ask(self, address: str, known: Validators) -> Response:
         """Ask, and ask again where the host was busy or the line broke; wait as long as it says, within reason."""
+        asked = {"Accept": _ACCEPT, "If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
+        headers = {name: value for name, value in asked.items() if value}
         attempt = 0
         while True:
             try:
@@ -127,11 +129,6 @@ def _host(address: str) -> str:
         return urlsplit(address).netloc.lower()
     except ValueError:
         return address
-
-
-def _request_headers(known: Validators) -> dict[str, str]:
-    asked = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
-    return {"Accept": _ACCEPT} | {name: value for name, value in asked.items() if value}
 
 
 def _check_status(response: Response) -> None:

@@ -235,11 +235,6 @@ def _is_unknown(error: BaseException | None) -> bool:
     return error is not None
 
 
-# GitHub says how many calls are left, the European Patent Office which of its limits was reached.
-_LEFT = "x-ratelimit-remaining"
-_REASON = "x-rejection-reason"
-
-
 class LimitedService(Service):
     """A service that refuses frequent callers with status 403, where others use 429, and says so in its headers."""
 
@@ -247,6 +242,8 @@ class LimitedService(Service):
         if response.status_code == 403:
             headers = response.headers
             wait_s = retry_after_s(headers)
-            if wait_s is not None or headers.get(_LEFT) == "0" or headers.get(_REASON):
+            # GitHub says how many calls are left, the European Patent Office which of its limits was reached.
+            is_limited = headers.get("x-ratelimit-remaining") == "0" or headers.get("x-rejection-reason")
+            if wait_s is not None or is_limited:
                 raise SourceBusy(f"{self.name} limits its callers (status 403).", retry_after_s=wait_s)
         super()._check(response)

@@ -10,7 +10,7 @@ from deep_research.errors import SourceBusy
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.script import detect_language
-from deep_research.value import Json
+from deep_research.value import JsonObject
 
 # CirrusSearch, the search behind it, refuses longer queries.
 _MAX_CHARS = 300
@@ -46,11 +46,7 @@ class WikipediaSearch(ServiceSearch):
         if value_at(data, "error", "code") in _BUSY:
             raise SourceBusy(f"{self.endpoint.title} is busy.")
         articles = self.items_at(data, "query", "search")
-        found = [
-            Found(_address(f"{home}/{variant}", title), title, item.get("snippet"))
-            for item in articles
-            for title in [item.get("title")]
-        ]
+        found = [_found(f"{home}/{variant}", item) for item in articles]
         return Page(found, is_last=value_at(data, "continue", "sroffset") is None)
 
 
@@ -60,5 +56,7 @@ def _wiki_of(language: str) -> str:
     return code if _CODE.fullmatch(code) else "en"
 
 
-def _address(folder: str, title: Json) -> Json:
-    return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title and isinstance(title, str) else title
+def _found(folder: str, item: JsonObject) -> Found:
+    title = item.get("title")
+    address = title and f"{folder}/{quote(str(title).replace(' ', '_'), safe='/:(),')}"
+    return Found(address if isinstance(title, str) else None, title, item.get("snippet"))

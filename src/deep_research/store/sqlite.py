@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from deep_research.database import files_of
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -43,14 +44,11 @@ class SqliteStore:
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            await self._in_thread(self._file.close)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
             self._thread.shutdown(wait=True)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
     async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._in_thread(lambda: self._file.read(work))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.read, work)
 
     async def _write_as(
         self,
@@ -221,11 +219,11 @@ class SqliteStore:
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
-        columns = {"snapshot": document.snapshot, "text": text["id"], "about": rows.about_column(document)}
+        about = rows.about_column(document)
 
         def work(session: Session) -> None:
             session.run("add_blob", **text)
-            session.run("add_document", id=document.id, **columns)
+            session.run("add_document", id=document.id, snapshot=document.snapshot, text=text["id"], about=about)
             session.run("add_address", run=claim.run, address=address, document=document.id)
             session.run("keep_blob", run=claim.run, blob=document.snapshot)
             rows.keep_document(session, claim.run, document.id)
@@ -272,7 +270,7 @@ class SqliteStore:
     async def size(self) -> StoreSize:
         def work(session: Session) -> StoreSize:
             (counts,) = session.all("count_rows")
-            files = [session.path.with_name(session.path.name + end) for end in ("", "-wal", "-shm")]
-            return StoreSize(bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()), **dict(counts))
+            on_disk = sum(file.stat().st_size for file in files_of(session.path) if file.exists())
+            return StoreSize(bytes_on_disk=on_disk, **dict(counts))
 
         return await self._read(work)

@@ -260,9 +260,9 @@ def check_claim(session: Session, claim: Claim, *, even_if_cancelled: bool = Fal
     """Raise `RunTaken` unless the claim is the run's newest, and `RunCancelled` once a cancel was asked for."""
     row = session.one("get_hold", run=claim.run)
     is_newest = row is not None and row["epoch"] == claim.epoch
-    if row is not None and is_newest and (even_if_cancelled or not row["cancel_requested"]):
-        return
     if row is not None:
+        if is_newest and (even_if_cancelled or not row["cancel_requested"]):
+            return
         # Only now, because this is asked at every write.
         get_run(session, claim.run)
     if not is_newest:
@@ -306,9 +306,6 @@ def _check_all_found(session: Session) -> None:
         raise corrupt(session.path)
 
 
-_UNLIMITED = -1
-
-
 def list_calls(session: Session, run: str) -> list[JournalRow]:
     """Return the journal of a run in the order in which the calls were started."""
     found = session.all("list_calls", run=run)
@@ -320,7 +317,7 @@ def list_calls(session: Session, run: str) -> list[JournalRow]:
 
 def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
     """Return the events of a run with a sequence number above `after`."""
-    found = session.all("read_events", run=run, after=after, limit=_UNLIMITED if limit is None else limit)
+    found = session.all("read_events", run=run, after=after, limit=-1 if limit is None else limit)
     events = [read_event(row) for row in found]
     _require([event.seq for event in events], _numbers(found, after), "events", run)
     if after == 0 and limit is None:
