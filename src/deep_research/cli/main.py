@@ -128,15 +128,8 @@ def ask(
         "offline": offline or None,
         "wiring": wiring,
     }
-    fields = {
-        "context": given_context(context),
-        "assume": assume,
-        "confirm_plan": confirm_plan,
-        "focus": tuple(focus or ()),
-        "since": since,
-        "until": until,
-        "sites": hosts_of(site or []),
-    }
+    fields = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
+    fields |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
     where = Output(as_json, events, quiet, file=output)
     raise Exit(ask_question(question if query is None else query, flags=flags, fields=fields, output=where))
 
