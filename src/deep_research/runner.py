@@ -9,7 +9,7 @@ from pathlib import Path
 from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.processor import DeepResearchProcessor, Result
-from deep_research.pipeline.runtime import answer_needed
+from deep_research.pipeline.runtime import OnQuestion, answer_needed
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
@@ -185,16 +185,22 @@ async def _run(
     on_live: OnLive | None,
     on_clarify_question: OnClarifyQuestion | None,
 ) -> Result:
-    async def on_question(pending: JsonObject) -> Json:
-        return await on_clarify_question(str(pending.get("question", ""))) if on_clarify_question else None
-
     processor = graph.processor()
     try:
-        row = await processor.process(
-            request, on_event=on_event, on_live=on_live, on_question=on_question if on_clarify_question else None
-        )
+        on_question = _plain_question(on_clarify_question)
+        row = await processor.process(request, on_event=on_event, on_live=on_live, on_question=on_question)
         if row.status == "waiting":
             raise answer_needed(row)
         return await processor.result(row)
     finally:
         await processor.adapters.close()
+
+
+def _plain_question(ask: OnClarifyQuestion | None) -> OnQuestion | None:
+    if ask is None:
+        return None
+
+    async def on_question(pending: JsonObject) -> Json:
+        return await ask(str(pending.get("question", "")))
+
+    return on_question
