@@ -50,7 +50,7 @@ def score(gate: Gate, tasks: Iterable[Task]) -> Score:
 
 
 def literal_gate(text: str) -> bool:
-    """Document 001 with abbreviations counted only where they are the whole topic; `strict` counts them anywhere."""
+    """The rules by the letter, but for abbreviations, which count only as the whole topic; `strict` counts them all."""
     words = re.findall(r"[a-z]+", text.lower())
     is_bare = len(words) == 1 and words[0] in ABBREVIATIONS
     return len(text) < MIN_TOPIC_CHARS or is_bare or any(word in VAGUE_WORDS for word in words)

@@ -1,4 +1,4 @@
-"""Deep Research from Python: the short form, and the form of document 002. Uses a model if one is set (docs/models.md).
+"""Deep Research from Python: the short form, and the form with a graph. Uses a model if one is set (docs/models.md).
 
 python examples/from_python.py
 """

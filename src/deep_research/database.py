@@ -6,9 +6,11 @@ Knows no tables; the store, the index, the cache and the checkpoints open their 
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal
+from typing import Literal
 
 from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 
@@ -16,7 +18,7 @@ from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 # that fails. `foreign`: no database. `damaged`: everything else, for nothing that we send is wrong by itself.
 Fault = Literal["locked", "refused", "full", "foreign", "damaged"]
 
-_FAULTS: Final[dict[int, Fault]] = {
+_FAULTS: dict[int, Fault] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",
     sqlite3.SQLITE_PROTOCOL: "locked",
@@ -31,7 +33,7 @@ _FAULTS: Final[dict[int, Fault]] = {
 
 
 # The second is raised where SQLite quotes something damaged in its message.
-FileErrors: Final = (sqlite3.Error, UnicodeDecodeError)
+FileErrors = (sqlite3.Error, UnicodeDecodeError)
 
 
 def fault_of(error: Exception) -> Fault | None:
@@ -100,20 +102,24 @@ def connect_copy(path: Path, *, check_same_thread: bool = True) -> sqlite3.Conne
         copy = Path(folder, path.name)
         # Without its log it is one file, which stays readable after its name is gone.
         connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=check_same_thread)
-        try:
+        with closed_on_failure(connection):
             connection.execute("PRAGMA journal_mode = MEMORY")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 
 def _opened(path: Path, options: str, *, check_same_thread: bool) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?{options}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=check_same_thread)
-    try:
+    with closed_on_failure(connection):
         connection.execute("SELECT count(*) FROM sqlite_master")
+    return connection
+
+
+@contextmanager
+def closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    """Close a connection that cannot be made ready."""
+    try:
+        yield
     except BaseException:
         connection.close()
         raise
-    return connection

@@ -282,25 +282,7 @@ class ErrorClassifier:
 
 def error_named(name: str, detail: str) -> CallFailed:
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
-    kinds: dict[str, type[CallFailed]] = {
-        kind.__name__: kind
-        for kind in (
-            NetworkError,
-            TimedOut,
-            Unreachable,
-            ModelError,
-            ModelBusy,
-            ModelRefused,
-            UnusableAnswer,
-            SourceError,
-            AddressRefused,
-            SourceBusy,
-            ChallengeShown,
-            ServiceClosed,
-            SourceRefused,
-            QueryRefused,
-            CalledOff,
-            BudgetExceeded,
-        )
-    }
-    return kinds.get(name, CallFailed)(detail)
+    kind = globals().get(name)
+    if isinstance(kind, type) and issubclass(kind, CallFailed):
+        return kind(detail)
+    return CallFailed(detail)

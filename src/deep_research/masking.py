@@ -7,32 +7,29 @@ is a secret under a harmless name that looks like a word.
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from deep_research.value import Json
 
-MASK: Final = "***"
+MASK = "***"
 # In a name such as `x-api-key`, `accessToken` or `API_KEY`.
-_SECRET_WORDS: Final = frozenset(
+_SECRET_WORDS = frozenset(
     """key apikey accesskey secretkey token accesstoken authtoken secret password passwd passphrase pass pwd pin auth
     authorization credential credentials signature sig jwt bearer cookie session sessionid sid appid otp""".split()
 )
 # Between two words of a name: what is no letter, and where a small letter meets a capital one.
-_SEAM: Final = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEAM = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Keys as services give them.
-_KEY_LIKE: Final = re.compile(
-    r"\b(?:(?:sk|pk|rk|gh[opsu]|github_pat|glpat|hf|xox[abps]|tvly)[-_]|AIza|eyJ)[-_A-Za-z0-9.]{8,}"
-)
+_KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|rk|gh[opsu]|github_pat|glpat|hf|xox[abps]|tvly)[-_]|AIza|eyJ)[-_A-Za-z0-9.]{8,}")
 # So many letters and digits in a row; in a text of ours it may be the id of a run.
-_LONG: Final = re.compile(r"\b(?=[A-Za-z_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}\b")
-_USER: Final = re.compile(r"(?<=://)[^\s/?#'\"]*@")
+_LONG = re.compile(r"\b(?=[A-Za-z_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}\b")
+_USER = re.compile(r"(?<=://)[^\s/?#'\"]*@")
 # A password that should have been written otherwise.
-_UNQUOTED_USER: Final = re.compile(r"(?<=://)[^\s/?#'\"@]*:[^\s'\"]*@")
-_HEADER: Final = re.compile(r"(?i)\b((?:proxy-)?authorization|cookie)(['\"]?\s*[:=]\s*)(['\"]?)[^'\"\r\n]+")
-_BEARER: Final = re.compile(r"(?i)\b(bearer|basic)(\s+)(?=[^\s'\"]*[0-9=]|[^\s'\"]{16})[^\s'\",;]+")
+_UNQUOTED_USER = re.compile(r"(?<=://)[^\s/?#'\"@]*:[^\s'\"]*@")
+_HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|cookie)(['\"]?\s*[:=]\s*)(['\"]?)[^'\"\r\n]+")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)(?=[^\s'\"]*[0-9=]|[^\s'\"]{16})[^\s'\",;]+")
 # `name=value`, `name: value`, `"name": "value"`, `--name value`; not the colon of `https://`.
-_NAME: Final = re.compile(r"""(?<![\w.-])(?P<name>-{0,2}[A-Za-z][\w.-]*+)(?P<mark>['"]?(?:=|:\s*(?!//))|\s+)['"]?""")
-_VALUE: Final = re.compile(r"""[^\s'"&,;)}\]#]+""")
+_NAME = re.compile(r"""(?<![\w.-])(?P<name>-{0,2}[A-Za-z][\w.-]*+)(?P<mark>['"]?(?:=|:\s*(?!//))|\s+)['"]?""")
+_VALUE = re.compile(r"""[^\s'"&,;)}\]#]+""")
 
 
 def masked(text: str) -> str:

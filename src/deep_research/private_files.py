@@ -9,14 +9,13 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
-_FOLDER_RIGHTS: Final = 0o700
-_FILE_RIGHTS: Final = 0o600
-_OTHERS: Final = 0o077
-_HAS_RIGHTS: Final = os.name == "posix"
+_FOLDER_RIGHTS = 0o700
+_FILE_RIGHTS = 0o600
+_OTHERS = 0o077
+_HAS_RIGHTS = os.name == "posix"
 # Everything that is kept in the home; what was damaged is put aside under a longer name.
-HOME_FILES: Final = re.compile(r"(?:config\.toml|(?:store|checkpoints|cache|index)\.db(?:[-.].*)?)")
+HOME_FILES = re.compile(r"(?:config\.toml|(?:store|checkpoints|cache|index)\.db(?:[-.].*)?)")
 
 
 def make_folder(path: Path, *, ours: re.Pattern[str] | None = None) -> None:

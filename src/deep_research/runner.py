@@ -79,8 +79,7 @@ async def run_deep_research(
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
         given = given.model_copy(update={"depth": depth})
-    on_question = None if on_clarify_question is None else _plain_question(on_clarify_question)
-    return (await _run(graph, given, on_event=on_event, on_question=on_question)).final_report
+    return (await _run(graph, given, on_event, None, on_clarify_question)).final_report
 
 
 async def research(
@@ -109,8 +108,7 @@ async def research(
     given = request_from(graph.settings, question)
     if budget is not None:
         given = given.model_copy(update={"budget": budget})
-    on_question = None if on_clarify_question is None else _plain_question(on_clarify_question)
-    return await _run(graph, given, on_event=on_event, on_live=on_live, on_question=on_question)
+    return await _run(graph, given, on_event, on_live, on_clarify_question)
 
 
 def research_sync(
@@ -183,13 +181,13 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 async def _run(
     graph: DeepResearchGraph,
     request: ResearchRequest,
-    *,
     on_event: OnEvent | None,
-    on_live: OnLive | None = None,
-    on_question: OnQuestion | None,
+    on_live: OnLive | None,
+    on_clarify_question: OnClarifyQuestion | None,
 ) -> Result:
     processor = graph.processor()
     try:
+        on_question = _plain_question(on_clarify_question)
         row = await processor.process(request, on_event=on_event, on_live=on_live, on_question=on_question)
         if row.status == "waiting":
             raise answer_needed(row)
@@ -198,7 +196,10 @@ async def _run(
         await processor.adapters.close()
 
 
-def _plain_question(ask: OnClarifyQuestion) -> OnQuestion:
+def _plain_question(ask: OnClarifyQuestion | None) -> OnQuestion | None:
+    if ask is None:
+        return None
+
     async def on_question(pending: JsonObject) -> Json:
         return await ask(str(pending.get("question", "")))
 

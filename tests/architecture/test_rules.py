@@ -12,7 +12,7 @@ TESTS = ROOT / "tests"
 
 # The second picks what little a child process gets of it.
 MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py"]
-# Who may catch everything, and why (CONVENTIONS: the runner, the edge of a fan-out branch, entry points of shells).
+# Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",

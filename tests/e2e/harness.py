@@ -233,8 +233,8 @@ class Lab:
         adapters = replace(self.world, log=CallLog(self.user.call_log)).adapters(self.settings())
         return DeepResearchProcessor(self.change(adapters), machine=self.machine, wiring="worlds:quick")
 
-    def ask(self, question: str = QUESTION, *, on_event: OnEvent | None = None, **wishes: Any) -> RunRow:
-        request = ResearchRequest(question=question, **wishes)
+    def ask(self, question: str = QUESTION, *, on_event: OnEvent | None = None, **given_request: Any) -> RunRow:
+        request = ResearchRequest(question=question, **given_request)
         return asyncio.run(self.processor().process(request, on_event=on_event))
 
     def resume(self, run: str, *, retry: bool = False, on_event: OnEvent | None = None) -> RunRow:
@@ -269,7 +269,7 @@ def assert_explained(ended: "subprocess.CompletedProcess[str]", code: int) -> st
     return said
 
 
-def assert_told_once(events: list[RunEvent]) -> None:
+def assert_emitted_once(events: list[RunEvent]) -> None:
     """No gap in the numbers, no key twice."""
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     keys = [event.key for event in events]

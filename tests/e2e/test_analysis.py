@@ -34,7 +34,7 @@ DISPUTED: dict[Language, dict[str, tuple[int, str]]] = {
 }
 
 
-class Told:
+class DeepRun:
     """A finished run and what its folder holds."""
 
     def __init__(self, adapters: Adapters, question: str, language: Language) -> None:
@@ -67,11 +67,11 @@ def language(request: pytest.FixtureRequest) -> Language:
 
 
 @pytest.fixture(scope="module")
-def told(language: Language, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    return Told(_over_documents(tmp_path_factory.mktemp("told")), QUESTIONS[language], language)
+def told(language: Language, tmp_path_factory: pytest.TempPathFactory) -> DeepRun:
+    return DeepRun(_over_documents(tmp_path_factory.mktemp("told")), QUESTIONS[language], language)
 
 
-def test_without_a_model_the_report_weighs_its_main_figures(told: Told) -> None:
+def test_without_a_model_the_report_weighs_its_main_figures(told: DeepRun) -> None:
     assert told.check["passed"]
     assert not told.check["refusals"]
     analysis = told.chapter("analysis")
@@ -83,7 +83,7 @@ def test_without_a_model_the_report_weighs_its_main_figures(told: Told) -> None:
     assert all(row["verdict"]["reason"] in ("verbatim", "trimmed") for row in told.rows("analysis").values())
 
 
-def test_without_a_model_the_report_says_what_would_change_the_picture(told: Told) -> None:
+def test_without_a_model_the_report_says_what_would_change_the_picture(told: DeepRun) -> None:
     _, _, changes = told.chapter("analysis").partition(f"**{told.say('report.changes')}**\n\n")
     assert told.say("change.disputed") in changes
     assert told.say("change.single", titles="").split(told.say("report.colon").strip())[0] in changes
@@ -93,7 +93,7 @@ def test_without_a_model_the_report_says_what_would_change_the_picture(told: Tol
     assert line["cite_ids"] == []
 
 
-def test_contradictions_have_dates_origins_and_citations(told: Told, language: Language) -> None:
+def test_contradictions_have_dates_origins_and_citations(told: DeepRun, language: Language) -> None:
     rows = told.rows("disagreements")
     assert {
         figure: (row["backing"]["origins"], row["backing"]["published"]) for figure, row in rows.items()
@@ -105,7 +105,7 @@ def test_contradictions_have_dates_origins_and_citations(told: Told, language: L
 
 
 def test_a_question_for_facts_has_no_analysis(tmp_path: Path) -> None:
-    told = Told(_over_documents(tmp_path), "What did the Harbour Heat retrofit of Halden Bay cost in total?", "en")
+    told = DeepRun(_over_documents(tmp_path), "What did the Harbour Heat retrofit of Halden Bay cost in total?", "en")
     assert "## Analysis" not in told.report
     assert told.rows("disagreements").keys() == DISPUTED["en"].keys()
 
@@ -141,7 +141,7 @@ def _over_pages(pages: Mapping[str, str], folder: Path) -> Adapters:
 
 
 def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> None:
-    told = Told(_over_pages(PAGES, tmp_path), "Assess the cost of the heat retrofit of Norvik harbour", "en")
+    told = DeepRun(_over_pages(PAGES, tmp_path), "Assess the cost of the heat retrofit of Norvik harbour", "en")
     rows = told.rows("disagreements")
     assert told.check["passed"]
     assert rows["€146.2 million"]["backing"]["origins"] == 2
@@ -185,7 +185,7 @@ def _sentence(passage: str) -> str:
 
 def test_a_model_names_perspectives_and_code_adds_what_it_counted(language: Language, tmp_path: Path) -> None:
     analyst = ScriptedAnalyst(answers={"analyze": _looks(language)})
-    told = Told(with_models(_over_documents(tmp_path), analyst), QUESTIONS[language], language)
+    told = DeepRun(with_models(_over_documents(tmp_path), analyst), QUESTIONS[language], language)
     analysis = told.chapter("analysis")
     named = {"en": "Costs against results", "zh-Hans": "代价与成效", "zh-Hant": "代價與成效"}[language]
     leads = [line for line in analysis.splitlines() if line.startswith("**")]

@@ -13,7 +13,7 @@ from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import BUDGET_KINDS, Budget, BudgetKind
 from deep_research.sources.hit import SearchQuery
 from deep_research.testing import ActPrice
-from tests.e2e.harness import Lab, User, assert_told_once
+from tests.e2e.harness import Lab, User, assert_emitted_once
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
 
@@ -53,7 +53,7 @@ def test_a_run_that_hits_a_budget_ends_in_a_report_that_says_so(starved: dict[st
     told = [event for event in user.events() if event.kind == "budget"]
     assert told
     assert {event.data["kind"] for event in told} == {kind}
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 @pytest.mark.parametrize("kind", BUDGET_KINDS)

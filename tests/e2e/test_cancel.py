@@ -12,7 +12,7 @@ from deep_research.fetch.port import Fetched
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest
 from deep_research.testing import MemoryFetcher
-from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
 
@@ -47,7 +47,7 @@ def test_a_live_run_is_cancelled_from_another_process_and_taken_up_again(undistu
     assert retried.returncode == 0, retried.stderr
     assert user.report() == undisturbed.report()
     assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     assert _statuses(user) == ["running", "cancelled", "running", "done"]
 
     finished = user.everything()
@@ -79,7 +79,7 @@ def test_an_interrupted_run_is_cancelled_at_once_and_told_once(tmp_path: Path) -
     with pytest.raises(UsageError, match="retry"):
         lab.resume(run)
     assert lab.resume(run, retry=True).status == "done"
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 def test_a_waiting_run_that_was_cancelled_takes_no_answer(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_waiting_run_that_was_cancelled_takes_no_answer(tmp_path: Path) -> Non
     retried = lab.resume(row.id, retry=True)
     assert retried.status == "waiting"
     assert lab.answer(row.id, "Costs").status == "done"
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 @dataclass

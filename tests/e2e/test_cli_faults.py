@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.events import RunEvent
-from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish, keys_but_status
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish, keys_but_status
 
 QUICK = ("--wiring", "worlds:quick")
 
@@ -36,7 +36,7 @@ def _assert_goes_on(user: User, undisturbed: User) -> None:
     assert user.report() == undisturbed.report()
     events = user.events()
     assert events[: len(told)] == told
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
 
 

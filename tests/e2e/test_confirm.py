@@ -1,4 +1,4 @@
-"""The plan before the asker: shown when it matters and somebody is there, approved, cut or edited, never lost."""
+"""The plan before the user: shown when it matters and somebody is there, approved, cut or edited, never lost."""
 
 import json
 from dataclasses import replace
@@ -11,7 +11,7 @@ import yaml
 from deep_research.errors import InputError
 from deep_research.reasoning.values import Brief, Plan, SectionPlan
 from deep_research.sources.hit import SearchQuery
-from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained
 from tests.e2e.terminal import CTRL_D, Terminal
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
@@ -23,11 +23,13 @@ COMPLEX = "Compare the costs and results of the projects"
 # When it is asked for
 
 
-@pytest.mark.parametrize(("question", "wishes"), [(COMPLEX, {}), (COMPLEX, {"interactive": True, "assume": True})])
+@pytest.mark.parametrize(
+    ("question", "given_request"), [(COMPLEX, {}), (COMPLEX, {"interactive": True, "assume": True})]
+)
 def test_plan_is_followed_unasked_where_nobody_is_there_or_wants_to_be_asked(
-    tmp_path: Path, question: str, wishes: dict[str, Any]
+    tmp_path: Path, question: str, given_request: dict[str, Any]
 ) -> None:
-    assert Lab(User(tmp_path)).ask(question, **wishes).status == "done"
+    assert Lab(User(tmp_path)).ask(question, **given_request).status == "done"
 
 
 @pytest.mark.parametrize("question", [COMPLEX, "全面評估各項目的成本", "全面评估各项目的成本"])
@@ -110,7 +112,7 @@ def test_plan_is_printed_edited_and_submitted(tmp_path: Path) -> None:
     assert "## Measured results" in ended.stdout
     assert "## Costs" not in ended.stdout
     assert any("results of 2024" in call for call in user.begun()), "an edited query is searched for"
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
     assert "Measured results" in user.call("runs", "plan", row.id).stdout, "the plan that was followed"
     assert "does not wait" in assert_explained(user.call("runs", "plan", row.id, "--file", "plan.yaml"), 64)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.deep_world import CHINESE, ENGLISH
-from tests.e2e.harness import User, assert_told_once, keys_but_status
+from tests.e2e.harness import User, assert_emitted_once, keys_but_status
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +35,7 @@ def test_a_run_killed_amid_text_and_search_ends_like_any_other(tmp_path: Path, l
     assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a finished call was made again"
     assert _body(user) == _body(undisturbed)
     events = user.events()
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert events[: len(told)] == told
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
 

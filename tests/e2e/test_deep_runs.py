@@ -11,7 +11,7 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.state import RunState, Update
 from deep_research.request import Budget, Depth
-from tests.e2e.deep_told import Told, ask
+from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 
 DEEP = Depth.named("deep")
@@ -21,13 +21,13 @@ CONTENT_AFTER = (2, 2, 3, 3, 4)
 
 
 @pytest.fixture(scope="module", params=[ENGLISH, CHINESE], ids=["en", "zh-Hans"])
-def deep(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
+def deep(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> DeepRun:
     script: Script = request.param
     enough = dict(zip(script.titles, CONTENT_AFTER, strict=True))
     return ask(tmp_path_factory.mktemp("deep"), DeepWorld(script, enough=enough, late=script.titles[3]))
 
 
-def test_sections_are_searched_for_side_by_side(deep: Told) -> None:
+def test_sections_are_searched_for_side_by_side(deep: DeepRun) -> None:
     titles = deep.world.script.titles
     tasks = {title: [event.seq for event in deep.of("search-task", title)] for title in titles}
     for title in titles:
@@ -39,7 +39,7 @@ def test_sections_are_searched_for_side_by_side(deep: Told) -> None:
     assert judged[titles[0]][-1].at < deep.of("search-task", titles[3])[0].at, "a round was a barrier"
 
 
-def test_no_page_is_fetched_or_summarised_twice(deep: Told) -> None:
+def test_no_page_is_fetched_or_summarised_twice(deep: DeepRun) -> None:
     found: dict[str, set[str]] = {}
     for event in deep.events:
         if event.kind == "source":
@@ -53,7 +53,7 @@ def test_no_page_is_fetched_or_summarised_twice(deep: Told) -> None:
     assert deep.begun("llm").count("extract") == len(fetched)
 
 
-def test_unused_queries_go_to_the_thin_section(deep: Told) -> None:
+def test_unused_queries_go_to_the_thin_section(deep: DeepRun) -> None:
     *_, thin = deep.world.script.titles
     [dealt, done] = [event for event in deep.events if event.data.get("step") == "supervise"]
     # Of 40 queries the others used four each, the thin section both of its own.
@@ -67,7 +67,7 @@ def test_unused_queries_go_to_the_thin_section(deep: Told) -> None:
     assert len(deep.begun("search")) == 16 + 2 + 12 < DEEP.max_total_queries
 
 
-def test_a_section_is_written_while_others_are_searched_for(deep: Told) -> None:
+def test_a_section_is_written_while_others_are_searched_for(deep: DeepRun) -> None:
     begun = {event.key.split(":")[1]: event.seq for event in deep.events if event.key.startswith("progress:draft/")}
     late = deep.of("search-task", deep.world.late)
     assert min(begun["draft/section/1/first"], begun["draft/section/2/first"]) < late[0].seq
@@ -76,10 +76,10 @@ def test_a_section_is_written_while_others_are_searched_for(deep: Told) -> None:
     assert all(f"draft/section/{number}" in begun for number in (1, 2, 3, 4, 5)), "what was begun is completed"
 
 
-def test_every_round_is_told_and_kept(deep: Told) -> None:
+def test_every_round_is_told_and_kept(deep: DeepRun) -> None:
     assert deep.check["passed"]
     kept = [(line["section"], line["round"], line["stop"], line["score"], line["searched"]) for line in deep.rounds]
-    told = [
+    recorded = [
         (
             title,
             event.data["round"],
@@ -90,13 +90,13 @@ def test_every_round_is_told_and_kept(deep: Told) -> None:
         for title in deep.world.script.titles
         for event in deep.of("section-coverage", title)
     ]
-    assert kept == told
+    assert kept == recorded
     assert len(kept) == sum(CONTENT_AFTER)
     assert [stops[-1] for stops in deep.stops().values()] == ["sufficient"] * 5
     assert all(f"\n## {title}\n" in deep.report for title in deep.world.script.titles)
 
 
-def _searched(deep: Told, title: str, number: Any) -> int:
+def _searched(deep: DeepRun, title: str, number: Any) -> int:
     return sum(f"/round/{number}/" in event.key for event in deep.of("search-task", title))
 
 
@@ -108,52 +108,52 @@ def test_a_thin_section_uses_its_share_though_few_queries_are_offered_at_a_time(
 
     world = DeepWorld(TWO, enough={"Costs": 1}, answers={"reflect": reflect})
     depth = Depth(max_iterations=6, queries_first_iteration=2, queries_followup_iteration=1, max_total_queries=7)
-    told = ask(tmp_path, world, depth=depth)
-    assert told.stops() == {"Costs": ["sufficient"], "Results": ["budget", "", "", "", "", "iterations"]}
-    assert len(told.asked("Results")) == 6
+    recorded = ask(tmp_path, world, depth=depth)
+    assert recorded.stops() == {"Costs": ["sufficient"], "Results": ["budget", "", "", "", "", "iterations"]}
+    assert len(recorded.asked("Results")) == 6
 
 
 # The four ends of a section
 
 
 def test_a_run_ends_when_all_sections_suffice(tmp_path: Path) -> None:
-    told = ask(tmp_path, DeepWorld(TWO, enough={"Costs": 1, "Results": 2}, hits_a_query=1))
-    assert told.stops() == {"Costs": ["sufficient"], "Results": ["", "sufficient"]}
-    assert told.last_stops() == {"Costs": "sufficient", "Results": "sufficient"}
+    recorded = ask(tmp_path, DeepWorld(TWO, enough={"Costs": 1, "Results": 2}, hits_a_query=1))
+    assert recorded.stops() == {"Costs": ["sufficient"], "Results": ["", "sufficient"]}
+    assert recorded.last_stops() == {"Costs": "sufficient", "Results": "sufficient"}
     # Of 40 queries, 6 a section in the first round and 2 for the second.
-    assert len(told.begun("search")) == 12 + 2
+    assert len(recorded.begun("search")) == 12 + 2
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "given_request",
     [
         {"depth": DEEP.model_copy(update={"max_total_queries": 15})},
         {"budget": Budget(queries=15)},
     ],
     ids=["depth", "budget"],
 )
-def test_a_run_ends_when_its_queries_are_spent(tmp_path: Path, wishes: dict[str, Any]) -> None:
-    told = ask(tmp_path, DeepWorld(TWO, pages=60, hits_a_query=1), **wishes)
-    assert told.last_stops() == {"Costs": "budget", "Results": "budget"}
-    assert len(told.begun("search")) == 15
-    assert max(line["round"] for line in told.rounds) == 2 < DEEP.max_iterations
-    assert ("query budget of 15" in str(told.limits)) == ("budget" in wishes)
+def test_a_run_ends_when_its_queries_are_spent(tmp_path: Path, given_request: dict[str, Any]) -> None:
+    recorded = ask(tmp_path, DeepWorld(TWO, pages=60, hits_a_query=1), **given_request)
+    assert recorded.last_stops() == {"Costs": "budget", "Results": "budget"}
+    assert len(recorded.begun("search")) == 15
+    assert max(line["round"] for line in recorded.rounds) == 2 < DEEP.max_iterations
+    assert ("query budget of 15" in str(recorded.limits)) == ("budget" in given_request)
 
 
 def test_a_run_ends_with_its_last_round_though_queries_are_left(tmp_path: Path) -> None:
     depth = DEEP.model_copy(update={"max_iterations": 3})
-    told = ask(tmp_path, DeepWorld(TWO, pages=60, hits_a_query=1), depth=depth)
-    assert told.stops() == {"Costs": ["", "", "iterations"], "Results": ["", "", "iterations"]}
-    assert told.last_stops() == {"Costs": "iterations", "Results": "iterations"}
-    assert len(told.begun("search")) == 12 + 4 + 4 < DEEP.max_total_queries
+    recorded = ask(tmp_path, DeepWorld(TWO, pages=60, hits_a_query=1), depth=depth)
+    assert recorded.stops() == {"Costs": ["", "", "iterations"], "Results": ["", "", "iterations"]}
+    assert recorded.last_stops() == {"Costs": "iterations", "Results": "iterations"}
+    assert len(recorded.begun("search")) == 12 + 4 + 4 < DEEP.max_total_queries
 
 
 def test_a_run_ends_when_a_round_brings_nothing_new(tmp_path: Path) -> None:
-    told = ask(tmp_path, DeepWorld(TWO, pages=3, hits_a_query=3))
-    assert told.stops() == {"Costs": ["", "exhausted"], "Results": ["", "exhausted"]}
-    assert told.last_stops() == {"Costs": "exhausted", "Results": "exhausted"}
-    assert len(told.begun("search")) == 12 + 4
-    assert len(told.begun("fetch")) == 3
+    recorded = ask(tmp_path, DeepWorld(TWO, pages=3, hits_a_query=3))
+    assert recorded.stops() == {"Costs": ["", "exhausted"], "Results": ["", "exhausted"]}
+    assert recorded.last_stops() == {"Costs": "exhausted", "Results": "exhausted"}
+    assert len(recorded.begun("search")) == 12 + 4
+    assert len(recorded.begun("fetch")) == 3
 
 
 # Eight rounds with far more findings than there is room for
@@ -173,15 +173,15 @@ class _Watched(StateMachine):
 
 def test_eight_rounds_end_by_iterations_and_what_a_section_carries_stays_bounded(tmp_path: Path) -> None:
     machine = _Watched()
-    told = ask(tmp_path, DeepWorld(ENGLISH.only("Costs"), pages=80), machine=machine)
-    assert told.stops() == {"Costs": [*[""] * 7, "iterations"]}
-    assert len(told.begun("search")) == 12 + 7 * 4
+    recorded = ask(tmp_path, DeepWorld(ENGLISH.only("Costs"), pages=80), machine=machine)
+    assert recorded.stops() == {"Costs": [*[""] * 7, "iterations"]}
+    assert len(recorded.begun("search")) == 12 + 7 * 4
     room = 24
-    found = sum(line["evidence"] for line in told.rounds)
+    found = sum(line["evidence"] for line in recorded.rounds)
     assert found > 2 * room
     assert machine.carried[1:] == [room] * 7
     sizes: dict[str, list[int]] = {}
-    for request in told.world.analyst.requests:
+    for request in recorded.world.analyst.requests:
         sizes.setdefault(request.act, []).append(tokens_at_most(request.text))
     for act in ("reflect", "synthesize", "compress"):
         assert len(sizes[act]) >= 7

@@ -79,5 +79,5 @@ async def test_ten_runs_at_once_share_one_limit_on_calls_in_flight(tmp_path: Pat
     assert len({report.run for report in reports}) == 10
     assert all(report.is_verified for report in reports)
     assert server.peak == 3
-    # Model answers are not shared between runs (SPEC R5): each of the ten paid for its own.
+    # Model answers are not shared between runs: each of the ten paid for its own.
     assert len(server.requests) % 10 == 0

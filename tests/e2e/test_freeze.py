@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, finish, kill
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish, kill
 
 pytestmark = pytest.mark.long
 
@@ -82,7 +82,7 @@ def _overtake(user: User, undisturbed: User, act: str) -> None:
     assert len(user.begun()) <= len(begun) + at_the_door, "it went on with calls of a run that it had lost"
     events = user.events()
     assert events[: len(told)] == told
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert {row.key for row in user.calls() if row.state == "done"} >= paid
     assert _checkpoints_of(user) == 0, "the sleeper left checkpoints of a run that had ended"
 
@@ -120,7 +120,7 @@ def _sleep_long(user: User, undisturbed: User) -> None:
     whole_s = time.monotonic() - began
     assert ended.returncode == 0, ended.stderr
     assert user.report() == undisturbed.report()
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     assert len(user.begun()) == len(undisturbed.begun()), "a call was repeated"
     stats = json.loads((Path(user.only_run().folder) / "stats.json").read_text(encoding="utf-8"))
     assert stats["spent"]["seconds"] <= whole_s - FREEZE_S + LONGEST_TICK_S

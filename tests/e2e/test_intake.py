@@ -267,7 +267,7 @@ HEAT = "How much did the heat pump retrofit cost?"
         (HEAT, ("-p", "openai"), {"DEEP_RESEARCH_OPENAI_ADDRESS": "http://127.0.0.1:9/v1"}, None),
     ],
 )
-def test_asker_is_told_before_documents_leave_the_machine(
+def test_user_is_warned_before_documents_leave_the_machine(
     tmp_path: Path, docs: str, question: str, flags: tuple[str, ...], extra: dict[str, str], said: str | None
 ) -> None:
     user = User(tmp_path)

@@ -20,8 +20,8 @@ from tests.e2e.harness import (
     QUESTION,
     Lab,
     User,
+    assert_emitted_once,
     assert_explained,
-    assert_told_once,
     finish,
     keys_but_status,
     kill,
@@ -58,7 +58,7 @@ def test_two_signals_stop_at_once_though_a_call_hangs(stories: dict[str, "Future
     stories["twice"].result()
 
 
-def test_a_chinese_asker_is_told_in_chinese(stories: dict[str, "Future[None]"]) -> None:
+def test_a_chinese_user_reads_chinese(stories: dict[str, "Future[None]"]) -> None:
     stories["Chinese"].result()
 
 
@@ -82,7 +82,7 @@ def _stop_cleanly(user: User, undisturbed: User, number: int, act: str) -> None:
     assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
     assert user.report() == undisturbed.report()
     events = user.events()
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert events[: len(told)] == told
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
     assert _written(user) == events
@@ -111,7 +111,7 @@ def _stop_at_once(user: User, undisturbed: User) -> None:
     assert resumed.returncode == 0, resumed.stderr
     assert len(user.begun()) - begun == len(undisturbed.begun()) - paid
     assert user.report() == undisturbed.report()
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 def _stop_in_chinese(user: User) -> None:
@@ -204,5 +204,5 @@ def test_a_run_stopped_again_and_again_in_one_process_ends_like_any_other(undist
     assert "started" not in {call.state for call in user.calls()}
     assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
     assert user.report() == undisturbed.report()
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     assert told == user.events(), "the listener was not told everything"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.pipeline.state import Stage
-from tests.e2e.harness import QUESTION, User, assert_told_once, keys_but_status
+from tests.e2e.harness import QUESTION, User, assert_emitted_once, keys_but_status
 
 EVEN_POINTS = 13
 pytestmark = pytest.mark.long
@@ -84,7 +84,7 @@ def _kill_and_resume(user: User, undisturbed: User, point: dict[str, str]) -> tu
     said = f"{begun_again} calls after {len(paid)} paid of {needed}\n{resumed.stderr}"
     assert begun_again == needed - len(paid), f"{point}: {said}"
     events = user.events()
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert events[: len(told)] == told, "what was told must not change"
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
     assert user.report() == undisturbed.report(), f"{point}"

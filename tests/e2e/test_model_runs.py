@@ -18,7 +18,7 @@ from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
-from tests.e2e.harness import QUESTION, Lab, User, assert_told_once
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
 from tests.support.analyst import ScriptedAnalyst
 from tests.support.world import with_models
 
@@ -65,7 +65,7 @@ def test_a_model_that_answers_garbage_ends_in_the_report_that_rules_write(tmp_pa
     assert all(count <= 6 + 2 * 8 for count in asked.values()), asked
     switched = [event for event in garbled.events() if event.key.startswith("error:strikes/")]
     assert len(switched) == len({event.key for event in switched})
-    assert_told_once(garbled.events())
+    assert_emitted_once(garbled.events())
 
 
 def _acts() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from deep_research.errors import InputError, UsageError
 from deep_research.store.port import RunRow
-from tests.e2e.harness import Lab, User, assert_explained, assert_told_once
+from tests.e2e.harness import Lab, User, assert_emitted_once, assert_explained
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
 
@@ -45,7 +45,7 @@ def test_a_waiting_run_is_answered_from_another_process_and_goes_on(asked: User)
     clarified = json.loads((Path(row.folder) / "clarify.json").read_text(encoding="utf-8"))
     assert [exchange["answer"] for exchange in clarified["exchanges"]] == ["Costs"]
     events = asked.events()
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert [event.data["status"] for event in events if event.kind == "run-status"] == [
         "running",
         "waiting",
@@ -79,7 +79,7 @@ def test_a_run_asks_at_most_three_times(tmp_path: Path) -> None:
         asked += 1
         row = lab.answer(row.id, f"answer {asked}")
     assert (row.status, asked) == ("done", 3)
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 @pytest.mark.parametrize("answer", ["Start now!", "直接开始研究", "直接開始研究。"])
@@ -119,7 +119,7 @@ def test_a_plan_waits_for_approval_is_edited_and_used(tmp_path: Path) -> None:
     assert "## Measured results" in ended.stdout
     assert "## Costs" not in ended.stdout
     events = user.events()
-    assert_told_once(events)
+    assert_emitted_once(events)
     told = [event.data["status"] for event in events if event.kind == "plan-approval"]
     assert told == ["waiting", "waiting", "edited"]
 

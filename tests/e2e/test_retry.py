@@ -13,7 +13,7 @@ from deep_research.errors import CallFailed, ModelError, NetworkError, SourceErr
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest, Spend
 from deep_research.testing import FakeClock, ScriptedModel
-from tests.e2e.harness import QUESTION, Lab, User, assert_explained, assert_told_once, keys_but_status
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, keys_but_status
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_plan_that_fails_twice_is_waited_for(undisturbed: User, tmp_path: Path
     told = [event.data for event in user.events() if event.kind == "error"]
     assert [(data["message"], data["retry_count"]) for data in told] == [("down", 1), ("down again", 2)]
     assert {data["category"] for data in told} == {failure.category}
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     assert len(user.begun()) == len(undisturbed.begun()) + 2
     assert "What was left out" not in user.report()
 
@@ -88,7 +88,7 @@ def test_a_failed_run_is_mended_at_the_command_line(undisturbed: User, tmp_path:
     assert len(user.begun()) - begun == len(undisturbed.begun()) - len(paid)
     assert user.report() == undisturbed.report()
     assert user.events()[: len(told)] == told
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 # Acts of a branch, and acts the run can do without
@@ -138,7 +138,7 @@ def test_failed_searches_and_pages_are_gaps_until_they_are_retried(undisturbed: 
     assert all(calls[key].state == "done" and calls[key].attempt == 0 for key in paid)
     events = user.events()
     assert events[: len(told)] == told
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert keys_but_status(events) >= keys_but_status(told)
     found = [event for event in events[len(told) :] if event.kind == "source"]
     assert {event.data["address"] for event in found} >= {"https://example.test/page/1"}

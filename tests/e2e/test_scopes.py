@@ -26,8 +26,8 @@ def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:
     assert sorted(events) == EVENTS.split()
 
 
-def _to_its_end(lab: Lab, question: str, **wishes: Any) -> None:
-    row = lab.ask(question, interactive=True, **wishes)
+def _to_its_end(lab: Lab, question: str, **given_request: Any) -> None:
+    row = lab.ask(question, interactive=True, **given_request)
     while row.status == "waiting":
         row = lab.answer(row.id, "approve" if (row.pending or {})["kind"] == "plan-approval" else "1")
     assert row.status == "done"

@@ -18,7 +18,7 @@ from deep_research.reasoning.port import Reasoner
 from deep_research.request import Depth
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import MemoryFetcher, StaticSearch
-from tests.e2e.deep_told import Told, ask
+from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 
 SCRIPTS = {"en": ENGLISH.only("Costs", "Results"), "zh-Hans": CHINESE.only("成本", "成效")}
@@ -57,17 +57,17 @@ def _broken_at(act: str, title: str) -> Callable[[Adapters], Adapters]:
     return change
 
 
-def _told(folder: Path, script: Script, change: Callable[[Adapters], Adapters]) -> Told:
+def _told(folder: Path, script: Script, change: Callable[[Adapters], Adapters]) -> DeepRun:
     enough = dict.fromkeys(script.titles, 2)
     return ask(folder, DeepWorld(script, enough=enough, pages=12), change=change, depth=TWO_ROUNDS)
 
 
-def _assert_sibling_is_whole(told: Told, title: str) -> None:
+def _assert_sibling_is_whole(recorded: DeepRun, title: str) -> None:
     """The other section was judged to its end and written by the model, and everything told was checked."""
-    assert told.check["passed"]
-    assert told.stops()[title] == ["", "sufficient"]
-    _, mark, chapter = told.report.partition(f"\n## {title}\n")
-    assert mark, told.report
+    assert recorded.check["passed"]
+    assert recorded.stops()[title] == ["", "sufficient"]
+    _, mark, chapter = recorded.report.partition(f"\n## {title}\n")
+    assert mark, recorded.report
     assert "[" in chapter.partition("\n## ")[0]
 
 
@@ -85,17 +85,17 @@ def _assert_sibling_is_whole(told: Told, title: str) -> None:
 def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, language: str) -> None:
     script = SCRIPTS[language]
     lost, sibling = script.titles
-    told = _told(tmp_path, script, _broken_at(act, lost))
-    _assert_sibling_is_whole(told, sibling)
-    assert told.say("failed.section", section=lost, reason="unexpected KeyError") in told.limits
-    assert "a mistake" not in told.report, "an error's own words may hold anything"
-    assert [event.data["message"] for event in told.events if event.kind == "error"]
+    recorded = _told(tmp_path, script, _broken_at(act, lost))
+    _assert_sibling_is_whole(recorded, sibling)
+    assert recorded.say("failed.section", section=lost, reason="unexpected KeyError") in recorded.limits
+    assert "a mistake" not in recorded.report, "an error's own words may hold anything"
+    assert [event.data["message"] for event in recorded.events if event.kind == "error"]
 
 
 def test_what_was_found_is_quoted_where_the_text_of_a_section_fails(tmp_path: Path) -> None:
     script = SCRIPTS["en"]
-    told = _told(tmp_path, script, _broken_at("draft", "Costs"))
-    chapter = told.report.partition("\n## Costs\n")[2].partition("\n## ")[0]
+    recorded = _told(tmp_path, script, _broken_at("draft", "Costs"))
+    chapter = recorded.report.partition("\n## Costs\n")[2].partition("\n## ")[0]
     assert "The costs of harbour project" in chapter
     assert "As reported" not in chapter, "no model wrote it"
 
@@ -123,21 +123,21 @@ def test_searches_that_fail_for_one_section_cost_no_other(tmp_path: Path, error:
         assert isinstance(search, StaticSearch)
         return replace(adapters, engines=(_DeadSearch(search.pages, title=lost, error=error, log=search.log),))
 
-    told = _told(tmp_path, script, change)
-    _assert_sibling_is_whole(told, sibling)
-    assert {str(event.data["status"]) for event in told.of("search-task", lost)} == {"failed"}
+    recorded = _told(tmp_path, script, change)
+    _assert_sibling_is_whole(recorded, sibling)
+    assert {str(event.data["status"]) for event in recorded.of("search-task", lost)} == {"failed"}
     reason = "unexpected KeyError" if isinstance(error, KeyError) else str(error)
-    assert told.say("failed.search", query=f"{lost} 1.1", reason=reason) in told.limits
+    assert recorded.say("failed.search", query=f"{lost} 1.1", reason=reason) in recorded.limits
 
 
 def test_pages_that_one_section_cannot_read_are_read_for_the_other(tmp_path: Path) -> None:
     script = SCRIPTS["en"]
-    told = _told(tmp_path, script, _broken_at("extract", "Costs"))
-    _assert_sibling_is_whole(told, "Results")
-    assert not told.of("source", "Costs")
-    [first, *_] = told.of("source", "Results")
-    assert told.begun("fetch").count(str(first.data["address"])) == 1
-    assert any("example/report" in line and "unexpected KeyError" in line for line in told.limits)
+    recorded = _told(tmp_path, script, _broken_at("extract", "Costs"))
+    _assert_sibling_is_whole(recorded, "Results")
+    assert not recorded.of("source", "Costs")
+    [first, *_] = recorded.of("source", "Results")
+    assert recorded.begun("fetch").count(str(first.data["address"])) == 1
+    assert any("example/report" in line and "unexpected KeyError" in line for line in recorded.limits)
 
 
 def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None:
@@ -148,12 +148,12 @@ def test_pages_that_cannot_be_had_are_replaced_and_named(tmp_path: Path) -> None
         there = {address: text for address, text in adapters.fetcher.pages.items() if address not in gone}
         return replace(adapters, fetcher=replace(adapters.fetcher, pages=there))
 
-    told = _told(tmp_path, SCRIPTS["en"], change)
-    _assert_sibling_is_whole(told, "Costs")
-    _assert_sibling_is_whole(told, "Results")
-    tried = {address for address in told.begun("fetch") if address in gone}
+    recorded = _told(tmp_path, SCRIPTS["en"], change)
+    _assert_sibling_is_whole(recorded, "Costs")
+    _assert_sibling_is_whole(recorded, "Results")
+    tried = {address for address in recorded.begun("fetch") if address in gone}
     assert tried
-    assert all(any(address in line for line in told.limits) for address in tried)
+    assert all(any(address in line for line in recorded.limits) for address in tried)
 
 
 class _BrokenBesides(StateMachine):
@@ -170,9 +170,9 @@ class _BrokenBesides(StateMachine):
 def test_analysis_and_charts_that_fail_cost_a_report_nothing_else(tmp_path, language):
     script = SCRIPTS[language]
     world = DeepWorld(script, enough=dict.fromkeys(script.titles, 2), pages=12)
-    told = ask(tmp_path, world, machine=_BrokenBesides(), depth=TWO_ROUNDS)
+    recorded = ask(tmp_path, world, machine=_BrokenBesides(), depth=TWO_ROUNDS)
     for title in script.titles:
-        _assert_sibling_is_whole(told, title)
+        _assert_sibling_is_whole(recorded, title)
     said = words_in(report_language(script.question))
     for stage in ("analyze", "chart"):
-        assert said(f"stage.{stage}") in told.report
+        assert said(f"stage.{stage}") in recorded.report

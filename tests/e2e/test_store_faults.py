@@ -146,12 +146,12 @@ async def test_file_size_limit_loses_nothing_that_was_acknowledged(store, tmp_pa
 
 async def test_full_store_is_said_to_be_and_goes_on_once_there_is_room(store):
     claim = await start_run(store)
-    await store._write(lambda session: session._connection.execute("PRAGMA max_page_count = 60"))
+    await store._writes.write(lambda session: session._connection.execute("PRAGMA max_page_count = 60"))
     acknowledged: list[str] = []
     with pytest.raises(CannotWrite, match="free space"):
         await _write_until_refused(store, claim, acknowledged)
     assert [row.key for row in await store.list_calls(RUN)] == acknowledged != []
-    await store._write(lambda session: session._connection.execute("PRAGMA max_page_count = 1000000"))
+    await store._writes.write(lambda session: session._connection.execute("PRAGMA max_page_count = 1000000"))
     await store.record_call(claim, make_call("room again"))
     assert [row.key for row in await store.list_calls(RUN)] == [*acknowledged, "room again"]
 

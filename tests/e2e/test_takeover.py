@@ -24,8 +24,8 @@ from tests.e2e.harness import (
     QUESTION,
     Lab,
     User,
+    assert_emitted_once,
     assert_explained,
-    assert_told_once,
     finish,
     keys_but_status,
     kill,
@@ -83,7 +83,7 @@ def test_one_of_several_processes_gets_the_run(undisturbed: User, tmp_path: Path
     for process in ended:
         if process.returncode:
             assert run in assert_explained(process, 75)
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     if race == "killed":
         assert user.report() == undisturbed.report()
         assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a paid call was repeated"
@@ -113,7 +113,7 @@ def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
     outcomes = asyncio.run(both())
     assert sorted(isinstance(outcome, RunHeld) for outcome in outcomes) == [False, True], outcomes
     assert user.only_run().status == "done"
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
 
 
 def test_a_process_that_could_not_begin_lets_go_of_the_run(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_lost_checkpoints_cost_nothing(killed: dict[str, User], undisturbed: Use
     assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a paid call was repeated"
     events = user.events()
     assert events[: len(told)] == told
-    assert_told_once(events)
+    assert_emitted_once(events)
     assert keys_but_status(events) == keys_but_status(undisturbed.events())
     assert user.report() == undisturbed.report()
 

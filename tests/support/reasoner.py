@@ -65,10 +65,10 @@ class ScriptedReasoner(ExtractiveReasoner):
         sections = tuple(SectionPlan(title=title, description=brief.question) for title in self._sections)
         return Plan(research_title=brief.question.rstrip("?？"), sections=sections)
 
-    async def queries(self, wish: QueryRequest) -> tuple[SearchQuery, ...]:
+    async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Number the queries of a round."""
-        numbers = range(1, wish.count + 1)
-        return tuple(SearchQuery(query=f"{wish.section.title} {wish.round}.{number}") for number in numbers)
+        numbers = range(1, request.count + 1)
+        return tuple(SearchQuery(query=f"{request.section.title} {request.round}.{number}") for number in numbers)
 
     async def reflect(self, work: SectionWork) -> Reflection:
         """Be satisfied with the scripted round."""
@@ -105,9 +105,9 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("plan", brief, lambda: self._inner.plan(brief))
 
-    async def queries(self, wish: QueryRequest) -> tuple[SearchQuery, ...]:
+    async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Pay, then judge."""
-        return await self._pay("queries", wish, lambda: self._inner.queries(wish))
+        return await self._pay("queries", request, lambda: self._inner.queries(request))
 
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Pay, then judge."""

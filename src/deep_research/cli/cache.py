@@ -13,11 +13,7 @@ _MEGA = 1_000_000
 def print_cache() -> None:
     """Print how much is kept, and for how long."""
     settings = load_settings()
-
-    async def look(cache: DiskCache) -> int:
-        return await cache.size()
-
-    kept = _with_cache(settings, look)
+    kept = _with_cache(settings, DiskCache.size)
     state = "on" if settings.cache else "off"
     show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
     show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
@@ -25,11 +21,7 @@ def print_cache() -> None:
 
 def clear_cache() -> None:
     """Forget everything that is kept; runs and their snapshots are left alone."""
-
-    async def clear(cache: DiskCache) -> int:
-        return await cache.clear()
-
-    freed = _with_cache(load_settings(), clear)
+    freed = _with_cache(load_settings(), DiskCache.clear)
     show(f"Cleared {freed / _MEGA:.2f} MB.")
 
 

@@ -17,9 +17,7 @@ from deep_research.readers.port import Reading
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
 from deep_research.store.port import Store
-from deep_research.value import Json
 
-SCHEMA_VERSION = 1
 _SNIPPET_CHARS = 240
 
 
@@ -28,7 +26,7 @@ def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
     check_folder(folder)
     survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=is_quiet))
     if as_json:
-        _print_json(survey=survey.to_json())
+        show_json(survey=survey.to_json())
     else:
         for skipped in survey.skipped:
             show(f"  ! {skipped.reason}")
@@ -45,7 +43,7 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
     if folder is None:
         folders = catalogue.folders()
         if as_json:
-            _print_json(folders=[each.to_json() for each in folders])
+            show_json(folders=[each.to_json() for each in folders])
             return
         if not folders:
             tell("No folder is indexed yet: deep-research corpus add FOLDER.")
@@ -53,9 +51,11 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
             skipped = f", {each.skipped} skipped" if each.skipped else ""
             show(f"{each.path}\n    {each.documents} documents, {each.passages} passages{skipped}; {each.refreshed}")
         return
-    documents = catalogue.documents(_indexed(folder, catalogue))
+    documents = catalogue.documents(folder)
+    if not documents:
+        raise InputError(f"The folder {folder} is not indexed: deep-research corpus add {folder}.")
     if as_json:
-        _print_json(documents=[each.to_json() for each in documents])
+        show_json(documents=[each.to_json() for each in documents])
         return
     for document in documents:
         about = " · ".join(filter(None, (document.author, document.published, document.language)))
@@ -89,7 +89,7 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
 
     hits = [(hit, _place(folder, hit)) for hit in asyncio.run(find())]
     if as_json:
-        _print_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
+        show_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
         return
     if not hits:
         tell("Nothing was found.")
@@ -110,14 +110,12 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
     else:
         shown = _as_read(address, _folder(settings))
     if as_json:
-        _print_json(document=shown.to_json())
+        show_json(document=shown.to_json())
         return
     facts = (("title", shown.title), ("author", shown.author), ("date", shown.published), ("language", shown.language))
-    for name, value in facts:
+    for name, value in (*facts, *(("note", warning) for warning in shown.warnings)):
         if value:
             show(f"{name:<9} {value}")
-    for warning in shown.warnings:
-        show(f"note      {warning}")
     show(f"\n{shown.text}")
 
 
@@ -148,12 +146,6 @@ def _folder(settings: Settings) -> Path:
     raise UsageError(f"Name the folder with --docs{f': {known}' if known else ''}.")
 
 
-def _indexed(folder: Path, catalogue: Catalogue) -> Path:
-    if not catalogue.documents(folder):
-        raise InputError(f"The folder {folder} is not indexed: deep-research corpus add {folder}.")
-    return folder
-
-
 def _as_read(address: str, folder: Path) -> Reading:
     try:
         address, path = locate(folder, address)
@@ -178,7 +170,3 @@ def _place(folder: Path, hit: PassageHit) -> str:
         return ""
     place = place_of(reading.places, hit.start, hit.end, text=reading.text)
     return words_in("en")(f"place.{place.kind}", label=place.label) if place else ""
-
-
-def _print_json(**shown: Json) -> None:
-    show_json({"schema_version": SCHEMA_VERSION, **shown})

@@ -22,6 +22,8 @@ from deep_research.wiring.models import address_of, chosen_models, key_unused_of
 from deep_research.wiring.search import chosen_engines, known_engines, problem_of
 
 OK, MISSING, OFF = "ok", "missing", "off"
+# State, name and detail.
+Line = tuple[str, str, str]
 _MEBI = 1024 * 1024
 # Without these no run can begin, or none that does what the settings say.
 _NEEDED = ("home", "store", "documents", "model", "web")
@@ -39,7 +41,7 @@ def print_config(*, as_json: bool) -> None:
         for name in Settings.model_fields
     }
     if as_json:
-        show_json({"schema_version": 1, "file": str(settings.config_path), "settings": shown})
+        show_json(file=str(settings.config_path), settings=shown)
         return
     show(f"# {settings.config_path}{'' if settings.config_path.exists() else ' (not there)'}")
     for name, entry in shown.items():
@@ -82,19 +84,19 @@ def print_diagnosis() -> int:
     return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1
 
 
-def _home(settings: Settings) -> tuple[str, str, str]:
+def _home(settings: Settings) -> Line:
     home = settings.home
     nearest = next(folder for folder in (home, *home.parents) if os.access(folder, os.F_OK))
     if not os.access(nearest, os.W_OK | os.X_OK):
         return MISSING, "home", f"{home}; cannot be written: set DEEP_RESEARCH_HOME to a folder that can"
     if nearest == home:
         make_folder(home, ours=HOME_FILES)
-    if nearest == home and is_open_to_others(home):
-        return OK, "home", f"{home}; others on this machine can look into it: chmod 700 {home}"
+        if is_open_to_others(home):
+            return OK, "home", f"{home}; others on this machine can look into it: chmod 700 {home}"
     return OK, "home", str(home)
 
 
-async def _store(settings: Settings) -> tuple[str, str, str]:
+async def _store(settings: Settings) -> Line:
     if not os.access(settings.store_path, os.F_OK):
         return OK, "store", f"{settings.store_path} (will be made by the first run)"
     store = open_store(settings)
@@ -108,7 +110,7 @@ async def _store(settings: Settings) -> tuple[str, str, str]:
     return OK, "store", f"{settings.store_path}: {held}"
 
 
-def _documents(settings: Settings) -> tuple[str, str, str]:
+def _documents(settings: Settings) -> Line:
     if settings.docs is None:
         return OFF, "documents", "no folder set: name one with --docs, or docs in config.toml"
     if not settings.docs.is_dir():
@@ -116,7 +118,7 @@ def _documents(settings: Settings) -> tuple[str, str, str]:
     return OK, "documents", str(settings.docs)
 
 
-def _depth(settings: Settings) -> tuple[str, str, str]:
+def _depth(settings: Settings) -> Line:
     depth = settings.research_depth()
     rounds = depth.rounds()
     effort = f"queries: {sum(rounds)}, rounds: {len(rounds)}, pages for each query: {depth.urls_per_query}"
@@ -125,7 +127,7 @@ def _depth(settings: Settings) -> tuple[str, str, str]:
     return OK, "depth", f"{settings.depth}; at most: {effort}{own}"
 
 
-def _models(settings: Settings) -> list[tuple[str, str, str]]:
+def _models(settings: Settings) -> list[Line]:
     """Return which models would be used and why, which cannot be, and how to set one."""
     try:
         models = chosen_models(settings)
@@ -141,16 +143,20 @@ def _models(settings: Settings) -> list[tuple[str, str, str]]:
         return [(OFF, "model", f"{without} ({why})" if settings.provider == "none" else f"{without}; {how}")]
     thinking, task, *others = models
     why = why or f"{model_named(thinking).provider.key_variable} is set"
-    silent = _silence((thinking, task), settings)
     chosen = f"{thinking} for plans and reports, {task} for the rest ({why})"
-    lines = [(MISSING if silent else OK, "model", f"{chosen}; {silent}" if silent else chosen)]
-    for name in others:
-        silent = _silence((name,), settings)
-        lines.append((MISSING if silent else OK, "fallback", f"{name}; {silent}" if silent else name))
-    return [*lines, *((MISSING, "fallback", f"{name}: {why}") for name, why in models_left_out(settings).items())]
+    return [
+        _model("model", chosen, (thinking, task), settings),
+        *(_model("fallback", name, (name,), settings) for name in others),
+        *((MISSING, "fallback", f"{name}: {why}") for name, why in models_left_out(settings).items()),
+    ]
 
 
-def _sources(settings: Settings) -> list[tuple[str, str, str]]:
+def _model(label: str, chosen: str, names: Sequence[str], settings: Settings) -> Line:
+    silent = _silence(names, settings)
+    return (MISSING, label, f"{chosen}; {silent}") if silent else (OK, label, chosen)
+
+
+def _sources(settings: Settings) -> list[Line]:
     """Return which sources of the web are asked, and which lack a key or an address."""
     try:
         used = chosen_engines(settings)
@@ -160,11 +166,9 @@ def _sources(settings: Settings) -> list[tuple[str, str, str]]:
     if not used:
         why = "offline" if settings.offline else "strategy local" if settings.strategy == "local" else "engines none"
         return [(OFF, "web", f"{why}: nothing outside this machine is searched")]
-    lines = [(OK, "web", f"would ask {', '.join(specs[name].title for name in used)}")]
-    lacking = [
-        problem for spec in specs.values() if (problem := problem_of(spec, settings)) and not spec.is_model_search
-    ]
-    return [*lines, *((OFF, "web", problem) for problem in lacking)]
+    lacking = [problem_of(spec, settings) for spec in specs.values() if not spec.is_model_search]
+    asked = f"would ask {', '.join(specs[name].title for name in used)}"
+    return [(OK, "web", asked), *((OFF, "web", problem) for problem in lacking if problem)]
 
 
 def _silence(models: Sequence[str], settings: Settings) -> str:
@@ -178,12 +182,12 @@ def _silence(models: Sequence[str], settings: Settings) -> str:
     return ""
 
 
-def _module(name: str, module: str) -> tuple[str, str, str]:
+def _module(name: str, module: str) -> Line:
     if find_spec(module) is None:
         return MISSING, name, f"the package {module} is missing: install deep-research again"
     return OK, name, f"read with {module}"
 
 
-def _program(program: str, package: str, use: str) -> tuple[str, str, str]:
+def _program(program: str, package: str, use: str) -> Line:
     found = shutil.which(program)
     return (OK, program, found) if found else (OFF, program, f"not installed ({package}); used for {use}")

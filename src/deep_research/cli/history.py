@@ -23,7 +23,6 @@ from deep_research.value import JsonObject
 from deep_research.wiring import open_store
 from deep_research.wiring.models import unpriced_models
 
-SCHEMA_VERSION = 1
 _QUESTION_WIDTH = 60
 Result = TypeVar("Result")
 
@@ -36,7 +35,7 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     rows = with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
-        show_json({"schema_version": SCHEMA_VERSION, "runs": [_summary(row) for row in rows]})
+        show_json(runs=[_summary(row) for row in rows])
         return
     if not rows:
         tell("There are no runs yet.")
@@ -75,7 +74,7 @@ def print_run(run: str, *, as_json: bool) -> None:
         "events": len(events),
         "workflow": dict(workflow_state(events)),
     }
-    show_json({"schema_version": SCHEMA_VERSION, "run": shown})
+    show_json(run=shown)
 
 
 def print_statistics(run: str, *, as_json: bool) -> None:
@@ -89,14 +88,8 @@ def print_statistics(run: str, *, as_json: bool) -> None:
         return row, await statistics_for(row, store=store), unpriced
 
     row, figures, unpriced = with_store(look)
-    shown = {
-        "schema_version": SCHEMA_VERSION,
-        "run": _summary(row),
-        "statistics": figures,
-        "unpriced_models": list(unpriced),
-    }
     if as_json:
-        show_json(shown)
+        show_json(run=_summary(row), statistics=figures, unpriced_models=list(unpriced))
     else:
         show(stats_page(row, figures, unpriced))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Exit, Option
 
 # Typer's own code for bad usage is 2; ours is 64, because 2 says that a run waits for an answer.
 EXIT_USAGE = 64
@@ -19,16 +20,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-runs = typer.Typer(help="Runs: list, show, resume, retry, cancel, answer, plan, delete.", no_args_is_help=True)
-app.add_typer(runs, name="runs")
-corpus = typer.Typer(help="Folders of documents: add, list, remove, search, show.", no_args_is_help=True)
-app.add_typer(corpus, name="corpus")
-sources = typer.Typer(help="Sources of the web: list, test.", no_args_is_help=True)
-app.add_typer(sources, name="sources")
-cache = typer.Typer(help="What is kept of answers between runs: show, clear.", no_args_is_help=True)
-app.add_typer(cache, name="cache")
-config = typer.Typer(help="Settings: what is set, and from where.", no_args_is_help=True)
-app.add_typer(config, name="config")
+
+
+def _group(name: str, about: str) -> typer.Typer:
+    group = typer.Typer(help=about, no_args_is_help=True)
+    app.add_typer(group, name=name)
+    return group
+
+
+runs = _group("runs", "Runs: list, show, resume, retry, cancel, answer, plan, delete.")
+corpus = _group("corpus", "Folders of documents: add, list, remove, search, show.")
+sources = _group("sources", "Sources of the web: list, test.")
+cache = _group("cache", "What is kept of answers between runs: show, clear.")
+config = _group("config", "Settings: what is set, and from where.")
 
 
 def _day(text: str) -> date:
@@ -38,68 +42,62 @@ def _day(text: str) -> date:
         raise typer.BadParameter("write the day as YYYY-MM-DD, for example 2025-01-31.") from None
 
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or its first characters.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+RunId = Annotated[str, Argument(metavar="RUN", help="Id of the run, or its first characters.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Events = Annotated[
     str | None,
-    typer.Option(
-        "--events", metavar="FILE", help="Write events as NDJSON; - writes them to stdout instead of the report."
-    ),
+    Option("--events", metavar="FILE", help="Write events as NDJSON; - writes them to stdout instead of the report."),
 ]
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of documents.")]
-Docs = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of documents to search.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")]
+Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
+Docs = Annotated[Path | None, Option(metavar="FOLDER", help="Folder of documents to search.")]
+Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Show the log.")]
 
 
 @app.command()
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question; - reads it from standard input.")] = None,
-    query: Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
+    question: Annotated[str | None, Argument(help="The question; - reads it from standard input.")] = None,
+    query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
     docs: Docs = None,
-    language: Annotated[str | None, typer.Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
-    length: Annotated[str | None, typer.Option(help="Length of the report: short, standard or long.")] = None,
-    focus: Annotated[list[str] | None, typer.Option(help="A side of the question to look at; may be repeated.")] = None,
+    language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
+    length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
+    focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
     since: Annotated[
-        date | None, typer.Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be older.")
+        date | None, Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be older.")
     ] = None,
     until: Annotated[
-        date | None, typer.Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be newer.")
+        date | None, Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be newer.")
     ] = None,
     context: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
+        str | None, Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
     ] = None,
-    clarify: Annotated[str | None, typer.Option(help="When to ask back: auto, strict or off.")] = None,
-    assume: Annotated[bool, typer.Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
-    confirm_plan: Annotated[bool, typer.Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
-    depth: Annotated[str | None, typer.Option(help="How far to go: quick, standard or deep.")] = None,
-    max_iterations: Annotated[int | None, typer.Option(help="Most rounds for a section (1-10).")] = None,
-    budget_usd: Annotated[float | None, typer.Option(help="Most money, in US dollars.")] = None,
-    budget_tokens: Annotated[int | None, typer.Option(help="Most model tokens.")] = None,
-    budget_seconds: Annotated[float | None, typer.Option(help="Most active seconds.")] = None,
-    budget_queries: Annotated[int | None, typer.Option(help="Most search queries.")] = None,
-    budget_pages: Annotated[int | None, typer.Option(help="Most pages.")] = None,
+    clarify: Annotated[str | None, Option(help="When to ask back: auto, strict or off.")] = None,
+    assume: Annotated[bool, Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
+    confirm_plan: Annotated[bool, Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
+    depth: Annotated[str | None, Option(help="How far to go: quick, standard or deep.")] = None,
+    max_iterations: Annotated[int | None, Option(help="Most rounds for a section (1-10).")] = None,
+    budget_usd: Annotated[float | None, Option(help="Most money, in US dollars.")] = None,
+    budget_tokens: Annotated[int | None, Option(help="Most model tokens.")] = None,
+    budget_seconds: Annotated[float | None, Option(help="Most active seconds.")] = None,
+    budget_queries: Annotated[int | None, Option(help="Most search queries.")] = None,
+    budget_pages: Annotated[int | None, Option(help="Most pages.")] = None,
     provider: Annotated[
         str | None,
-        typer.Option(
-            "--provider", "-p", metavar="NAME", help="The model's provider, or provider:model; none for none."
-        ),
+        Option("--provider", "-p", metavar="NAME", help="The model's provider, or provider:model; none for none."),
     ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for plans and reports.")] = None,
-    task_model: Annotated[str | None, typer.Option(metavar="NAME", help="Model for everything else.")] = None,
+    model: Annotated[str | None, Option(metavar="NAME", help="Model for plans and reports.")] = None,
+    task_model: Annotated[str | None, Option(metavar="NAME", help="Model for everything else.")] = None,
     strategy: Annotated[
         str | None,
-        typer.Option(help="Kind of source: general, academic, news, code, patents, or local for --docs alone."),
+        Option(help="Kind of source: general, academic, news, code, patents, or local for --docs alone."),
     ] = None,
-    site: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="Of the web, only this; may be repeated.")
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of other runs.")] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Forbid every address outside this machine.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file instead.")] = None,
-    wiring: Annotated[str | None, typer.Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
-    deep_research: Annotated[bool, typer.Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - calls written for a former command line go on to work
+    site: Annotated[list[str] | None, Option(metavar="HOST", help="Of the web, only this; may be repeated.")] = None,
+    no_cache: Annotated[bool, Option("--no-cache", help="Neither use nor keep answers of other runs.")] = False,
+    offline: Annotated[bool, Option("--offline", help="Forbid every address outside this machine.")] = False,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the report to a file instead.")] = None,
+    wiring: Annotated[str | None, Option(metavar="MODULE:FUNCTION", help="Builds the parts of the run.")] = None,
+    deep_research: Annotated[bool, Option("--deep-research", help="Accepted, and always on.")] = False,  # noqa: ARG001 - calls written for a former command line go on to work
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
@@ -132,14 +130,14 @@ def ask(
     }
     fields = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
     fields |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
-    where = Output(as_json=as_json, events=events, file=output, is_quiet=quiet)
-    raise typer.Exit(ask_question(question if query is None else query, flags=flags, fields=fields, output=where))
+    where = Output(as_json, events, quiet, file=output)
+    raise Exit(ask_question(question if query is None else query, flags=flags, fields=fields, output=where))
 
 
 @runs.command("list")
 def list_runs(
-    limit: Annotated[int, typer.Option(min=1, help="Most runs to show.")] = 20,
-    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    limit: Annotated[int, Option(min=1, help="Most runs to show.")] = 20,
+    status: Annotated[str | None, Option(help="Only runs with this status.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the newest runs."""
@@ -151,7 +149,7 @@ def list_runs(
 @runs.command()
 def show(
     run: RunId,
-    stats: Annotated[bool, typer.Option("--stats", help="Show where its time and its calls went.")] = False,
+    stats: Annotated[bool, Option("--stats", help="Show where its time and its calls went.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show one run: where it stands, what it cost, what it lost."""
@@ -165,8 +163,7 @@ def resume(run: RunId, as_json: Json = False, events: Events = None, quiet: Quie
     """Go on with a run from where it stood; nothing that was paid for is done again."""
     from deep_research.cli.research import Output, resume_run
 
-    where = Output(as_json=as_json, events=events, is_quiet=quiet)
-    raise typer.Exit(resume_run(run, output=where))
+    raise Exit(resume_run(run, output=Output(as_json, events, quiet)))
 
 
 @runs.command()
@@ -174,14 +171,13 @@ def retry(run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet
     """Do the failed steps of a run again; what succeeded is kept."""
     from deep_research.cli.research import Output, resume_run
 
-    where = Output(as_json=as_json, events=events, is_quiet=quiet)
-    raise typer.Exit(resume_run(run, retry=True, output=where))
+    raise Exit(resume_run(run, retry=True, output=Output(as_json, events, quiet)))
 
 
 @runs.command()
 def answer(
     run: RunId,
-    text: Annotated[str, typer.Argument(help="The answer.")],
+    text: Annotated[str, Argument(help="The answer.")],
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
@@ -189,15 +185,14 @@ def answer(
     """Answer the question that a run waits for, and go on with it."""
     from deep_research.cli.research import Output, answer_run
 
-    where = Output(as_json=as_json, events=events, is_quiet=quiet)
-    raise typer.Exit(answer_run(run, text, output=where))
+    raise Exit(answer_run(run, text, output=Output(as_json, events, quiet)))
 
 
 @runs.command()
 def plan(
     run: RunId,
     file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Submit this edited plan and go on; - reads standard input.")
+        str | None, Option(metavar="FILE", help="Submit this edited plan and go on; - reads standard input.")
     ] = None,
     as_json: Json = False,
     events: Events = None,
@@ -211,8 +206,7 @@ def plan(
         return
     from deep_research.cli.research import Output, submit_plan
 
-    where = Output(as_json=as_json, events=events, is_quiet=quiet)
-    raise typer.Exit(submit_plan(run, file, output=where))
+    raise Exit(submit_plan(run, file, output=Output(as_json, events, quiet)))
 
 
 @runs.command()
@@ -226,8 +220,8 @@ def cancel(run: RunId) -> None:
 @runs.command()
 def delete(
     run: RunId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    keep_files: Annotated[bool, typer.Option("--keep-files", help="Leave the run folder alone.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    keep_files: Annotated[bool, Option("--keep-files", help="Leave the run folder alone.")] = False,
 ) -> None:
     """Delete a run, its journal, events and folder."""
     from deep_research.cli.history import delete_run
@@ -245,7 +239,7 @@ def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> N
 
 @corpus.command("list")
 def list_corpus(
-    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="List its documents.")] = None,
+    folder: Annotated[Path | None, Argument(metavar="FOLDER", help="List its documents.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the indexed folders, or the documents of one."""
@@ -264,9 +258,9 @@ def remove_folder(folder: Folder) -> None:
 
 @corpus.command("search")
 def search_corpus(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    query: Annotated[str, Argument(help="What to look for.")],
     docs: Docs = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most passages to show.")] = 10,
+    limit: Annotated[int, Option(min=1, help="Most passages to show.")] = 10,
     as_json: Json = False,
 ) -> None:
     """Find passages in a folder of documents."""
@@ -277,10 +271,10 @@ def search_corpus(
 
 @corpus.command("show")
 def show_document(
-    address: Annotated[str, typer.Argument(metavar="FILE", help="Path of the file in its folder.")],
+    address: Annotated[str, Argument(metavar="FILE", help="Path of the file in its folder.")],
     docs: Docs = None,
     run: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Show it as this run read it, also when the file is gone.")
+        str | None, Option(metavar="RUN", help="Show it as this run read it, also when the file is gone.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -300,14 +294,14 @@ def list_sources(as_json: Json = False) -> None:
 
 @sources.command("test")
 def try_source(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the source, as the list shows it.")],
-    query: Annotated[str, typer.Option("--query", "-q", metavar="TEXT", help="What to search for.")] = "heat pump",
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the source, as the list shows it.")],
+    query: Annotated[str, Option("--query", "-q", metavar="TEXT", help="What to search for.")] = "heat pump",
     as_json: Json = False,
 ) -> None:
     """Ask one source and show what it answers."""
     from deep_research.cli.sources import try_source
 
-    raise typer.Exit(try_source(name, query, as_json=as_json))
+    raise Exit(try_source(name, query, as_json=as_json))
 
 
 @cache.command("show")
@@ -339,12 +333,12 @@ def doctor() -> None:
     """Say what is configured, what is missing, and how to mend it."""
     from deep_research.cli.doctor import print_diagnosis
 
-    raise typer.Exit(print_diagnosis())
+    raise Exit(print_diagnosis())
 
 
 @app.callback(invoke_without_command=True)
 def _top(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+    version: Annotated[bool, Option("--version", help="Show the version.", is_eager=True)] = False,
 ) -> None:
     if version:
         from importlib.metadata import version as version_of
@@ -352,7 +346,7 @@ def _top(
         from deep_research.cli.printing import show
 
         show(version_of("deep-research"))
-        raise typer.Exit
+        raise Exit
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -376,8 +370,8 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Put `ask` before a first word that is no command: a bare question is asked."""
-    commands = {"ask", "runs", "corpus", "sources", "cache", "config", "doctor"}
-    known = commands | {"--help", "--version", "--install-completion", "--show-completion"}
+    commands = "ask runs corpus sources cache config doctor --help --version --install-completion --show-completion"
+    known = commands.split()
     return arguments if arguments and arguments[0] in known else ["ask", *arguments]
 
 

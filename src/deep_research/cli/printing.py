@@ -3,7 +3,6 @@
 import logging
 import re
 import sys
-from typing import Final
 
 import typer
 
@@ -12,8 +11,8 @@ from deep_research.text.cleaning import clean_text
 from deep_research.value import canonical_json
 
 # What JSON need not escape and a terminal may obey, or that cannot be written.
-_OBEYED: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_ERASE_LINE: Final = "\r\x1b[2K"
+_OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_ERASE_LINE = "\r\x1b[2K"
 
 
 def show(text: str = "", *, end: str = "\n") -> None:
@@ -21,9 +20,9 @@ def show(text: str = "", *, end: str = "\n") -> None:
     typer.echo(clean_text(text) + end, nl=False)
 
 
-def show_json(data: object) -> None:
-    """Print data to the standard output for programs."""
-    typer.echo(json_line(data), nl=False)
+def show_json(**data: object) -> None:
+    """Print data to the standard output for programs, with the version of its form."""
+    typer.echo(json_line({"schema_version": 1, **data}), nl=False)
 
 
 def tell(text: str = "", *, end: str = "\n") -> None:

@@ -17,7 +17,6 @@ from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
 from deep_research.text.cleaning import clean_text
-from deep_research.value import Json
 
 
 class Board(Progress):
@@ -34,6 +33,8 @@ class Board(Progress):
             yield Text(clean_text(line), no_wrap=True, overflow="ellipsis")
 
 
+Data = dict[str, Any]
+
 _BAR = 8
 _MAX_TITLE = 20
 _STOPS = ("sufficient", "budget", "iterations", "exhausted")
@@ -44,14 +45,14 @@ class SectionLines:
     """The sections of a run as its events tell of them, in the order of the plan."""
 
     words: Words
-    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _known: dict[str, Data] = field(default_factory=dict)
     _round: dict[str, int] = field(default_factory=dict)
 
     def show(self, event: RunEvent) -> None:
         """Take note of an event about a section."""
-        data: dict[str, Any] = event.data
+        data: Data = event.data
         if event.kind == "report-plan":
-            self._known = {str(section["title"]): {} for section in data["sections"]}
+            self._known = {section["title"]: {} for section in data["sections"]}
         elif event.kind == "serp-query":
             self._round[data["section"]] = data["round"]
         elif event.kind == "section-coverage":
@@ -72,7 +73,7 @@ class SectionLines:
         return f"{share}  {' · '.join((_score(data, self.words), *reasons, _follows(data, self.words)))}"
 
 
-def coverage_line(data: dict[str, Any], words: Words) -> str:
+def coverage_line(data: Data, words: Words) -> str:
     """Return what is said of a section after a round, where lines do not move."""
     head = words("page.coverage", title=data["section"], round=data["round"], share=round(100 * data["coverage"]))
     return " · ".join((head, _score(data, words), _follows(data, words), *_reasons(data)))
@@ -84,19 +85,19 @@ def bar_of(share: float) -> str:
     return f"{'█' * filled}{'░' * (_BAR - filled)} {share:>4.0%}"
 
 
-def _follows(data: dict[str, Any], words: Words) -> str:
+def _follows(data: Data, words: Words) -> str:
     """Return what follows from the judgement: another search, or why there is none."""
     stop = str(data.get("stop", ""))
     # A run of an earlier version does not say why it stopped.
     return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
 
 
-def _reasons(data: dict[str, Any]) -> list[str]:
+def _reasons(data: Data) -> list[str]:
     """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
     return [] if data.get("is_sufficient") else [str(gap).rstrip(".。") for gap in data.get("gaps", [])]
 
 
-def _score(data: dict[str, Any], words: Words) -> str:
+def _score(data: Data, words: Words) -> str:
     """Return how good the evidence is, and its weakest dimension, unless all are alike."""
     scores: dict[str, int] = data.get("dimensions") or {}
     if len(set(scores.values())) < 2:
@@ -141,24 +142,19 @@ class Lines(Display):
     def __init__(self, words: Words) -> None:
         self._words = words
         self._news = News(words)
-        self._begun: set[str] = set()
+        # Stages that get no line any more, or never.
+        self._passed = set(_RESEARCH - {"harvest"})
 
     def show(self, event: RunEvent) -> None:
-        """Print the event's line, if it has one."""
-        if line := self._line(event):
-            tell(line)
-
-    def _line(self, event: RunEvent) -> str:
+        data: Data = event.data
         news = self._news.of(event)
         if event.kind == "section-coverage":
-            return f"  {coverage_line(event.data, self._words)}"
-        if event.kind == "progress" and event.data["status"] == "started":
-            step = str(event.data["step"])
-            if step in self._begun or step in _RESEARCH - {"harvest"}:
-                return news
-            self._begun.add(step)
-            return "\n".join(filter(None, (news, f"{self._words('stage.' + step)} …")))
-        return news
+            news = f"  {coverage_line(data, self._words)}"
+        if news:
+            tell(news)
+        if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
+            self._passed.add(data["step"])
+            tell(f"{self._words('stage.' + data['step'])} …")
 
 
 # A section that is covered so far is not thin, even where its judge would have liked more.
@@ -182,23 +178,24 @@ class News:
         return f"  {line}"
 
     def _line(self, event: RunEvent) -> str:
-        data = event.data
-        if event.kind == "report-plan" and isinstance(data["sections"], list):
-            titles = [str(section["title"]) for section in data["sections"] if isinstance(section, dict)]
-            return self._words("shell.plan", sections=self._listed(titles))
+        data: Data = event.data
+        if event.kind == "report-plan":
+            return self._listed("shell.plan", [section["title"] for section in data["sections"]])
         if event.kind == "section-coverage":
-            self._thin.pop(str(data["section"]), None)
-            if not data["is_sufficient"] and float(str(data["coverage"])) < _THIN:
-                self._thin[str(data["section"])] = float(str(data["coverage"]))
+            self._thin.pop(data["section"], None)
+            if not data["is_sufficient"] and data["coverage"] < _THIN:
+                self._thin[data["section"]] = data["coverage"]
         if event.kind == "progress" and data["step"] == "analyze" and self._thin:
             # Only now is it certain that nothing more is searched for them.
             sections = [
                 self._words("shell.thin_section", title=title, share=round(100 * covered))
                 for title, covered in self._thin.items()
             ]
-            return self._words("shell.thin_sections", sections=self._listed(sections))
+            return self._listed("shell.thin_sections", sections)
         if event.kind == "progress" and data["step"] == "supervise":
-            return self._allocated(data.get("data"))
+            shares = (data.get("data") or {}).get("dealt", {})
+            sections = [self._words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
+            return self._listed("shell.dealt", sections) if sections else ""
         if event.kind == "budget":
             return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
@@ -206,14 +203,8 @@ class News:
             return self._words("shell.trying_again", retry=data["retry_count"])
         return f"! {data['message']}" if event.kind == "error" else ""
 
-    def _allocated(self, data: Json) -> str:
-        queries = data.get("dealt") if isinstance(data, dict) else None
-        shares = queries.items() if isinstance(queries, dict) else ()
-        sections = [self._words("shell.dealt_section", title=title, count=count) for title, count in shares]
-        return self._words("shell.dealt", sections=self._listed(sections)) if sections else ""
-
-    def _listed(self, items: list[str]) -> str:
-        return self._words("report.list_separator").join(items)
+    def _listed(self, key: str, sections: list[str]) -> str:
+        return self._words(key, sections=self._words("report.list_separator").join(sections))
 
 
 class Bars(Display):
@@ -241,32 +232,30 @@ class Bars(Display):
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, event: RunEvent) -> None:
-        """Move the bar the event is about."""
         if self._is_closed:
             return
         self._progress.start()
         self._sections.show(event)
-        data = event.data
+        data: Data = event.data
         if line := self._news.of(event):
             self._progress.console.print(clean_text(line), highlight=False, markup=False)
         if event.kind == "progress":
-            self._stage(str(data["step"]), str(data["status"]))
-        elif event.kind == "serp-query" and isinstance(data["queries"], list):
+            self._stage(data["step"], data["status"])
+        elif event.kind == "serp-query":
             self._grow("research", len(data["queries"]))
         elif event.kind == "search-task":
             self._progress.advance(self._task("research"))
         elif event.kind == "source":
-            self._sources.add(str(data["document"]))
-            self._evidence += int(str(data["evidence"]))
+            self._sources.add(data["document"])
+            self._evidence += data["evidence"]
             note = self._words("shell.found", sources=len(self._sources), passages=self._evidence)
             self._progress.update(self._task("research"), note=note)
         elif event.kind == "run-status" and data["status"] != "running":
             self.pause()
 
     def on_live_text(self, live: LiveText) -> None:
-        """Show that the model thinks, or how much it has written."""
-        stage = _WRITING.get(live.act)
-        if self._is_closed or stage is None or stage not in self._tasks:
+        stage = _WRITING.get(live.act, "")
+        if self._is_closed or stage not in self._tasks:
             return
         counted = self._written.setdefault(stage, Counter())
         counted[live.kind] += len(_LETTER_OR_WORD.findall(live.text))
@@ -279,7 +268,6 @@ class Bars(Display):
         self._begin()
 
     def close(self) -> None:
-        """Stop drawing for good."""
         self._is_closed = True
         self._progress.stop()
 
@@ -289,7 +277,9 @@ class Bars(Display):
             return
         task = self._task(step)
         if step == "analyze" and "research" in self._tasks:
-            self._finish("research")
+            research = self._tasks["research"]
+            total = self._progress.tasks[research].total or 1
+            self._progress.update(research, total=total, completed=total)
         if status == "started":
             # Sections are written side by side: the stage is done when all are.
             self._grow(step, 1)
@@ -306,13 +296,9 @@ class Bars(Display):
 
     def _grow(self, name: str, more: int) -> None:
         task = self._task(name)
-        total = next(each.total for each in self._progress.tasks if each.id == task)
-        self._progress.update(task, total=(total or 0) + more)
-
-    def _finish(self, name: str) -> None:
-        task = self._tasks[name]
-        total = next(each.total for each in self._progress.tasks if each.id == task) or 1
-        self._progress.update(task, total=total, completed=total)
+        # Tasks are numbered as they were added, and none is removed.
+        total = self._progress.tasks[task].total or 0
+        self._progress.update(task, total=total + more)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -40,7 +40,6 @@ from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring import adapters_for
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
-SCHEMA_VERSION = 1
 EXIT_NOT_VERIFIED = 3
 
 
@@ -50,21 +49,22 @@ class Output:
 
     as_json: bool = False
     events: str | None = None
-    file: Path | None = None
     is_quiet: bool = False
+    file: Path | None = None
 
 
 def ask_question(question: str | None, *, flags: Mapping[str, Any], fields: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it."""
     settings = load_settings(**flags)
     is_prompted = question is None and sys.stdin.isatty()
-    text = "" if is_prompted else _given(question)
-    with in_words_of(_words_for(text, settings)):
+    text = "" if is_prompted else usable_question(sys.stdin.read() if question in (None, "-") else question)
+    words = words_in(report_language(text, settings.language))
+    with in_words_of(words):
         # Before anybody is asked for a question that could not be researched.
-        processor = _processor(settings, settings.wiring, _words_for(text, settings))
+        processor = _processor(settings, settings.wiring, words)
     if is_prompted:
         text = usable_question(str(typer.prompt("Question / 问题 / 問題", err=True)))
-    words = _words_for(text, settings)
+        words = words_in(report_language(text, settings.language))
 
     async def begin() -> RunRow:
         row = await processor.runtime.create(request)
@@ -73,18 +73,12 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], fields: Mapp
 
     with in_words_of(words):
         request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **fields})
-        return _stay(processor, begin, output=output)
-
-
-def _words_for(question: str, settings: Settings) -> Words:
-    return words_in(report_language(question, settings.language))
+        return _stay(processor, begin(), output=output)
 
 
 def given_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
-    if context is None or not context.startswith("@"):
-        return context or ""
-    return _read_text(context[1:])
+    return _read_text(context[1:]) if context and context.startswith("@") else context or ""
 
 
 def hosts_of(sites: Sequence[str]) -> tuple[str, ...]:
@@ -117,22 +111,13 @@ def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
     """Go on with a run, with the parts it began with."""
     # Who tries again wants to know how things are now, not how they were.
     processor, row = _of(run, **({"cache": False} if retry else {}))
-
-    async def begin() -> RunRow:
-        return row
-
-    return _stay(processor, begin, retry=retry, output=output)
+    return _stay(processor, _answered(processor, row, None), retry=retry, output=output)
 
 
 def answer_run(run: str, answer: str, *, output: Output) -> int:
     """Answer a waiting run and go on with it."""
     processor, row = _of(run)
-
-    async def begin() -> RunRow:
-        await processor.runtime.answer(row.id, answer)
-        return row
-
-    return _stay(processor, begin, output=output)
+    return _stay(processor, _answered(processor, row, answer), output=output)
 
 
 def submit_plan(run: str, file: str, *, output: Output) -> int:
@@ -149,17 +134,13 @@ def submit_plan(run: str, file: str, *, output: Output) -> int:
         plan_from_text(text, plan, words_of(row))
     except InputError as exc:
         raise InputError(f"{file}: {exc}") from exc
-
-    async def begin() -> RunRow:
-        await processor.runtime.answer(row.id, text)
-        return row
-
-    return _stay(processor, begin, output=output)
+    return _stay(processor, _answered(processor, row, text), output=output)
 
 
-def _given(question: str | None) -> str:
-    """Return the question: as given, or from standard input."""
-    return usable_question(sys.stdin.read() if question is None or question == "-" else question)
+async def _answered(processor: DeepResearchProcessor, row: RunRow, answer: str | None) -> RunRow:
+    if answer is not None:
+        await processor.runtime.answer(row.id, answer)
+    return row
 
 
 def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchProcessor:
@@ -179,11 +160,9 @@ def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
         return _processor(own, row.wiring, words), row
 
 
-def _stay(
-    processor: DeepResearchProcessor, begin: Callable[[], Awaitable[RunRow]], *, retry: bool = False, output: Output
-) -> int:
+def _stay(processor: DeepResearchProcessor, begun: Awaitable[RunRow], *, retry: bool = False, output: Output) -> int:
     async def drive() -> int:
-        row = await begin()
+        row = await begun
         words = words_of(row)
         is_quiet = output.is_quiet or output.events == "-"
         with (
@@ -220,21 +199,19 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     run: JsonObject = {"id": row.id, "status": row.status, "folder": row.folder}
     if row.status == "waiting":
         if output.as_json:
-            show_json({"schema_version": SCHEMA_VERSION, "run": run, "pending": row.pending})
+            show_json(run=run, pending=row.pending)
         raise _waiting(row, row.pending or {}, words)
     result = await processor.result(row)
     if output.as_json:
-        shown = {
-            "schema_version": SCHEMA_VERSION,
-            "title": result.title,
-            "finalReport": result.final_report,
-            "learnings": list(result.learnings),
-            "sources": list(result.sources),
-            "images": list(result.images),
-            "isVerified": result.is_verified,
-            "run": run,
-        }
-        show_json(shown)
+        show_json(
+            title=result.title,
+            finalReport=result.final_report,
+            learnings=list(result.learnings),
+            sources=list(result.sources),
+            images=list(result.images),
+            isVerified=result.is_verified,
+            run=run,
+        )
     elif output.events != "-" and output.file is None:
         show(result.final_report, end="")
     if output.file is not None:
@@ -248,23 +225,20 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
 def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[str]) -> str:
     """Return in a few lines what the run came to: how much is proved, what it cost, where it lies."""
     folder = Path(row.folder)
-    check = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
-    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    check, stats = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("verify.json", "stats.json"))
     counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
     if check["passed"]:
         verdict = words("shell.verified", counts=counts) if counts else words("verification.nothing")
     else:
         verdict = words("shell.not_verified", counts=counts or words("verification.none"))
-    spent = stats["spent"]
+    spent, used = stats["spent"], stats["model"]["calls_by_model"]
     cost = words(
         "shell.cost",
         seconds=f"{spent['seconds']:.1f}",
         searches=stats["searches"],
         pages=stats["pages"],
         tokens=f"{spent['tokens']:,}",
-        cost=cost_in_words(
-            spent["usd"], [name for name in stats["model"]["calls_by_model"] if name in unpriced], words
-        ),
+        cost=cost_in_words(spent["usd"], [name for name in used if name in unpriced], words),
     )
     return "\n".join(("", verdict, cost, words("shell.report_saved", path=file or folder / "report.md")))
 
@@ -279,32 +253,24 @@ def _write_file(path: Path, text: str) -> None:
         ) from exc
 
 
-@contextmanager
-def _event_sink(target: str | None) -> Iterator[TextIO | None]:
-    if target is None:
-        yield None
-    elif target == "-":
-        yield sys.stdout
-    else:
-        try:
-            file = Path(target).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
-        except OSError as exc:
-            raise CannotWrite(f"Cannot write events to {target}: {exc.strerror}.") from exc
-        with file:
-            yield file
+def _event_sink(target: str | None) -> AbstractContextManager[TextIO | None]:
+    if target in (None, "-"):
+        return nullcontext(sys.stdout if target else None)
+    try:
+        return Path(target).open("a", encoding="utf-8")
+    except OSError as exc:
+        raise CannotWrite(f"Cannot write events to {target}: {exc.strerror}.") from exc
 
 
 def _event_writer(sink: TextIO | None, shown: Display) -> OnEvent:
-    is_read = sink is not None
-
     def pass_on(event: RunEvent) -> None:
-        nonlocal is_read
-        if is_read and sink is not None:
+        nonlocal sink
+        if sink is not None:
             try:
                 sink.write(json_line(event.to_json()))
                 sink.flush()
             except OSError:  # The reader went away; the run goes on, and its events are in the store.
-                is_read = False
+                sink = None
         shown.show(event)
 
     return pass_on

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from deep_research.events import RunEvent
 from deep_research.messages.language import report_language
@@ -81,23 +82,22 @@ def _plan(events: Sequence[RunEvent]) -> list[str]:
     plan = last_plan(events)
     if plan is None:
         return []
-    sections = plan["sections"] if isinstance(plan["sections"], list) else []
-    titles = [str(section["title"]) for section in sections if isinstance(section, dict)]
-    return [str(plan["title"]), *(f"{number}. {title}" for number, title in enumerate(titles, start=1))]
+    return [plan["title"], *(f"{number}. {each['title']}" for number, each in enumerate(plan["sections"], start=1))]
 
 
-def last_plan(events: Sequence[RunEvent]) -> JsonObject | None:
+def last_plan(events: Sequence[RunEvent]) -> dict[str, Any] | None:
     """Return the plan that a run follows."""
     return next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
 
 
 def _progress(events: Sequence[RunEvent], words: Words) -> list[str]:
     """Return how far each section came, and how much was lost on the way."""
-    lines, latest = [], {str(event.data["section"]): event.data for event in events if event.kind == "section-coverage"}
-    for title, data in latest.items():
-        share = round(100 * float(str(data["coverage"])))
-        lines.append(words("page.coverage", title=title, round=data["round"], share=share))
-    lost = [str(event.data["message"]) for event in events if event.kind == "error"]
+    latest: dict[Any, Any] = {event.data["section"]: event.data for event in events if event.kind == "section-coverage"}
+    lines = [
+        words("page.coverage", title=title, round=data["round"], share=round(100 * data["coverage"]))
+        for title, data in latest.items()
+    ]
+    lost = [event.data["message"] for event in events if event.kind == "error"]
     return [*lines, *([words("page.lost", count=len(lost), last=lost[-1])] if lost else [])]
 
 

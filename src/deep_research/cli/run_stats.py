@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from deep_research.cli.run_page import cost_in_words, words_of
 from deep_research.messages.words import Words
@@ -24,30 +24,21 @@ def stats_page(row: RunRow, figures: JsonObject, unpriced: Sequence[str] = ()) -
     words = words_of(row)
     width = shutil.get_terminal_size((80, 24)).columns
     head = f"{words('stats.title', run=row.id[:8])} ({words('status.' + row.status)})"
-    return "\n".join(
-        (
-            head,
-            "",
-            *_stages(figures, words, width),
-            "",
-            *_targets(figures, words),
-            "",
-            *_calls(figures, unpriced, words),
-        )
-    )
+    parts = [head], _stages(figures, words, width), _targets(figures, words), _calls(figures, unpriced, words)
+    return "\n\n".join(map("\n".join, parts))
 
 
 def _stages(figures: Mapping[str, Any], words: Words, width: int) -> Iterator[str]:
     yield words("stats.stages", seconds=f"{figures['wall_s']:.1f}")
     stages: dict[str, dict[str, Any]] = figures["stages"]
-    labels = {name: words(f"stage.{name}") for name in stages}
-    label_width = max(map(cell_len, labels.values()), default=0)
+    labels = [words(f"stage.{name}") for name in stages]
+    label_width = max(map(cell_len, labels), default=0)
     bar_width = max(_MIN_BAR, min(_MAX_BAR, width - label_width - _FIGURES_WIDTH))
-    for name, stage in stages.items():
+    for label, stage in zip(labels, stages.values(), strict=True):
         share = stage["share"] or 0.0
         filled = round(bar_width * min(share, 1.0))
         bar, seconds = "█" * filled + "░" * (bar_width - filled), f"{stage['seconds']:>9,.1f}"
-        yield f"  {_padded(labels[name], label_width)}  {bar} {words('stats.in_seconds', count=seconds)} {share:>5.0%}"
+        yield f"  {set_cell_size(label, label_width)}  {bar} {words('stats.in_seconds', count=seconds)} {share:>5.0%}"
 
 
 def _targets(figures: Mapping[str, Any], words: Words) -> Iterator[str]:
@@ -57,7 +48,7 @@ def _targets(figures: Mapping[str, Any], words: Words) -> Iterator[str]:
         (
             words(f"stats.{name}"),
             _measured(name, aim["measured"], words),
-            _aim(name, aim["target"], words),
+            words(f"stats.{'above' if name == 'steps' else 'below'}", target=_measured(name, aim["target"], words)),
             aim["is_met"],
         )
         for name, aim in figures["targets"].items()
@@ -65,11 +56,7 @@ def _targets(figures: Mapping[str, Any], words: Words) -> Iterator[str]:
     widths = [max(cell_len(row[column]) for row in rows) for column in (0, 1)]
     for label, measured, aim, is_met in rows:
         gap = " " * (widths[1] - cell_len(measured))
-        yield f"  {_MARKS[is_met]} {_padded(label, widths[0])}  {gap}{measured}  ({aim})"
-
-
-def _aim(name: str, target: float, words: Words) -> str:
-    return words("stats.above" if name == "steps" else "stats.below", target=_measured(name, target, words))
+        yield f"  {_MARKS[is_met]} {set_cell_size(label, widths[0])}  {gap}{measured}  ({aim})"
 
 
 def _measured(name: str, figure: float | None, words: Words) -> str:
@@ -87,7 +74,7 @@ def _calls(figures: Mapping[str, Any], unpriced: Sequence[str], words: Words) ->
         kind, state = name.split(" ")
         calls[state] += 0 if kind in DECISIONS else count
     ratio, spent, each = figures["wall_over_chain"], figures["spent"], figures["usd_per_query"]
-    lines = [
+    lines = (
         words("stats.steps_line", done=figures["steps"]["done"], failed=figures["steps"]["failed"]),
         words(
             "stats.calls_line",
@@ -114,9 +101,5 @@ def _calls(figures: Mapping[str, Any], unpriced: Sequence[str], words: Words) ->
             query="–" if each is None else cost_in_words(each, unpriced, words),
         ),
         words("stats.repeated_line", **figures["duplicates"]),
-    ]
+    )
     yield from (f"  {line}" for line in lines)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))

@@ -19,7 +19,6 @@ from deep_research.wiring.search import (
     problem_of,
 )
 
-SCHEMA_VERSION = 1
 EXIT_SILENT = 70
 _SHOWN_HITS = 5
 
@@ -30,7 +29,7 @@ def print_sources(*, as_json: bool) -> None:
     used = chosen_engines(settings)
     entries = [_entry(spec, settings, is_used=spec.name in used) for spec in known_engines(settings).values()]
     if as_json:
-        show_json({"schema_version": SCHEMA_VERSION, "sources": entries})
+        show_json(sources=entries)
         return
     for entry in entries:
         show(f"{entry['state']:<8} {entry['name']:<20} {entry['about']}")
@@ -41,7 +40,8 @@ def print_sources(*, as_json: bool) -> None:
 
 def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject:
     problem = problem_of(spec, settings)
-    about = f"{spec.about} ({', '.join(sorted(spec.kinds))})" if spec.about else ", ".join(sorted(spec.kinds))
+    kinds = ", ".join(sorted(spec.kinds))
+    about = f"{spec.about} ({kinds})" if spec.about else kinds
     return {
         "name": spec.name,
         "title": spec.title,
@@ -69,14 +69,7 @@ def try_source(name: str, query: str, *, as_json: bool) -> int:
     hits, failure = asyncio.run(_ask(spec, settings, query))
     seconds = round(time.monotonic() - begun, 2)
     if as_json:
-        shown = {
-            "schema_version": SCHEMA_VERSION,
-            "source": spec.name,
-            "seconds": seconds,
-            "hits": [hit.to_json() for hit in hits],
-            "problem": failure,
-        }
-        show_json(shown)
+        show_json(source=spec.name, seconds=seconds, hits=[hit.to_json() for hit in hits], problem=failure)
     elif failure:
         tell(f"{spec.title}: {failure}")
     else:

@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
-from typing import Final
 from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, NetworkError, SourceError
@@ -23,8 +22,8 @@ from deep_research.fetch.robots import Client
 from deep_research.net.body import too_large
 from deep_research.value import Json, JsonObject
 
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_FLAGS: Final = (
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_FLAGS = (
     "--headless=new",
     "--remote-debugging-pipe",
     "--proxy-server=http://nowhere.invalid:1",
@@ -46,24 +45,24 @@ _FLAGS: Final = (
 )
 # The pipes that asyncio knows are stdin and stdout; the browser wants them as 3 and 4. Where the system allows it, the
 # browser starts without any network: then no flag of its own has to be relied upon.
-_START: Final = """
+_START = """
 exec 3<&0 4>&1 </dev/null >/dev/null 2>&1
 apart="unshare --user --map-current-user --net"
 $apart true && exec $apart "$0" "$@"
 exec "$0" "$@"
 """
-_WANTED: Final = frozenset({"Document", "Script", "XHR", "Fetch", "Stylesheet", "Other"})
-_FORWARDED: Final = frozenset({"accept", "accept-language", "origin", "referer"})
-_ANSWERED: Final = frozenset({"content-type", "access-control-allow-origin", "access-control-allow-credentials"})
-_MAX_REQUESTS: Final = 150
-_MAX_BYTES_IN_ALL: Final = 64 * 1024 * 1024
-_REQUESTS_AT_ONCE: Final = 6
+_WANTED = frozenset({"Document", "Script", "XHR", "Fetch", "Stylesheet", "Other"})
+_FORWARDED = frozenset({"accept", "accept-language", "origin", "referer"})
+_ANSWERED = frozenset({"content-type", "access-control-allow-origin", "access-control-allow-credentials"})
+_MAX_REQUESTS = 150
+_MAX_BYTES_IN_ALL = 64 * 1024 * 1024
+_REQUESTS_AT_ONCE = 6
 # What is longer is cut; a message of the browser's has room for it in any script.
-_MAX_HTML_CHARS: Final = 8_000_000
-_END_S: Final = 5.0
-_QUIET_S: Final = 0.5
-_SETTLE_S: Final = 8.0
-_LOOK_S: Final = 0.05
+_MAX_HTML_CHARS = 8_000_000
+_END_S = 5.0
+_QUIET_S = 0.5
+_SETTLE_S = 8.0
+_LOOK_S = 0.05
 
 
 def find_chromium() -> str | None:
@@ -192,7 +191,8 @@ class _Visit:
         self._requests += 1
         number, request = paused.get("requestId"), paused.get("request")
         try:
-            if not isinstance(request, dict) or not self._is_wanted(request, paused.get("resourceType")):
+            is_wanted = paused.get("resourceType") in _WANTED and self._requests <= _MAX_REQUESTS
+            if not is_wanted or not isinstance(request, dict) or request.get("method") != "GET":
                 await self._try("Fetch.failRequest", requestId=number, errorReason="BlockedByClient")
                 return
             async with self._turns:
@@ -202,30 +202,24 @@ class _Visit:
         finally:
             self._last_stir_s = time.monotonic()
 
-    def _is_wanted(self, request: JsonObject, kind: Json) -> bool:
-        return request.get("method") == "GET" and kind in _WANTED and self._requests <= _MAX_REQUESTS
-
     async def _fulfil(self, number: Json, request: JsonObject) -> None:
-        given = request.get("headers")
-        asked = {name: str(value) for name, value in (given if isinstance(given, dict) else {}).items()}
-        response = await self._client.fetch(
-            str(request.get("url")),
-            headers={name: value for name, value in asked.items() if name.lower() in _FORWARDED},
-        )
+        address, given = str(request.get("url")), request.get("headers")
+        asked = given.items() if isinstance(given, dict) else ()
+        headers = {name: str(value) for name, value in asked if name.lower() in _FORWARDED}
+        response = await self._client.fetch(address, headers=headers)
         # Handed back, the answer would count as the first host's: its scripts could read what is another's.
-        if _origin(response.address) != _origin(str(request.get("url"))):
+        if _origin(response.address) != _origin(address):
             raise SourceError("A page's own request was redirected to another host.")
         self._bytes += len(response.body)
         if self._bytes > _MAX_BYTES_IN_ALL:
             raise too_large(_MAX_BYTES_IN_ALL)
-        headers: list[Json] = [
-            {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
-        ]
         await self._call(
             "Fetch.fulfillRequest",
             requestId=number,
             responseCode=response.status,
-            responseHeaders=headers,
+            responseHeaders=[
+                {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
+            ],
             body=base64.b64encode(response.body).decode("ascii"),
         )
 

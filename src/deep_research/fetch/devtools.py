@@ -3,14 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Final
 
 from deep_research.errors import SourceError
 from deep_research.value import Json, JsonObject
 
 # One message may hold a whole page.
-MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
-_END: Final = b"\0"
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+_END = b"\0"
 
 
 class Devtools:

@@ -6,9 +6,9 @@ Rather lets a wall through than refuses an article: what has paragraphs enough t
 import json
 import re
 import tomllib
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from deep_research.errors import SourceError
 from deep_research.readers.html import Shown, shown_page
@@ -30,7 +30,7 @@ PageKind = Literal[
     "empty shell",
 ]
 
-DESCRIPTIONS: Final[dict[PageKind, str]] = {
+DESCRIPTIONS: dict[PageKind, str] = {
     "article": "a page with text",
     "not found": "a page that says it was not found",
     "server error": "a server's error page",
@@ -64,7 +64,7 @@ class Walls(NamedTuple):
     scriptless: re.Pattern[str]
 
 
-@lru_cache(maxsize=1)
+@cache
 def known_signs() -> tuple[tuple[Signs, ...], Walls]:
     """Return the signs of `signs.toml`."""
     text = files("deep_research.fetch").joinpath("signs.toml").read_text(encoding="utf-8")
@@ -78,30 +78,28 @@ def _any(words: list[str]) -> re.Pattern[str]:
 
 
 # What the services that keep programs out put into their pages.
-CHALLENGE_MARKS: Final = re.compile(
+CHALLENGE_MARKS = re.compile(
     rb"_cf_chl_opt|cf-chl-|cdn-cgi/challenge-platform|px-captcha|captcha-delivery\.com|_Incapsula_Resource"
     rb"|awsWafCookieDomainList|sec-if-cpt-container|hcaptcha\.com/1/api|recaptcha/api|perfdrive\.com"
 )
 
 
 # Lengths count a Chinese character as two and a half, about what an English word costs it.
-_HAN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_HAN_WEIGHT: Final = 2.5
-_PARAGRAPH: Final = 80
-_SENTENCE_END: Final = re.compile(r"[.!?。！？…]")
-_ENOUGH_UNDER_A_TITLE: Final = 1_200
-_ENOUGH_BESIDE_A_SENTENCE: Final = 500
-_ENOUGH_BEHIND_A_WALL: Final = 2_000
-_ENOUGH_AFTER_CONSENT: Final = 300
-_SHELL: Final = 200
-_TITLE_PARTS: Final = re.compile(r"\s+[-|–—·•»:_/]+\s+|[|｜_—–]|\s*\.\.\.\s*\|")
-_NOT_FREE: Final = re.compile(rb'"isAccessibleForFree"\s*:\s*"?(?:false|0)\b', re.IGNORECASE)
-_SCRIPT: Final = re.compile(rb"<script\b", re.IGNORECASE)
-_JSON_ERROR_BYTES: Final = 4_000
-_XML_ERROR: Final = re.compile(
-    rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:Error|error|errors|Fault|soap:Envelope|ServiceException)\b"
-)
-_TEXT_ERROR_CHARS: Final = 300
+_HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_HAN_WEIGHT = 2.5
+_PARAGRAPH = 80
+_SENTENCE_END = re.compile(r"[.!?。！？…]")
+_ENOUGH_UNDER_A_TITLE = 1_200
+_ENOUGH_BESIDE_A_SENTENCE = 500
+_ENOUGH_BEHIND_A_WALL = 2_000
+_ENOUGH_AFTER_CONSENT = 300
+_SHELL = 200
+_TITLE_PARTS = re.compile(r"\s+[-|–—·•»:_/]+\s+|[|｜_—–]|\s*\.\.\.\s*\|")
+_NOT_FREE = re.compile(rb'"isAccessibleForFree"\s*:\s*"?(?:false|0)\b', re.IGNORECASE)
+_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
+_JSON_ERROR_BYTES = 4_000
+_XML_ERROR = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:Error|error|errors|Fault|soap:Envelope|ServiceException)\b")
+_TEXT_ERROR_CHARS = 300
 
 
 class _Weighed(NamedTuple):

@@ -5,11 +5,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
-IN_FLIGHT_PER_HOST: Final = 2
-GAP_S: Final = 0.1
-_MAX_IDLE_HOSTS: Final = 1_000
+IN_FLIGHT_PER_HOST = 2
+GAP_S = 0.1
+_MAX_IDLE_HOSTS = 1_000
 
 
 @dataclass
@@ -44,18 +43,15 @@ class Politeness:
         entry.users += 1
         try:
             async with entry.slots:
-                await self._wait(entry, max(self._gap_s, delay_s))
+                async with entry.pacing:
+                    wait_s = entry.next_start_s - self._clock()
+                    if wait_s > 0:
+                        await self._sleep(wait_s)
+                    entry.next_start_s = self._clock() + max(self._gap_s, delay_s)
                 yield
         finally:
             entry.users -= 1
             self._forget_idle()
-
-    async def _wait(self, entry: _Host, gap_s: float) -> None:
-        async with entry.pacing:
-            wait_s = entry.next_start_s - self._clock()
-            if wait_s > 0:
-                await self._sleep(wait_s)
-            entry.next_start_s = self._clock() + gap_s
 
     def _forget_idle(self) -> None:
         if len(self._hosts) > _MAX_IDLE_HOSTS:

@@ -5,70 +5,55 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import quote, urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.net.client import BeforeHop, Response
 
 # The name that a site's owner can address this program by.
-AGENT: Final = "deep-research"
-_MAX_CHARS: Final = 512 * 1024
-_MAX_STARS: Final = 20
-_LINE: Final = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
-_SAFE: Final = "/:@!$&'()*+,;=~-._%?[]"
-
-
-class _Rule(NamedTuple):
-    path: str
-    allows: bool
+AGENT = "deep-research"
+_MAX_CHARS = 512 * 1024
+_MAX_STARS = 20
+_LINE = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
+_SAFE = "/:@!$&'()*+,;=~-._%?[]"
 
 
 class Robots(NamedTuple):
-    """The rules a host has for one program."""
+    """The rules a host has for one program: paths, and whether each is allowed."""
 
-    rules: tuple[_Rule, ...] = ()
+    rules: tuple[tuple[str, bool], ...] = ()
     delay_s: float = 0.0
 
     def allows(self, address: str) -> bool:
         """Return whether the page may be fetched: the longest rule that fits decides, or the kinder of two."""
         parts = urlsplit(address)
         target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
-        fitting = [rule for rule in self.rules if _fits(rule.path, target)]
-        return max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows if fitting else True
+        fitting = [(len(path), allows) for path, allows in self.rules if _fits(path, target)]
+        return max(fitting, default=(0, True))[1]
 
 
 def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
     """Return the rules for an agent: those of its own groups, else those for everybody."""
-    own: list[tuple[str, str]] = []
-    others: list[tuple[str, str]] = []
-    named: list[str] = []
+    groups: dict[str, list[tuple[str, str]]] = {"*": []}
+    named: set[str] = set()
     is_open = True
-    has_own = False
     for key, value in _LINE.findall(text[:_MAX_CHARS].removeprefix("\ufeff")):
         field, value = key.lower(), value.strip()
         if field == "user-agent":
-            # Several names in a row share the lines after them.
-            named = [*named, _product(value)] if is_open else [_product(value)]
+            # A name without its version; several in a row share the lines after them.
+            product = re.split(r"[/\s]", value.lower(), maxsplit=1)[0]
+            named = {*(named if is_open else ()), product} & {agent, "*"}
             is_open = True
-            has_own = has_own or agent in named
+            for name in named:
+                groups.setdefault(name, [])
         elif field in ("allow", "disallow", "crawl-delay"):
             is_open = False
-            if agent in named:
-                own.append((field, value))
-            if "*" in named:
-                others.append((field, value))
-    return _robots(own if has_own else others)
-
-
-def _product(value: str) -> str:
-    """Return the name in a user-agent line, without its version."""
-    return re.split(r"[/\s]", value.strip().lower(), maxsplit=1)[0]
-
-
-def _robots(lines: list[tuple[str, str]]) -> Robots:
+            for name in named:
+                groups[name].append((field, value))
+    lines = groups.get(agent, groups["*"])
     rules = tuple(
-        _Rule(quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
+        (quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
     )
     delays = [
         float(value) for field, value in lines if field == "crawl-delay" and re.fullmatch(r"\d+(?:\.\d+)?", value)
@@ -93,11 +78,11 @@ def _fits(path: str, target: str) -> bool:
     return not is_whole or at == len(target) or bool(rest and not rest[-1])
 
 
-_KEPT_S: Final = 24 * 3600.0
+_KEPT_S = 24 * 3600.0
 # A host that cannot say is asked again soon.
-_DOUBT_KEPT_S: Final = 60.0
-_MAX_HOSTS: Final = 2_000
-_MAX_DELAY_S: Final = 5.0
+_DOUBT_KEPT_S = 60.0
+_MAX_HOSTS = 2_000
+_MAX_DELAY_S = 5.0
 
 
 class Client(Protocol):

@@ -4,9 +4,9 @@ Connections are the guarded client's business; what this adds is manners, patien
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
@@ -22,12 +22,12 @@ from deep_research.readers.encoding import in_utf8
 from deep_research.readers.registry import FORMATS
 from deep_research.readers.sniff import sniff
 
-_RETRIES: Final = 2
-_MAX_WAIT_S: Final = 10.0
-_FIRST_WAIT_S: Final = 0.5
-_BUSY: Final = frozenset({408, 425, 500, 502, 504, 520, 521, 522, 523, 524})
-_NOT_CHANGED: Final = 304
-_STATUSES: Final[dict[int, PageKind]] = {
+_RETRIES = 2
+_MAX_WAIT_S = 10.0
+_FIRST_WAIT_S = 0.5
+_BUSY = frozenset({408, 425, 500, 502, 504, 520, 521, 522, 523, 524})
+_NOT_CHANGED = 304
+_STATUSES: dict[int, PageKind] = {
     401: "login wall",
     402: "paywall",
     403: "access denied",
@@ -35,9 +35,9 @@ _STATUSES: Final[dict[int, PageKind]] = {
     410: "not found",
     451: "region block",
 }
-_ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
 # Cookies are for whoever is at the browser; they are neither sent nor kept.
-_NOT_KEPT: Final = frozenset({"set-cookie", "set-cookie2"})
+_NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})
 
 
 class Renderer(Protocol):
@@ -63,7 +63,7 @@ class WebFetcher:
     ) -> None:
         self.timeout_s = timeout_s
         self._client = client
-        self._robots = RobotsCache(client) if honours_robots else None
+        self._check_robots = RobotsCache(client).check if honours_robots else None
         self._politeness = politeness or Politeness()
         self._renderer = renderer
         self._sleep = sleep
@@ -88,9 +88,9 @@ class WebFetcher:
         return await self._page(plain, known)
 
     async def _page(self, address: str, known: Validators) -> Fetched:
-        delay_s = await self._robots.check(address) if self._robots is not None else 0.0
+        delay_s = await self._check_robots(address) if self._check_robots else 0.0
         async with self._politeness.turn(_host(address), delay_s=delay_s):
-            response = await self._ask(address, _request_headers(known))
+            response = await self._ask(address, known)
         if response.status == _NOT_CHANGED and known != Validators():
             return _fetched(response, "", b"")
         _check_status(response)
@@ -103,12 +103,14 @@ class WebFetcher:
             raise SourceError(f"{response.address} shows {DESCRIPTIONS[kind]}.")
         return _fetched(response, media_type, raw)
 
-    async def _ask(self, address: str, headers: Mapping[str, str]) -> Response:
+    async def _ask(self, address: str, known: Validators) -> Response:
         """Ask, and ask again where the host was busy or the line broke; wait as long as it says, within reason."""
-        for attempt in range(_RETRIES + 1):
+        asked = {"Accept": _ACCEPT, "If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
+        headers = {name: value for name, value in asked.items() if value}
+        attempt = 0
+        while True:
             try:
-                rules = self._robots.check if self._robots is not None else None
-                response = await self._client.fetch(address, headers=headers, before_hop=rules)
+                response = await self._client.fetch(address, headers=headers, before_hop=self._check_robots)
                 if response.status in _BUSY:
                     wait_s = retry_after_s(response.headers)
                     raise SourceBusy(f"{_host(address)} answered with status {response.status}.", retry_after_s=wait_s)
@@ -119,7 +121,7 @@ class WebFetcher:
                 if attempt == _RETRIES or wait_s > _MAX_WAIT_S:
                     raise
             await self._sleep(wait_s)
-        raise AssertionError("the last attempt returns or raises")
+            attempt += 1
 
 
 def _host(address: str) -> str:
@@ -127,11 +129,6 @@ def _host(address: str) -> str:
         return urlsplit(address).netloc.lower()
     except ValueError:
         return address
-
-
-def _request_headers(known: Validators) -> dict[str, str]:
-    asked = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
-    return {"Accept": _ACCEPT} | {name: value for name, value in asked.items() if value}
 
 
 def _check_status(response: Response) -> None:
@@ -152,9 +149,9 @@ def _judge(response: Response) -> tuple[str, PageKind]:
     if found != "text" and found not in FORMATS:
         raise SourceError(f"{response.address} is {found}, which cannot be read.")
     body = in_utf8(response.body, declared)
-    if found == "html" or (found == "text" and named in FORMATS["html"].media_types):
-        is_declared = named in FORMATS["html"].media_types
-        return declared if is_declared else "text/html", kind_of_page(body, name=response.address)
+    is_html = named in FORMATS["html"].media_types
+    if found == "html" or (found == "text" and is_html):
+        return declared if is_html else "text/html", kind_of_page(body, name=response.address)
     if found != "text":
         return FORMATS[found].media_types[0], "article"
     is_text = any(named in each.media_types for each in FORMATS.values() if each.is_text)

@@ -1,16 +1,15 @@
 """The bytes of one page as they come: counted as sent, unpacked on the way, stopped at the first byte too many."""
 
 import zlib
-from typing import Final
 
 from deep_research.errors import SourceError
 
 # What the client asks for; whatever else a server sends is refused unread.
-ACCEPTED_ENCODINGS: Final = "gzip, deflate"
-_GZIP: Final = zlib.MAX_WBITS | 16
+ACCEPTED_ENCODINGS = "gzip, deflate"
+_GZIP = zlib.MAX_WBITS | 16
 # A packed page may consist of several members; a page of thousands of empty ones only costs time.
-_MAX_MEMBERS: Final = 64
-_MIB: Final = 1024 * 1024
+_MAX_MEMBERS = 64
+_MIB = 1024 * 1024
 
 
 class Body:

@@ -8,8 +8,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from types import TracebackType
-from typing import Final, Self
+from typing import Self
 from urllib.parse import urljoin
 from weakref import WeakValueDictionary
 
@@ -25,11 +24,11 @@ from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import new_context
 from deep_research.value import Value
 
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_BUSY: Final = frozenset({429, 503})
-_KEEP_IDLE_S: Final = 15.0
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_BUSY = frozenset({429, 503})
+_KEEP_IDLE_S = 15.0
 # These were meant for the host that was asked first.
-_PERSONAL_HEADERS: Final = frozenset({"authorization", "cookie"})
+_PERSONAL_HEADERS = frozenset({"authorization", "cookie"})
 
 
 BeforeHop = Callable[[str], Awaitable[object]]
@@ -89,9 +88,7 @@ class GuardedClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -143,7 +140,7 @@ class GuardedClient:
     async def _ask_in_time(self, here: WebAddress, headers: list[tuple[str, str]], left_s: float) -> Response:
         try:
             async with asyncio.timeout(left_s):
-                with our_errors(here.host):
+                with _our_errors(here.host):
                     return await self._ask(here, headers)
         except TimeoutError as exc:
             raise NetworkError(f"{here.host} took longer than {self._limits.total_s:g} s.") from exc
@@ -207,9 +204,12 @@ class GuardedClient:
             max_bytes=limits.max_bytes,
             max_decoded_bytes=limits.max_decoded_bytes,
         )
-        with errors_in_mid_body(here.host):
+        try:
             async for piece in answer.aiter_stream():
                 body.feed(piece)
+        except (httpcore2.RemoteProtocolError, h2.exceptions.H2Error) as exc:
+            # Trying again may heal what ends a body before its time.
+            raise NetworkError(f"{here.host} broke off in the middle of the page.") from exc
         return body.finish()
 
 
@@ -224,7 +224,7 @@ def _headers_for(here: WebAddress, first: WebAddress, given: Mapping[str, str]) 
 
 
 @contextmanager
-def our_errors(host: str) -> Iterator[None]:
+def _our_errors(host: str) -> Iterator[None]:
     """Turn the library's exceptions into ours while a page is asked for and read."""
     try:
         yield
@@ -244,15 +244,6 @@ def our_errors(host: str) -> Iterator[None]:
     # A status that is no number is a plain ValueError over HTTP/2.
     except (httpcore2.ProtocolError, h2.exceptions.H2Error, ValueError) as exc:
         raise SourceError(f"{host} does not speak HTTP.") from exc
-
-
-@contextmanager
-def errors_in_mid_body(host: str) -> Iterator[None]:
-    """Turn what ends a body before its time into an error that trying again may heal."""
-    try:
-        yield
-    except (httpcore2.RemoteProtocolError, h2.exceptions.H2Error) as exc:
-        raise NetworkError(f"{host} broke off in the middle of the page.") from exc
 
 
 def _is_about(exc: Exception, kind: type[Exception]) -> bool:

@@ -1,9 +1,7 @@
 """Who we say we are to services and sites: the program, its version and somebody to turn to, as Wikimedia asks."""
 
-from typing import Final
-
 # The project's own address, as in pyproject.toml.
-PROJECT_ADDRESS: Final = "https://github.com/deep-research/deep-research"
+PROJECT_ADDRESS = "https://github.com/deep-research/deep-research"
 
 
 def user_agent(contact: str) -> str:

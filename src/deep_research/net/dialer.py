@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import Final, Protocol
+from typing import Protocol
 
 import httpcore2
 
@@ -67,7 +67,7 @@ def _look_up(host: str, port: int) -> tuple[IpAddress, ...]:
     return tuple(dict.fromkeys(ip_address(str(place[0])) for *_, place in answers))
 
 
-_MAX_TRIES: Final = 3
+_MAX_TRIES = 3
 
 
 class Dialer(httpcore2.AsyncNetworkBackend):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from unicodedata import category
 from urllib.parse import quote
 
@@ -17,63 +17,49 @@ from deep_research.errors import AddressRefused
 from deep_research.value import Value
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
-WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_MAX_CHARACTERS: Final = 8192
-_ADDRESS: Final = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE)
-_AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
-_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+WEB_PORTS = frozenset({80, 443, 8080, 8443})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_MAX_CHARACTERS = 8192
+_ADDRESS = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 # The last part of a name that the system, or a browser, would read as part of a number.
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_TARGET_SAFE: Final = "!$&'()*+,;=:@/?-._~%[]"
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_TARGET_SAFE = "!$&'()*+,;=:@/?-._~%[]"
 
 # IANA's registries of special-purpose addresses; the standard library's own tables differ between patch releases.
-_REFUSED_NETWORKS: Final = tuple(
+_REFUSED_NETWORKS = tuple(
     (ip_network(network), why)
-    for network, why in (
-        ("0.0.0.0/8", "this machine"),
-        ("10.0.0.0/8", "a private network"),
-        ("100.64.0.0/10", "a provider's inner network"),
-        ("127.0.0.0/8", "this machine"),
-        ("168.63.129.16/32", "a cloud's inner services"),
-        ("169.254.0.0/16", "the local link, where clouds keep their secrets"),
-        ("172.16.0.0/12", "a private network"),
-        ("192.0.0.0/24", "a reserved network"),
-        ("192.0.2.0/24", "a network for documentation"),
-        ("192.88.99.0/24", "a tunnel"),
-        ("192.168.0.0/16", "a private network"),
-        ("198.18.0.0/15", "a network for benchmarks"),
-        ("198.51.100.0/24", "a network for documentation"),
-        ("203.0.113.0/24", "a network for documentation"),
-        ("224.0.0.0/4", "many machines at once"),
-        ("240.0.0.0/4", "a reserved network"),
-        ("::/128", "this machine"),
-        ("::1/128", "this machine"),
-        ("::/96", "an IPv4 address in disguise"),
-        ("::ffff:0:0/96", "an IPv4 address in disguise"),
-        ("2001::/23", "a tunnel or a reserved network"),
-        ("2001:db8::/32", "a network for documentation"),
-        ("2002::/16", "a tunnel"),
-        ("3ffe::/16", "a reserved network"),
-        ("3fff::/20", "a network for documentation"),
-        ("fc00::/7", "a private network"),
-        ("fe80::/10", "the local link"),
-        ("ff00::/8", "many machines at once"),
-    )
+    for why, networks in {
+        "this machine": "0.0.0.0/8 127.0.0.0/8 ::/128 ::1/128",
+        "a private network": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7",
+        "a provider's inner network": "100.64.0.0/10",
+        "a cloud's inner services": "168.63.129.16/32",
+        "the local link, where clouds keep their secrets": "169.254.0.0/16",
+        "the local link": "fe80::/10",
+        "a reserved network": "192.0.0.0/24 240.0.0.0/4 3ffe::/16",
+        "a network for documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+        "a network for benchmarks": "198.18.0.0/15",
+        "a tunnel": "192.88.99.0/24 2002::/16",
+        "a tunnel or a reserved network": "2001::/23",
+        "many machines at once": "224.0.0.0/4 ff00::/8",
+        "an IPv4 address in disguise": "::/96 ::ffff:0:0/96",
+    }.items()
+    for network in networks.split()
 )
-_PUBLIC_IPV6: Final = IPv6Network("2000::/3")
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
 # What a network without IPv4 makes of a public IPv4 address; its last 32 bits are that address.
-_NAT64: Final = IPv6Network("64:ff9b::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
 
-_LOCAL_ENDINGS: Final = frozenset(
+_LOCAL_ENDINGS = frozenset(
     "alt arpa consul corp example home i2p internal intranet invalid lan local localdomain localhost onion private svc "
     "test".split()
 )
-_METADATA_NAMES: Final = (
-    "metadata.goog",
-    "metadata.packet.net",
-    "metadata.platformequinix.com",
-    "metadata.tencentyun.com",
+_METADATA_ENDINGS = (
+    ".metadata.goog",
+    ".metadata.packet.net",
+    ".metadata.platformequinix.com",
+    ".metadata.tencentyun.com",
 )
 
 
@@ -114,16 +100,16 @@ class Guard:
 
     def check(self, address: str) -> WebAddress:
         """Return the address as it is to be opened, or raise `AddressRefused`."""
-        scheme, host, port, target = _split(address)
-        if not self.allows(host, port):
-            if port not in self._ports:
+        read = _read(address)
+        if not self.allows(read.host, read.port):
+            if read.port not in self._ports:
                 raise _refused("its port is none of the web's")
-            literal = ip_literal(host)
+            literal = ip_literal(read.host)
             if literal is None:
-                _check_name(host)
+                _check_name(read.host)
             else:
                 check_ip(literal)
-        return WebAddress(scheme=scheme, host=host, port=port, target=target)
+        return read
 
     def allows(self, host: str, port: int) -> bool:
         """Return whether the settings allow this host, wherever it lies."""
@@ -141,8 +127,10 @@ def allowed_host(entry: str) -> str:
     if mark and scheme.lower() not in _DEFAULT_PORTS:
         raise ValueError(f"only http and https addresses are fetched, not {scheme}://")
     place, _, target = (rest if mark else text).partition("/")
+    if target.isdigit() and ip_literal(place.strip("[]")):
+        raise ValueError("networks are not compared, only single hosts: name each host")
     if target:
-        raise ValueError(_why_no_target(place, target))
+        raise ValueError("only the host is compared, no path: write the host alone")
     if not place:
         raise ValueError("it is empty")
     if "*" in place:
@@ -167,13 +155,6 @@ def allowed_host(entry: str) -> str:
     return f"{host}:{int(parts['port'])}" if parts["port"] else host
 
 
-def _why_no_target(place: str, target: str) -> str:
-    is_network = ip_literal(place.strip("[]")) is not None and target.isdigit()
-    if is_network:
-        return "networks are not compared, only single hosts: name each host"
-    return "only the host is compared, no path: write the host alone"
-
-
 def check_ip(ip: IpAddress) -> None:
     """Raise `AddressRefused` unless the address is a public one."""
     if isinstance(ip, IPv6Address) and ip in _NAT64:
@@ -193,7 +174,7 @@ def ip_literal(host: str) -> IpAddress | None:
         return None
 
 
-def _split(address: str) -> tuple[Literal["http", "https"], str, int, str]:
+def _read(address: str) -> WebAddress:
     if len(address) > _MAX_CHARACTERS:
         raise _refused("it is too long")
     if any(category(character) in ("Cc", "Cs") for character in address):
@@ -212,7 +193,8 @@ def _split(address: str) -> tuple[Literal["http", "https"], str, int, str]:
         raise _refused("its host and port cannot be told apart")
     port = int(place["port"] or _DEFAULT_PORTS[scheme])
     target = quote(parts["target"], safe=_TARGET_SAFE)
-    return scheme, _plain_host(place["host"]), port, target if target.startswith("/") else f"/{target}"
+    target = target if target.startswith("/") else f"/{target}"
+    return WebAddress(scheme=scheme, host=_plain_host(place["host"]), port=port, target=target)
 
 
 def _plain_host(host: str) -> str:
@@ -241,7 +223,7 @@ def _check_name(host: str) -> None:
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in _LOCAL_ENDINGS:
         raise _refused("its host is a name for local use")
-    if any(f".{host}".endswith(f".{name}") for name in _METADATA_NAMES):
+    if f".{host}".endswith(_METADATA_ENDINGS):
         raise _refused("its host keeps a cloud's secrets")
 
 

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 # Opens a thing and leaves on the stack what closes it.
 Opens = Callable[[AsyncExitStack], Awaitable[T]]
 # What is dropped unclosed stays open to the end of its event loop: closing it in between could be cancelled halfway.
-_OPEN: Final[dict[object, AsyncGenerator[object]]] = {}
+_OPEN: dict[object, AsyncGenerator[object]] = {}
 
 
 class PerLoop(Generic[T]):

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
-from typing import Final, Literal, Self
+from typing import Literal, Self, TypeVar
 
 import httpx2
 
@@ -27,13 +27,14 @@ from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.per_loop import PerLoop
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
-from deep_research.value import Json
+from deep_research.value import Json, JsonObject
 
+T = TypeVar("T")
 # `name`: of the model or of the address; the answer does not say which.
 Refusal = Literal["key", "model", "name", "credit"]
 
 # Google's `error.details[].reason`, and `error.code` of OpenAI and of those who speak like it.
-_REFUSALS: Final[dict[str, Refusal]] = {
+_REFUSALS: dict[str, Refusal] = {
     "API_KEY_INVALID": "key",
     "invalid_api_key": "key",
     "model_not_found": "model",
@@ -50,23 +51,12 @@ class Setup:
     address: str = ""
 
 
-def refusal_in(answer: Json) -> Refusal | None:
-    """Return why no call can succeed, from the JSON of an error; None where it does not say so."""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        return None
-    details = error.get("details")
-    reasons = [part.get("reason") for part in details if isinstance(part, dict)] if isinstance(details, list) else []
-    codes = (error.get("code"), error.get("type"), *reasons)
-    return next((_REFUSALS[code] for code in codes if isinstance(code, str) and code in _REFUSALS), None)
-
-
-_MAX_BYTES: Final = 8 * 1024 * 1024
-_BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_MAX_BYTES = 8 * 1024 * 1024
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 # What is wrong is what was asked: its form, its length or a value in it.
-_ABOUT_THE_QUERY: Final = frozenset({400, 413, 414, 422})
+_ABOUT_THE_QUERY = frozenset({400, 413, 414, 422})
 # With these statuses the body may say that no call can succeed.
-_EXPLAINED: Final = frozenset({400, 429})
+_EXPLAINED = frozenset({400, 429})
 Params = Mapping[str, str | int | float | bool | None]
 
 
@@ -105,21 +95,21 @@ class Service:
         """Close the connections of this event loop; a later call opens new ones."""
         await self._clients.aclose()
 
-    async def get_json(self, path: str = "", *, params: Params | None = None) -> Json:
+    async def get_json(self, path: str, *, params: Params | None = None) -> Json:
         """Return the JSON of a GET."""
         return self._json(await self._call("GET", path, params=params))
 
-    async def post_json(self, path: str = "", *, data: Json, params: Params | None = None) -> Json:
-        """Return the JSON of a POST of JSON."""
-        return self._json(await self._call("POST", path, params=params, json=data))
+    async def post_json(self, path: str, *, data: JsonObject) -> Json:
+        """Return the JSON of a POST of JSON; what is None is left out, as among the `params` of a GET."""
+        return self._json(await self._call("POST", path, json=_given(data)))
 
     async def get_text(
-        self, path: str = "", *, params: Params | None = None, headers: Mapping[str, str] | None = None
+        self, path: str, *, params: Params | None = None, headers: Mapping[str, str] | None = None
     ) -> str:
         """Return the text of a GET: XML, HTML or plain; `headers` take the place of the service's own."""
         return (await self._call("GET", path, params=params, headers=headers)).decode("utf-8", "replace")
 
-    async def post_form(self, path: str = "", *, form: Mapping[str, str]) -> str:
+    async def post_form(self, path: str, *, form: Mapping[str, str]) -> str:
         """Return the text of a POST of form fields."""
         return (await self._call("POST", path, form=form)).decode("utf-8", "replace")
 
@@ -145,21 +135,19 @@ class Service:
         path: str,
         *,
         params: Params | None = None,
-        json: Json = None,
+        json: JsonObject | None = None,
         form: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
-        wanted = {name: value for name, value in (params or {}).items() if value is not None}
-        sent = {**self._headers, **(headers or {})}
         client = await self._clients.get()
         try:
             async with client.stream(
                 method,
                 self._address + path,
-                params=wanted or None,
+                params=_given(params or {}) or None,
                 json=json,
                 data=form,
-                headers=sent,
+                headers={**self._headers, **(headers or {})},
                 timeout=self.timeout_s,
             ) as response:
                 if response.status_code in _EXPLAINED:
@@ -175,12 +163,19 @@ class Service:
             raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
 
     def _check_code(self, status: int, body: bytes) -> None:
+        """Raise `SourceRefused` where the JSON of an error says that no call can succeed."""
         try:
-            refusal = refusal_in(json.loads(body))
+            answer = json.loads(body)
         except ValueError:
             return
-        if refusal is not None:
-            raise self._refused(refusal, status)
+        error = answer.get("error") if isinstance(answer, dict) else None
+        if not isinstance(error, dict):
+            return
+        details = error.get("details")
+        parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+        for code in (error.get("code"), error.get("type"), *(part.get("reason") for part in parts)):
+            if isinstance(code, str) and code in _REFUSALS:
+                raise self._refused(_REFUSALS[code], status)
 
     def _refused(self, refusal: Refusal, status: int) -> SourceRefused:
         setup = self._setup
@@ -222,6 +217,10 @@ class Service:
         return bytes(body)
 
 
+def _given(values: Mapping[str, T]) -> dict[str, T]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
 async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:
     # Who was here before is nothing that a service needs to know.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
@@ -236,18 +235,15 @@ def _is_unknown(error: BaseException | None) -> bool:
     return error is not None
 
 
-# GitHub says how many calls are left, the European Patent Office which of its limits was reached.
-_LEFT: Final = "x-ratelimit-remaining"
-_REASON: Final = "x-rejection-reason"
-
-
 class LimitedService(Service):
     """A service that refuses frequent callers with status 403, where others use 429, and says so in its headers."""
 
     def _check(self, response: httpx2.Response) -> None:
         if response.status_code == 403:
-            wait_s = retry_after_s(response.headers)
             headers = response.headers
-            if wait_s is not None or headers.get(_LEFT) == "0" or headers.get(_REASON):
+            wait_s = retry_after_s(headers)
+            # GitHub says how many calls are left, the European Patent Office which of its limits was reached.
+            is_limited = headers.get("x-ratelimit-remaining") == "0" or headers.get("x-rejection-reason")
+            if wait_s is not None or is_limited:
                 raise SourceBusy(f"{self.name} limits its callers (status 403).", retry_after_s=wait_s)
         super()._check(response)

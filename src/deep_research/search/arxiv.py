@@ -1,7 +1,6 @@
 """arXiv's papers, after info.arxiv.org/help/api/user-manual.html."""
 
 import re
-from typing import Final
 
 from lxml import etree
 
@@ -10,14 +9,14 @@ from deep_research.search.feed import ATOM, feed_root
 from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 
-_ID: Final = re.compile(
+_ID = re.compile(
     r"(?<![\w.])(?:\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|[a-z-]{2,12}(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?![\w.]\w)", re.ASCII
 )
-_VERSION: Final = re.compile(r"v\d+$")
-_PAPER: Final = re.compile(r"https?://arxiv\.org/abs/(.+)")
-_ERROR: Final = "arxiv.org/api/errors"
+_VERSION = re.compile(r"v\d+$")
+_PAPER = re.compile(r"https?://arxiv\.org/abs/(.+)")
+_ERROR = "arxiv.org/api/errors"
 # More words than these are seldom all in one abstract; ranking by relevance then sorts what holds any of them.
-_MAX_ALL: Final = 5
+_MAX_ALL = 5
 
 
 class ArxivSearch(ServiceSearch):
@@ -30,7 +29,7 @@ class ArxivSearch(ServiceSearch):
         text = await self.service.get_text(
             "/api/query",
             params={
-                "id_list": ",".join(ids) if ids else None,
+                "id_list": ",".join(ids) or None,
                 "search_query": None if ids else self._search_query(query),
                 "start": number * size,
                 "max_results": size,
@@ -43,21 +42,20 @@ class ArxivSearch(ServiceSearch):
             raise self.wrong_form()
         entries = root.findall(f"{ATOM}entry")
         # An error comes as an entry, with status 200.
-        if any(_ERROR in (entry.findtext(f"{ATOM}id") or "") for entry in entries):
+        if any(_ERROR in entry.findtext(f"{ATOM}id", "") for entry in entries):
             raise self.wrong_form()
-        return Page([_found(entry) for entry in entries], is_last=bool(ids) or len(entries) < size)
+        return Page([_found(entry) for entry in entries], is_last=True if ids else None)
 
     def _search_query(self, query: SearchQuery) -> str:
         words = subject_words(query)
         glue = " AND " if len(words) <= _MAX_ALL else " OR "
         asked = glue.join(f'all:"{word}"' for word in words)
-        days = self.days(query)
-        return f"({asked}) AND submittedDate:[{days[0]:%Y%m%d}0000 TO {days[1]:%Y%m%d}2359]" if days else asked
+        days = self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]")
+        return f"({asked}) AND {days}" if days else asked
 
 
 def _found(entry: etree._Element) -> Found:
-    name = _PAPER.fullmatch((entry.findtext(f"{ATOM}id") or "").strip())
+    name = _PAPER.fullmatch(entry.findtext(f"{ATOM}id", "").strip())
     # Without its version a paper has the same address for every engine that knows it.
     address = f"https://arxiv.org/abs/{_VERSION.sub('', name.group(1))}" if name else ""
-    title, abstract, published = (entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published"))
-    return Found(address, title, abstract, published)
+    return Found(address, *(entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published")))

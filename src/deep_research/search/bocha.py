@@ -1,12 +1,10 @@
 """Bocha's web search, after "Web Search API" on open.bochaai.com."""
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_MAX_SITES: Final = 20
+_MAX_SITES = 20
 
 
 class BochaSearch(OnePageSearch):
@@ -15,29 +13,26 @@ class BochaSearch(OnePageSearch):
     page_size = 50
 
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
-        days = self.days(query)
-        data: JsonObject = {
-            "query": words_of(query),
-            "summary": True,
-            "count": size,
-            "freshness": f"{days[0]}..{days[1]}" if days else "noLimit",
-        }
-        if query.sites:
-            data["include"] = "|".join(query.sites[:_MAX_SITES])
-        answer = await self.service.post_json("/v1/web-search", data=data)
+        answer = await self.service.post_json(
+            "/v1/web-search",
+            data={
+                "query": words_of(query),
+                "summary": True,
+                "count": size,
+                "freshness": self.days(query, "{}..{}") or "noLimit",
+                "include": "|".join(query.sites[:_MAX_SITES]) or None,
+            },
+        )
         # Errors also come with status 200, and then with a code of their own.
         if value_at(answer, "code") not in (200, "200"):
             raise self.wrong_form()
         pages = value_at(answer, "data", "webPages")
         if not isinstance(pages, dict):
             raise self.wrong_form()
-        results = self.items_at(pages, "value") if pages.get("value") is not None else []
-        return [
-            Found(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), _day(item))
-            for item in results
-        ]
+        return [_found(item) for item in self.items_at(pages, "value", is_optional=True)]
 
 
-def _day(item: JsonObject) -> str:
+def _found(item: JsonObject) -> Found:
     # The second is what older answers have; Bocha says that it holds the day of publication too.
-    return str(item.get("datePublished") or item.get("dateLastCrawled") or "")
+    day = item.get("datePublished") or item.get("dateLastCrawled")
+    return Found(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), day)

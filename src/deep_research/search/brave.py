@@ -8,13 +8,13 @@ class BraveSearch(ServiceSearch):
     """Brave: up to 20 results a page, pages counted by `offset`."""
 
     page_size = 20
+    key_header = "X-Subscription-Token"
 
     def headers(self, key: str) -> dict[str, str]:
-        return {"X-Subscription-Token": key, "Accept": "application/json"}
+        return {**super().headers(key), "Accept": "application/json"}
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
         is_news = query.kind == "news"
-        days = self.days(query)
         answer = await self.service.get_json(
             "/res/v1/news/search" if is_news else "/res/v1/web/search",
             params={
@@ -23,7 +23,7 @@ class BraveSearch(ServiceSearch):
                 "offset": number,
                 # Brave names languages by their codes, the Chinese scripts as zh-hans and zh-hant.
                 "search_lang": query.language.lower() or None,
-                "freshness": f"{days[0]}to{days[1]}" if days else None,
+                "freshness": self.days(query, "{}to{}") or None,
                 "result_filter": None if is_news else "web",
             },
         )

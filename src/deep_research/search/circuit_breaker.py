@@ -1,10 +1,8 @@
 """The circuit breaker of one service: after several failures in a row it is not called for a while."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from deep_research.errors import (
     CallFailed,
@@ -14,15 +12,16 @@ from deep_research.errors import (
     SourceRefused,
     Unreachable,
 )
+from deep_research.search.rate_limiter import Clock
 
-MAX_FAILURES: Final = 3
-OPEN_S: Final = 60.0
+MAX_FAILURES = 3
+OPEN_S = 60.0
 
 
 class CircuitBreaker:
     """Counts how the calls of a process to one service end, and refuses calls that would most likely fail."""
 
-    def __init__(self, service: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, service: str, *, clock: Clock) -> None:
         self._service = service
         self._clock = clock
         self._lock = threading.Lock()
@@ -34,10 +33,11 @@ class CircuitBreaker:
     def check(self) -> None:
         """Raise `ServiceClosed` while the service is not to be called."""
         left_s = self._open_until_s - self._clock()
-        if left_s > 0:
-            raise ServiceClosed(self._message(), retry_after_s=left_s)
-        if self._is_on_trial:
-            raise ServiceClosed(self._message())
+        if left_s > 0 or self._is_on_trial:
+            raise ServiceClosed(
+                f"{self._service} is left alone for a while ({self._reason.rstrip('.')}).",
+                retry_after_s=left_s if left_s > 0 else None,
+            )
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -72,6 +72,3 @@ class CircuitBreaker:
             self._failures, self._is_on_trial, self._reason = self._failures + count, False, reason
             if self._failures >= MAX_FAILURES:
                 self._open_until_s = self._clock() + OPEN_S
-
-    def _message(self) -> str:
-        return f"{self._service} is left alone for a while ({self._reason.rstrip('.')})."

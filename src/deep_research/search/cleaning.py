@@ -2,39 +2,36 @@
 
 import html
 import re
-from typing import Final
 from urllib.parse import urlsplit
 
 from deep_research.text.cleaning import clean_text
 from deep_research.text.dates import find_dates
 from deep_research.value import Json
 
-_MAX_CHARS: Final = 2_000
+_MAX_CHARS = 2_000
 # Only names of HTML, JATS and MathML: `Vec<T>` and `a < b` are what an author wrote.
-_BREAK: Final = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|jats:[\w-]+)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BREAK = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|jats:[\w-]+)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 # These stand within a word or a formula ("C<sub>10</sub>H"), so that nothing takes their place.
-_INLINE: Final = re.compile(
+_INLINE = re.compile(
     r"</?(?:(?:jats:)?(?:a|abbr|alternatives|b|bold|cite|code|em|ext-link|font|i|img|inline-formula|inline-graphic|italic"
     r"|mark|monospace|named-content|ovl|overline|s|sc|scp|small|span|strike|strong|styled-content|sub|sup|tt|u|underline"
     r"|uri|wbr|xref)|mml:\w+)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
-_MATH: Final = re.compile(r"<(mml:)?math(?:\s[^<>]*)?>(.*?)</(?:mml:)?math>", re.DOTALL | re.IGNORECASE)
-_IN_MATH: Final = re.compile(r"\s*<[^<>]*>\s*")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_MATH = re.compile(r"<(mml:)?math(?:\s[^<>]*)?>(.*?)</(?:mml:)?math>", re.DOTALL | re.IGNORECASE)
+_IN_MATH = re.compile(r"\s*<[^<>]*>\s*")
 # The same formula once more, for TeX.
-_TEX: Final = re.compile(r"<jats:tex-math(?:\s[^<>]*)?>.*?</jats:tex-math>", re.DOTALL)
+_TEX = re.compile(r"<jats:tex-math(?:\s[^<>]*)?>.*?</jats:tex-math>", re.DOTALL)
 # Publishers break the line before an index, and after it in the middle of a formula.
-_INDEX_APART: Final = re.compile(
-    r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])"
-)
+_INDEX_APART = re.compile(r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])")
 # 10<sup>6</sup> is not 106, and a note's number is no digit of the year before it.
-_EXPONENT: Final = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-−–+]?\d)", re.IGNORECASE)
-_SPACES: Final = re.compile(r"\s+")
-_MAX_DATE_CHARS: Final = 40
-_DATE_END: Final = re.compile(r"\s?(?:\.{3}|[…—·])\s?")
-_MONTH: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_NOT_IN_ADDRESS: Final = re.compile(r"[\s\x00-\x1f\x7f<>\"\\\ud800-\udfff]")
+_EXPONENT = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-−–+]?\d)", re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+_MAX_DATE_CHARS = 40
+_DATE_END = re.compile(r"\s?(?:\.{3}|[…—·])\s?")
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
+_NOT_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f<>\"\\\ud800-\udfff]")
 
 
 def plain_text(value: Json) -> str:

@@ -1,7 +1,6 @@
 """Crossref's registry of publications, after api.crossref.org/swagger-ui and its page on the polite pool."""
 
 import re
-from typing import Final
 
 from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
@@ -9,7 +8,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
 # "Abstract", "Aim", "Methods".
-_HEADING: Final = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
+_HEADING = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
 
 
 class CrossrefSearch(ServiceSearch):
@@ -30,14 +29,16 @@ class CrossrefSearch(ServiceSearch):
                 "mailto": mail_of(self.endpoint.contact) or None,
             },
         )
-        works = self.items_at(data, "message", "items")
-        found = [Found(work.get("URL"), _title(work), _abstract(work), _published(work)) for work in works]
-        return Page(found, is_last=len(works) < size)
+        return Page(
+            [
+                Found(work.get("URL"), _first(work.get("title")), _abstract(work), _published(work))
+                for work in self.items_at(data, "message", "items")
+            ]
+        )
 
 
-def _title(work: JsonObject) -> Json:
-    titles = work.get("title")
-    return titles[0] if isinstance(titles, list) and titles else ""
+def _first(given: Json) -> Json:
+    return given[0] if isinstance(given, list) and given else None
 
 
 def _abstract(work: JsonObject) -> str:
@@ -47,7 +48,5 @@ def _abstract(work: JsonObject) -> str:
 
 def _published(work: JsonObject) -> str:
     """Return year, month and day as far as they are given; a quarter of all works have no day."""
-    parts = value_at(work, "published", "date-parts")
-    first = parts[0] if isinstance(parts, list) and parts else None
-    known = [part for part in first if isinstance(part, int)] if isinstance(first, list) else []
-    return "-".join(f"{part:02d}" for part in known)
+    parts = _first(value_at(work, "published", "date-parts"))
+    return "-".join(f"{part:02d}" for part in parts if isinstance(part, int)) if isinstance(parts, list) else ""

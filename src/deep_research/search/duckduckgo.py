@@ -4,7 +4,7 @@ They are not documented; the forms and class names are those that the pages carr
 """
 
 from collections.abc import AsyncGenerator
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from lxml import etree, html
@@ -13,13 +13,12 @@ from deep_research.errors import ChallengeShown
 from deep_research.search.engine import Found, Page, PagedSearch, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
-_PATH: Final = "/html/"
-_REGIONS: Final = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
-_EVERYWHERE: Final = "wt-wt"
-_HAS_CLASS: Final = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
-_RESULTS: Final = f"//div[{_HAS_CLASS.format('result')} and not({_HAS_CLASS.format('result--ad')})]"
-_NOTHING: Final = f"//*[{_HAS_CLASS.format('no-results')} or {_HAS_CLASS.format('result--no-result')}]"
-_CHALLENGE: Final = "//*[contains(@class, 'anomaly-modal') or @id='challenge-form']"
+_REGIONS = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
+_HAS_CLASS = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
+_LINK = f".//a[{_HAS_CLASS.format('result__a')}]"
+_RESULTS = f"//div[{_HAS_CLASS.format('result')} and not({_HAS_CLASS.format('result--ad')}) and {_LINK}]"
+_NOTHING = f"//*[{_HAS_CLASS.format('no-results')} or {_HAS_CLASS.format('result--no-result')}]"
+_CHALLENGE = "//*[contains(@class, 'anomaly-modal') or @id='challenge-form']"
 
 
 class DuckDuckGoSearch(PagedSearch):
@@ -31,16 +30,15 @@ class DuckDuckGoSearch(PagedSearch):
 
     async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:  # noqa: ARG002 - it cannot be set
         """Yield page after page, each asked for with the form of the one before."""
-        days = self.days(query)
         form = {
             "q": words_with_sites(query),
             "b": "",
-            "kl": _REGIONS.get(query.language, _EVERYWHERE),
-            "df": f"{days[0]}..{days[1]}" if days else "",
+            "kl": _REGIONS.get(query.language, "wt-wt"),
+            "df": self.days(query, "{}..{}"),
         }
         for _ in range(self.max_pages):
-            page = self._parsed(await self.service.post_form(_PATH, form=form))
-            found = [result for element in page.xpath(_RESULTS) if (result := _result(element))]
+            page = self._parsed(await self.service.post_form("/html/", form=form))
+            found = [_result(element) for element in page.xpath(_RESULTS)]
             if not found and not page.xpath(_NOTHING):
                 raise self.wrong_form()
             form = _next_form(page, after=int(form.get("s", "0")))
@@ -56,18 +54,12 @@ class DuckDuckGoSearch(PagedSearch):
         return page
 
 
-def _result(element: Any) -> Found | None:
-    links = element.xpath(f".//a[{_HAS_CLASS.format('result__a')}]")
-    if not links:
-        return None
-    snippets = element.xpath(f".//*[{_HAS_CLASS.format('result__snippet')}]")
+def _result(element: Any) -> Found:
+    link = element.xpath(_LINK)[0]
+    snippet = element.xpath(f"string(.//*[{_HAS_CLASS.format('result__snippet')}])")
     dates = element.xpath(f".//*[{_HAS_CLASS.format('result__extras__url')}]/span")
-    return Found(
-        _target(links[0].get("href", "")),
-        links[0].text_content(),
-        snippets[0].text_content() if snippets else "",
-        " ".join(span.text_content() for span in dates),
-    )
+    published = " ".join(span.text_content() for span in dates)
+    return Found(_target(link.get("href", "")), link.text_content(), snippet, published)
 
 
 def _target(link: str) -> str:
@@ -81,9 +73,8 @@ def _target(link: str) -> str:
 
 def _next_form(page: Any, *, after: int) -> dict[str, str]:
     """Return the hidden fields of the form that leads on, nothing on the last page; the other form leads back."""
-    for form in page.xpath("//form[.//input[@name='s']]"):
-        fields = {field.get("name", ""): field.get("value", "") for field in form.xpath(".//input[@type='hidden']")}
-        start = fields.get("s", "")
-        if start.isdecimal() and int(start) > after:
-            return fields
-    return {}
+    forms = (
+        {field.get("name", ""): field.get("value", "") for field in form.xpath(".//input[@type='hidden']")}
+        for form in page.xpath("//form[.//input[@name='s']]")
+    )
+    return next((form for form in forms if (start := form.get("s", "")).isdecimal() and int(start) > after), {})

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import import_module
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, ConfigurationError, SourceError, TimedOut
@@ -23,13 +23,7 @@ from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json, JsonObject
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
-_MAX_QUERY_CHARS: Final = 400
-# Before the first page of the web, for a time that has only an end.
-_FIRST_DAY: Final = date(1990, 1, 1)
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
+_MAX_QUERY_CHARS = 400
 
 
 @dataclass(frozen=True)
@@ -37,8 +31,7 @@ class Endpoint:
     """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
 
     `contact` is the address that the service may write to, `setup` what errors name as settings to correct. `pace` is
-    waited for before every
-    page but the first.
+    waited for before every page but the first.
     """
 
     name: str
@@ -49,7 +42,7 @@ class Endpoint:
     model: str = ""
     contact: str = PROJECT_ADDRESS
     setup: Setup = Setup()
-    today: Callable[[], date] = _today
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
     pace: Callable[[], Awaitable[None]] | None = None
 
 
@@ -63,10 +56,10 @@ class Found(NamedTuple):
 
 
 class Page(NamedTuple):
-    """One page of results; `is_last` says that asking for another is of no use."""
+    """One page of results; `is_last` says that asking for another is of no use: else it is so after a page not full."""
 
     found: Sequence[Found]
-    is_last: bool
+    is_last: bool | None = None
 
 
 class PagedSearch(ABC):
@@ -76,9 +69,16 @@ class PagedSearch(ABC):
     page_size: ClassVar[int] = 10
     max_pages: ClassVar[int] = 3
     service_type: ClassVar[type[Service]] = Service
+    # The header that carries the key; none where the key goes with the query.
+    key_header: ClassVar[str] = "Authorization"
+    # Before the first page of the web, for a time that has only an end; and today, for one that has only a beginning.
+    first_day: ClassVar[date] = date(1990, 1, 1)
+    last_day: ClassVar[date | None] = None
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
+        self.name = endpoint.name
+        self.timeout_s = endpoint.timeout_s
         self.service = self.service_type(
             endpoint.title,
             endpoint.address,
@@ -88,23 +88,15 @@ class PagedSearch(ABC):
             setup=endpoint.setup,
         )
 
-    @property
-    def name(self) -> str:
-        """Return the name under which the engine is registered."""
-        return self.endpoint.name
-
-    @property
-    def timeout_s(self) -> float:
-        """Return the time after which a search, with all its pages, gives up."""
-        return self.endpoint.timeout_s
-
     async def close(self) -> None:
         """Close its connections."""
         await self.service.aclose()
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key."""
-        return {"Authorization": f"Bearer {key}"} if key else {}
+        if not key or not self.key_header:
+            return {}
+        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
 
     @abstractmethod
     def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
@@ -125,12 +117,14 @@ class PagedSearch(ABC):
         return list(hits.values())[:limit]
 
     async def _collect(self, query: SearchQuery, limit: int, hits: dict[str, Hit]) -> None:
-        async with aclosing(self.pages(query, size=min(limit, self.page_size))) as pages:
+        size = min(limit, self.page_size)
+        async with aclosing(self.pages(query, size=size)) as pages:
             async for page in pages:
                 known = len(hits)
                 for hit in self._cleaned(page.found):
                     hits.setdefault(canonical_address(hit.address), hit)
-                if page.is_last or len(hits) == known or len(hits) >= limit:
+                is_last = len(page.found) < size if page.is_last is None else page.is_last
+                if is_last or len(hits) == known or len(hits) >= limit:
                     return
                 if self.endpoint.pace is not None:
                     await self.endpoint.pace()
@@ -139,8 +133,7 @@ class PagedSearch(ABC):
         if found and not any(isinstance(result.address, str) for result in found):
             raise self.wrong_form()
         for result in found:
-            address = web_address(result.address)
-            if address:
+            if address := web_address(result.address):
                 yield Hit(
                     address=address,
                     title=plain_text(result.title) or address,
@@ -149,19 +142,27 @@ class PagedSearch(ABC):
                     published=iso_date(result.published),
                 )
 
-    def days(self, query: SearchQuery) -> tuple[date, date] | None:
-        """Return first and last day of a query's time, for services that want both; None where it has no limits."""
+    def days(self, query: SearchQuery, form: str) -> str:
+        """Return first and last day of a query's time, for services that want both, in a form such as "{} to {}".
+
+        "" where the query has no limits.
+        """
         if query.since is None and query.until is None:
-            return None
-        return query.since or _FIRST_DAY, query.until or self.endpoint.today()
+            return ""
+        return form.format(query.since or self.first_day, query.until or self.last_day or self.endpoint.today())
 
     def wrong_form(self) -> SourceError:
         """Return the error for an answer that is not what this service gives."""
         return SourceError(f"{self.endpoint.title} answered in a form that is not its own.")
 
-    def items_at(self, data: Json, *path: str) -> list[JsonObject]:
-        """Return the objects listed at a path of an answer; raise `SourceError` where there is no such list."""
+    def items_at(self, data: Json, *path: str, is_optional: bool = False) -> list[JsonObject]:
+        """Return the objects listed at a path of an answer; raise `SourceError` where there is no such list.
+
+        One that `is_optional` may be missing, which is as if it were empty.
+        """
         listed = value_at(data, *path)
+        if listed is None and is_optional:
+            return []
         if not isinstance(listed, list):
             raise self.wrong_form()
         items = [item for item in listed if isinstance(item, dict)]
@@ -197,9 +198,9 @@ class OnePageSearch(PagedSearch):
         yield Page(await self.results(query, size=size), is_last=True)
 
 
-def results_in(items: Sequence[JsonObject], *names: str) -> list[Found]:
+def results_in(items: Sequence[Json], *names: str) -> list[Found]:
     """Return the results in the objects of an answer; the names are those of address, title, snippet and date."""
-    return [Found(*(item.get(name) for name in names)) for item in items]
+    return [Found(*(value_at(item, name) for name in names)) for item in items]
 
 
 def is_short(count: int, size: int) -> bool:
@@ -212,6 +213,11 @@ def value_at(data: Json, *path: str) -> Json:
     for name in path:
         data = data.get(name) if isinstance(data, dict) else None
     return data
+
+
+def first_address(*places: Json) -> Json:
+    """Return the first that is a web address, else the last."""
+    return next(filter(web_address, places), places[-1])
 
 
 def words_of(query: SearchQuery) -> str:

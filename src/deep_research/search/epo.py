@@ -6,7 +6,6 @@ A key is `client_id:secret`. A hit points at Google Patents, whose pages hold th
 import base64
 from collections.abc import AsyncGenerator
 from datetime import date
-from typing import Final
 
 import httpx2
 
@@ -18,8 +17,8 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, json_of
 
 # What stands in the answer, with status 404, where no patent fits.
-_NOTHING: Final = "SERVER.EntityNotFound"
-_MAX_WORDS: Final = 10
+_NOTHING = "SERVER.EntityNotFound"
+_MAX_WORDS = 10
 
 
 class _PatentService(LimitedService):
@@ -34,6 +33,8 @@ class EpoSearch(PagedSearch):
 
     page_size = 100
     service_type = _PatentService
+    first_day = date(1782, 1, 1)
+    last_day = date(2999, 12, 31)
 
     def __init__(self, endpoint: Endpoint) -> None:
         if not all(endpoint.key.partition(":")[::2]):
@@ -50,14 +51,19 @@ class EpoSearch(PagedSearch):
         for first in range(1, 1 + size * self.max_pages, size):
             text = await self.service.get_text(
                 "/rest-services/published-data/search/biblio",
-                params={"q": _asked(query), "Range": f"{first}-{first + size - 1}"},
+                params={"q": self._asked(query), "Range": f"{first}-{first + size - 1}"},
                 headers=headers,
             )
             found = [] if f"<code>{_NOTHING}</code>" in text else [_found(patent) for patent in self._patents(text)]
-            yield Page(found, is_last=len(found) < size)
+            yield Page(found)
+
+    def _asked(self, query: SearchQuery) -> str:
+        words = " ".join(subject_words(query)[:_MAX_WORDS])
+        return f'ta all "{words}"' + self.days(query, ' and pd within "{:%Y%m%d} {:%Y%m%d}"')
 
     async def _token(self) -> str:
-        token = value_at(self._data(await self.service.post_form("/auth/accesstoken", form=_GRANT)), "access_token")
+        text = await self.service.post_form("/auth/accesstoken", form={"grant_type": "client_credentials"})
+        token = value_at(self._data(text), "access_token")
         if not isinstance(token, str):
             raise self.wrong_form()
         return token
@@ -75,17 +81,6 @@ class EpoSearch(PagedSearch):
             return json_of(text)
         except ValueError as exc:
             raise self.wrong_form() from exc
-
-
-_GRANT: Final = {"grant_type": "client_credentials"}
-
-
-def _asked(query: SearchQuery) -> str:
-    asked = f'ta all "{" ".join(subject_words(query)[:_MAX_WORDS])}"'
-    if not (query.since or query.until):
-        return asked
-    first, last = query.since or date(1782, 1, 1), query.until or date(2999, 12, 31)
-    return f'{asked} and pd within "{first:%Y%m%d} {last:%Y%m%d}"'
 
 
 def _found(patent: Json) -> Found:

@@ -1,10 +1,8 @@
 """Atom and RSS answers as elements. Loads nothing that they point to."""
 
-from typing import Final
-
 from lxml import etree
 
-ATOM: Final = "{http://www.w3.org/2005/Atom}"
+ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 def feed_root(text: str, tag: str) -> etree._Element | None:
@@ -15,4 +13,4 @@ def feed_root(text: str, tag: str) -> etree._Element | None:
         root = etree.fromstring(text.encode(), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
-    return root if root is not None and root.tag == tag else None
+    return root if root.tag == tag else None

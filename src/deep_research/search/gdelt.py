@@ -1,8 +1,6 @@
 """GDELT's list of the world's news, after blog.gdeltproject.org/gdelt-doc-2-0-api-debuts."""
 
 import json
-from datetime import date, time
-from typing import Final
 
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.engine import Found, OnePageSearch
@@ -10,12 +8,12 @@ from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 
-_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
+_LANGUAGES = {"en": "english", "zh": "chinese"}
 # Errors come as a sentence with status 200; this is how the one begins that time heals.
-_TOO_OFTEN: Final = "Please limit requests"
+_TOO_OFTEN = "Please limit requests"
 # Every word must stand in an article.
-_MAX_WORDS: Final = 6
-_MIN_CHARS: Final = 3
+_MAX_WORDS = 6
+_MIN_CHARS = 3
 
 
 class GdeltSearch(OnePageSearch):
@@ -32,8 +30,8 @@ class GdeltSearch(OnePageSearch):
                 "format": "json",
                 "maxrecords": size,
                 "sort": "hybridrel",
-                "startdatetime": _moment(query.since, time.min),
-                "enddatetime": _moment(query.until, time.max),
+                "startdatetime": f"{query.since:%Y%m%d}000000" if query.since else None,
+                "enddatetime": f"{query.until:%Y%m%d}235959" if query.until else None,
             },
         )
         data = self._json(text)
@@ -58,14 +56,9 @@ def _asked(query: SearchQuery) -> str:
     fitting = [word for word in words if len(word) >= _MIN_CHARS or not word.isascii()] or words
     parts = [word if word.isalnum() else f'"{word}"' for word in fitting[:_MAX_WORDS]]
     language = _LANGUAGES.get(query.language.partition("-")[0])
-    parts += [f"sourcelang:{language}"] if language else []
     sites = " OR ".join(f"domainis:{site}" for site in query.sites)
-    parts += [f"({sites})" if len(query.sites) > 1 else sites] if sites else []
-    return " ".join(parts)
-
-
-def _moment(day: date | None, moment: time) -> str | None:
-    return f"{day:%Y%m%d}{moment:%H%M%S}" if day else None
+    parts += [f"sourcelang:{language}" if language else "", f"({sites})" if len(query.sites) > 1 else sites]
+    return " ".join(filter(None, parts))
 
 
 def _day(seen: Json) -> str:

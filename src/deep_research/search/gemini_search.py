@@ -2,32 +2,27 @@
 
 import asyncio
 import re
-from typing import Final
 
-from deep_research.search.engine import Found, OnePageSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
 # Weather, time and prices come from a result page of Google's own, which says something else tomorrow.
-_RESULT_PAGE: Final = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
+_RESULT_PAGE = re.compile(r"https?://(?:www\.)?google\.[a-z.]{2,6}/(?:search|maps)\b", re.IGNORECASE)
 
 
 class GeminiSearch(OnePageSearch):
     """Gemini: the pages its answer rests on, titled by their site."""
 
     page_size = 20
+    key_header = "x-goog-api-key"
     # Its results are addresses of Google's that redirect to the pages, and stop working after some days.
     redirects = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 
-    def headers(self, key: str) -> dict[str, str]:
-        return {"x-goog-api-key": key}
-
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
-        days = self.days(query)
-        tool: JsonObject = {}
-        if days:
-            tool["timeRangeFilter"] = {"startTime": f"{days[0]}T00:00:00Z", "endTime": f"{days[1]}T23:59:59Z"}
+        start, _, end = self.days(query, "{}T00:00:00Z {}T23:59:59Z").partition(" ")
+        tool: JsonObject = {"timeRangeFilter": {"startTime": start, "endTime": end}} if start else {}
         task = task_of(query, size=size, names_sites=True)
         answer = await self.service.post_json(
             f"/v1beta/models/{self.endpoint.model}:generateContent",
@@ -36,26 +31,19 @@ class GeminiSearch(OnePageSearch):
         candidates = self.items_at(answer, "candidates")
         if not candidates:
             raise self.wrong_form()
-        cited = [found for candidate in candidates for found in self._pages_of(candidate)]
-        addresses = await asyncio.gather(*(self._target(found.address) for found in cited))
-        found = [one._replace(address=address) for one, address in zip(cited, addresses, strict=True)]
-        return [one for one in found if not _is_result_page(one.address)]
-
-    async def _target(self, address: Json) -> Json:
-        """Return the page that an address of Google's leads to, or the address itself where it does not say."""
-        if not isinstance(address, str) or not address.startswith(self.redirects):
-            return address
-        return await self.service.redirect_at(address) or address
-
-    def _pages_of(self, candidate: JsonObject) -> list[Found]:
-        # A model that found nothing, or needed nothing, answers without this part.
-        if value_at(candidate, "groundingMetadata", "groundingChunks") is None:
-            return []
-        chunks = self.items_at(candidate, "groundingMetadata", "groundingChunks")
-        return [
-            Found(value_at(chunk, "web", "uri"), value_at(chunk, "web", "title")) for chunk in chunks if "web" in chunk
+        chunks = [
+            chunk
+            for candidate in candidates
+            # A model that found nothing, or needed nothing, answers without this part.
+            for chunk in self.items_at(candidate, "groundingMetadata", "groundingChunks", is_optional=True)
         ]
+        cited = results_in([chunk["web"] for chunk in chunks if "web" in chunk], "uri", "title")
+        found = await asyncio.gather(*map(self._followed, cited))
+        return [one for one in found if not _RESULT_PAGE.match(str(one.address))]
 
-
-def _is_result_page(address: Json) -> bool:
-    return isinstance(address, str) and _RESULT_PAGE.match(address) is not None
+    async def _followed(self, found: Found) -> Found:
+        """Return a result with the page that an address of Google's leads to, or as it is where it does not say."""
+        address = found.address
+        if not isinstance(address, str) or not address.startswith(self.redirects):
+            return found
+        return found._replace(address=await self.service.redirect_at(address) or address)

@@ -1,13 +1,13 @@
 """GitHub's repositories and issues, after docs.github.com/en/rest/search/search."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from deep_research.net.service import LimitedService
 from deep_research.search.engine import Page, ServiceSearch, results_in, words_of
 from deep_research.sources.hit import SearchQuery
 
 # Longer queries are refused; the qualifiers we add count as well.
-_MAX_CHARS: Final = 256
+_MAX_CHARS = 256
 
 
 class GitHubSearch(ServiceSearch):
@@ -18,9 +18,8 @@ class GitHubSearch(ServiceSearch):
     path: ClassVar[str] = "/search/repositories"
     qualifier: ClassVar[str] = ""
     # A repository lives on after the day of its making, an issue is of its day.
-    date_field: ClassVar[tuple[str, str]] = ("pushed", "pushed_at")
-    title_field: ClassVar[str] = "full_name"
-    text_field: ClassVar[str] = "description"
+    date_qualifier: ClassVar[str] = "pushed"
+    fields: ClassVar[tuple[str, ...]] = ("html_url", "full_name", "description", "pushed_at")
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key and the version that is spoken."""
@@ -31,13 +30,11 @@ class GitHubSearch(ServiceSearch):
         data = await self.service.get_json(
             self.path, params={"q": self._words(query), "per_page": size, "page": number + 1}
         )
-        items = self.items_at(data, "items")
-        found = results_in(items, "html_url", self.title_field, self.text_field, self.date_field[1])
-        return Page(found, is_last=len(items) < size)
+        return Page(results_in(self.items_at(data, "items"), *self.fields))
 
     def _words(self, query: SearchQuery) -> str:
         dates = f"{query.since or '*'}..{query.until or '*'}" if query.since or query.until else ""
-        added = [self.qualifier, f"{self.date_field[0]}:{dates}" if dates else ""]
+        added = [self.qualifier, f"{self.date_qualifier}:{dates}" if dates else ""]
         ending = "".join(f" {part}" for part in added if part)
         return words_of(query)[: _MAX_CHARS - len(ending)].rstrip() + ending
 
@@ -47,6 +44,5 @@ class GitHubIssueSearch(GitHubSearch):
 
     path = "/search/issues"
     qualifier = "is:issue"
-    date_field = ("created", "created_at")
-    title_field = "title"
-    text_field = "body"
+    date_qualifier = "created"
+    fields = ("html_url", "title", "body", "created_at")

@@ -1,6 +1,6 @@
 """Hacker News' stories through Algolia's search, after hn.algolia.com/api."""
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
@@ -14,8 +14,9 @@ class HackerNewsSearch(ServiceSearch):
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
         limits = [
-            f"created_at_i>={_second(query.since, time.min)}" if query.since else "",
-            f"created_at_i<={_second(query.until, time.max)}" if query.until else "",
+            f"created_at_i{sign}{int(datetime.combine(day, moment, UTC).timestamp())}"
+            for sign, day, moment in ((">=", query.since, time.min), ("<=", query.until, time.max))
+            if day
         ]
         data = await self.service.get_json(
             "/api/v1/search",
@@ -24,7 +25,7 @@ class HackerNewsSearch(ServiceSearch):
                 "tags": "story",
                 "hitsPerPage": size,
                 "page": number,
-                "numericFilters": ",".join(limit for limit in limits if limit) or None,
+                "numericFilters": ",".join(limits) or None,
             },
         )
         stories = self.items_at(data, "hits")
@@ -34,10 +35,6 @@ class HackerNewsSearch(ServiceSearch):
         ]
         pages = value_at(data, "nbPages")
         return Page(found, is_last=not isinstance(pages, int) or number + 1 >= pages)
-
-
-def _second(day: date, moment: time) -> int:
-    return int(datetime.combine(day, moment, UTC).timestamp())
 
 
 def _address(story: JsonObject) -> Json:

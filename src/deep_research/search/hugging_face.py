@@ -3,16 +3,14 @@
 Daily papers and blog are lists that cannot be searched: what shares enough words with the query is kept.
 """
 
-from typing import Final
-
 from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, value_at, words_of
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-_MAX_CHARS: Final = 250
-_MIN_SHARE: Final = 1 / 3
+_MAX_CHARS = 250
+_MIN_SHARE = 1 / 3
 
 
 class HuggingFacePapers(OnePageSearch):
@@ -24,9 +22,7 @@ class HuggingFacePapers(OnePageSearch):
         """Return the papers nearest to a query."""
         words = words_of(query)[:_MAX_CHARS]
         data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": size})
-        entries = self.items_at({"papers": data}, "papers")
-        found = [_paper(entry) for entry in entries]
-        return [paper for paper in found if is_timely(query, paper)]
+        return [paper for paper in map(_paper, self.items_at(data)) if is_timely(query, paper)]
 
 
 class HuggingFaceDaily(ServiceSearch):
@@ -37,7 +33,7 @@ class HuggingFaceDaily(ServiceSearch):
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - few of many fit
         """Return those papers of one page of the list that a query is about."""
         data = await self.service.get_json("/api/daily_papers", params={"p": number, "limit": self.page_size})
-        entries = self.items_at({"papers": data}, "papers")
+        entries = self.items_at(data)
         papers = [(_paper(entry), _joined(value_at(entry, "paper", "ai_keywords"))) for entry in entries]
         fitting = _fitting(query, papers)
         return Page(fitting, is_last=len(entries) < self.page_size or not fitting)
@@ -54,21 +50,20 @@ class HuggingFaceBlog(OnePageSearch):
         channel = None if root is None else root.find("channel")
         if channel is None:
             raise self.wrong_form()
-        posts = []
-        for item in channel.findall("item"):
-            address, title, text, published = (
-                item.findtext(tag) for tag in ("link", "title", "description", "pubDate")
+        posts = [
+            (
+                Found(*(item.findtext(tag, "") for tag in ("link", "title", "description", "pubDate"))),
+                " ".join(label.text or "" for label in item.findall("category")),
             )
-            labels = " ".join(label.text or "" for label in item.findall("category"))
-            posts.append((Found(address or "", title, text, published), labels))
+            for item in channel.findall("item")
+        ]
         return _fitting(query, posts)
 
 
 def _paper(entry: JsonObject) -> Found:
     number = value_at(entry, "paper", "id")
     address = f"https://huggingface.co/papers/{number}" if isinstance(number, str) and number else number
-    title, abstract, published = (value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt"))
-    return Found(address, title, abstract, published)
+    return Found(address, *(value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt")))
 
 
 def _fitting(query: SearchQuery, candidates: list[tuple[Found, str]]) -> list[Found]:

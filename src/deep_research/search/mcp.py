@@ -6,7 +6,7 @@ the query: no model, no files, no answers to its questions.
 
 import logging
 import os
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -80,12 +80,14 @@ class McpSearch(PagedSearch):
 
     def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:
         title = self.endpoint.title
-        if refusals and refusals[-1].status_code in (401, 403):
-            return SourceRefused(f"{title} refused the call (status {refusals[-1].status_code}): check its key.")
         if refusals:
+            status = refusals[-1].status_code
+            if status in (401, 403):
+                return SourceRefused(f"{title} refused the call (status {status}): check its key.")
             wait_s = retry_after_s(refusals[-1].headers)
-            return SourceBusy(f"{title} answered with status {refusals[-1].status_code}.", retry_after_s=wait_s)
-        if any(isinstance(leaf, OSError | httpx2.HTTPError) for leaf in _leaves(error)):
+            return SourceBusy(f"{title} answered with status {status}.", retry_after_s=wait_s)
+        causes = ExceptionGroup("", [error]).subgroup((OSError, httpx2.HTTPError))
+        if causes is not None:
             return NetworkError(f"{title} could not be reached.")
         return SourceError(f"{title} did not answer as an MCP server does.")
 
@@ -102,11 +104,3 @@ class McpSearch(PagedSearch):
 
 def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error

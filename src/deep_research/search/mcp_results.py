@@ -2,23 +2,22 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from deep_research.search.cleaning import web_address
 from deep_research.search.engine import Found
 from deep_research.value import Json, JsonObject, json_of
 
 # The names under which tools give address, title, text and date of a result.
-_ADDRESS: Final = ("url", "link", "href", "uri", "address", "page_url")
-_TITLE: Final = ("title", "name", "headline")
-_TEXT: Final = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
-_DATE: Final = ("published", "published_date", "publishedDate", "published_at", "publishedAt", "date", "page_age")
-_MAX_DEPTH: Final = 8
+_ADDRESS = ("url", "link", "href", "uri", "address", "page_url")
+_TITLE = ("title", "name", "headline")
+_TEXT = ("snippet", "description", "summary", "abstract", "text", "content", "highlights")
+_DATE = ("published", "published_date", "publishedDate", "published_at", "publishedAt", "date", "page_age")
+_MAX_DEPTH = 8
 
-_LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
-_BARE: Final = re.compile(r"https?://[^\s<>\"'`\[\]{}|（），。；、》」]+")
-_MARKS: Final = re.compile(r"^\s*(?:#+|[-*•]|\d{1,3}[.)、])\s+")
-_LABEL: Final = re.compile(
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)")
+_BARE = re.compile(r"https?://[^\s<>\"'`\[\]{}|（），。；、》」]+")
+_MARKS = re.compile(r"^\s*(?:#+|[-*•]|\d{1,3}[.)、])\s+")
+_LABEL = re.compile(
     r"^\W*(?:title|name|url|link|address|snippet|description|summary|abstract|text|content|标题|標題|链接|連結|摘要|内容|內容)"
     r"\W*[:：]\W*(?=\S|$)",
     re.IGNORECASE,
@@ -33,8 +32,8 @@ def found_in_answer(data: Json, texts: Sequence[str]) -> list[Found] | None:
     parsed = [_parsed(text) for text in texts]
     found = list(_objects(data)) or list(_objects(parsed))
     found = found or [link for text in texts for piece in _pieces(text) if (link := _linked(piece))]
-    has_words = any(text.strip() for text in texts) or _has_words(data)
-    return None if not found and has_words and not _has_empty_list([data, *parsed]) else found
+    has_words = any(isinstance(value, str) and value.strip() for value in _nested([data, *texts]))
+    return None if not found and has_words and [] not in _nested([data, *parsed]) else found
 
 
 def _parsed(text: str) -> Json:
@@ -46,30 +45,22 @@ def _parsed(text: str) -> Json:
 
 def _objects(data: Json, depth: int = 0) -> Iterator[Found]:
     """Yield every object that holds an address, in order."""
-    inner: Iterable[Json] = ()
-    if isinstance(data, dict):
-        address = _first(data, _ADDRESS)
-        if web_address(address):
-            yield Found(address, _first(data, _TITLE), _first(data, _TEXT), _first(data, _DATE))
-            return
-        inner = data.values()
-    elif isinstance(data, list):
-        inner = data
-    for item in inner if depth < _MAX_DEPTH else ():
-        yield from _objects(item, depth + 1)
+    if isinstance(data, dict) and web_address(address := _first(data, _ADDRESS)):
+        yield Found(address, *(_first(data, names) for names in (_TITLE, _TEXT, _DATE)))
+    elif depth < _MAX_DEPTH:
+        for item in _items(data):
+            yield from _objects(item, depth + 1)
 
 
-def _has_words(data: Json) -> bool:
-    if isinstance(data, dict | list):
-        return any(_has_words(item) for item in (data.values() if isinstance(data, dict) else data))
-    return isinstance(data, str) and bool(data.strip())
+def _items(data: Json) -> Iterable[Json]:
+    return data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
 
 
-def _has_empty_list(data: Json) -> bool:
-    if isinstance(data, dict | list):
-        inner = data.values() if isinstance(data, dict) else data
-        return data == [] or any(_has_empty_list(item) for item in inner)
-    return False
+def _nested(data: Json) -> Iterator[Json]:
+    """Yield data and everything in it."""
+    yield data
+    for item in _items(data):
+        yield from _nested(item)
 
 
 def _first(data: JsonObject, names: tuple[str, ...]) -> Json:

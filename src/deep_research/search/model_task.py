@@ -1,11 +1,9 @@
 """What a model that can search by itself is asked: to look for pages, and to cite each of them."""
 
-from typing import Final
-
 from deep_research.search.engine import words_of, words_with_sites
 from deep_research.sources.hit import SearchQuery
 
-_TASK: Final = "Search the web for what is asked below and cite every page that helps to answer it, up to {size} pages."
+_TASK = "Search the web for what is asked below and cite every page that helps to answer it, up to {size} pages."
 
 
 def task_of(query: SearchQuery, *, size: int, names_sites: bool = False) -> str:

@@ -1,6 +1,6 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, results_in, value_at
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
@@ -30,20 +30,19 @@ class OpenAiWebSearch(OnePageSearch):
         # A model that ran out of room has still found what it cites.
         if value_at(answer, "status") not in ("completed", "incomplete"):
             raise self.wrong_form()
-        return [*self._cited(output), *self._looked_at(output)]
-
-    def _cited(self, output: list[JsonObject]) -> list[Found]:
         parts = [part for item in output if item.get("type") == "message" for part in self.items_at(item, "content")]
-        texts = [part for part in parts if part.get("type") == "output_text"]
-        return [
-            Found(note.get("url"), note.get("title"))
-            for text in texts
-            for note in self.items_at(text, "annotations")
+        cited = [
+            note
+            for part in parts
+            if part.get("type") == "output_text"
+            for note in self.items_at(part, "annotations")
             if note.get("type") == "url_citation"
         ]
-
-    def _looked_at(self, output: list[JsonObject]) -> list[Found]:
-        calls = [item for item in output if value_at(item, "action", "sources") is not None]
-        sources = [source for call in calls for source in self.items_at(call, "action", "sources")]
         # Sources of other kinds are feeds without an address.
-        return [Found(source.get("url"), "") for source in sources if source.get("type") == "url"]
+        looked_at = [
+            Found(source.get("url"), "")
+            for item in output
+            for source in self.items_at(item, "action", "sources", is_optional=True)
+            if source.get("type") == "url"
+        ]
+        return [*results_in(cited, "url", "title"), *looked_at]

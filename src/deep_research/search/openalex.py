@@ -3,36 +3,35 @@
 Pages have numbers, for cursors are only for those who send a key.
 """
 
-from typing import Final
-
 from deep_research.net.contact import mail_of
 from deep_research.net.service import LimitedService
-from deep_research.search.cleaning import web_address
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, first_address, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-_FIELDS: Final = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
+_FIELDS = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
 # An index of positions could claim a text of any length.
-_MAX_WORDS: Final = 1_000
+_MAX_WORDS = 1_000
 
 
 class OpenAlexSearch(ServiceSearch):
     """OpenAlex: works with their abstracts, at an open place where there is one."""
 
     page_size = 100
-
     service_type = LimitedService
-
-    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
-        return {}
+    key_header = ""
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        limits = {
+            "from_publication_date": query.since,
+            "to_publication_date": query.until,
+            "language": query.language.partition("-")[0],
+        }
         data = await self.service.get_json(
             "/works",
             params={
                 "search": words_of(query),
-                "filter": _filter(query) or None,
+                "filter": ",".join(f"{name}:{value}" for name, value in limits.items() if value) or None,
                 "per_page": size,
                 "page": number + 1,
                 "select": _FIELDS,
@@ -40,30 +39,22 @@ class OpenAlexSearch(ServiceSearch):
                 "mailto": mail_of(self.endpoint.contact) or None,
             },
         )
-        works = self.items_at(data, "results")
-        found = [
-            Found(_address(work), work.get("title"), _abstract(work), work.get("publication_date")) for work in works
-        ]
-        return Page(found, is_last=len(works) < size)
-
-
-def _filter(query: SearchQuery) -> str:
-    parts = {
-        "from_publication_date": query.since.isoformat() if query.since else "",
-        "to_publication_date": query.until.isoformat() if query.until else "",
-        "language": query.language.partition("-")[0],
-    }
-    return ",".join(f"{name}:{value}" for name, value in parts.items() if value)
+        return Page(
+            [
+                Found(_address(work), work.get("title"), _abstract(work), work.get("publication_date"))
+                for work in self.items_at(data, "results")
+            ]
+        )
 
 
 def _address(work: JsonObject) -> Json:
-    places = (
+    return first_address(
         value_at(work, "best_oa_location", "pdf_url"),
         value_at(work, "best_oa_location", "landing_page_url"),
         work.get("doi"),
         value_at(work, "primary_location", "landing_page_url"),
+        work.get("id"),
     )
-    return next((place for place in places if web_address(place)), work.get("id"))
 
 
 def _abstract(work: JsonObject) -> str:
@@ -71,8 +62,11 @@ def _abstract(work: JsonObject) -> str:
     index = work.get("abstract_inverted_index")
     if not isinstance(index, dict):
         return ""
-    placed = [
-        (place, word) for word, places in index.items() if isinstance(places, list) for place in places[:_MAX_WORDS]
-    ]
-    words = sorted((place, word) for place, word in placed if isinstance(place, int))
+    words = sorted(
+        (place, word)
+        for word, places in index.items()
+        if isinstance(places, list)
+        for place in places[:_MAX_WORDS]
+        if isinstance(place, int)
+    )
     return " ".join(word for _, word in words[:_MAX_WORDS])

@@ -1,13 +1,11 @@
 """OpenRouter's web search, a tool for any model: openrouter.ai/docs/guides/features/server-tools/web-search."""
 
-from typing import Final
-
-from deep_research.search.engine import Found, OnePageSearch, value_at
+from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_TOOL: Final = "openrouter:web_search"
+_TOOL = "openrouter:web_search"
 
 
 class OpenRouterWebSearch(OnePageSearch):
@@ -34,14 +32,10 @@ class OpenRouterWebSearch(OnePageSearch):
         # A provider that fails after the call was taken says so here, with status 200.
         if not choices or any("error" in choice or not isinstance(choice.get("message"), dict) for choice in choices):
             raise self.wrong_form()
-        return [found for choice in choices for found in self._cited(choice)]
-
-    def _cited(self, choice: JsonObject) -> list[Found]:
-        if value_at(choice, "message", "annotations") is None:
-            return []
-        notes = self.items_at(choice, "message", "annotations")
-        citations = [value_at(note, "url_citation") for note in notes if note.get("type") == "url_citation"]
-        return [
-            Found(value_at(citation, "url"), value_at(citation, "title"), value_at(citation, "content"))
-            for citation in citations
+        citations = [
+            note.get("url_citation")
+            for choice in choices
+            for note in self.items_at(choice, "message", "annotations", is_optional=True)
+            if note.get("type") == "url_citation"
         ]
+        return results_in(citations, "url", "title", "content")

@@ -1,26 +1,26 @@
 """PubMed's articles through the E-utilities, after www.ncbi.nlm.nih.gov/books/NBK25499."""
 
 from datetime import date
-from typing import Final
 
 from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
-_LANGUAGES: Final = {"en": "english", "zh": "chinese"}
-_MAX_AUTHORS: Final = 3
+_LANGUAGES = {"en": "english", "zh": "chinese"}
+_MAX_AUTHORS = 3
 
 
 class PubMedSearch(ServiceSearch):
     """PubMed: one call finds the numbers of articles, a second says what they are."""
 
     page_size = 50
-
-    def headers(self, key: str) -> dict[str, str]:  # noqa: ARG002 - it goes with the query
-        return {}
+    key_header = ""
+    first_day = date(1800, 1, 1)
+    last_day = date(2999, 12, 31)
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+        first, _, last = self.days(query, "{:%Y/%m/%d} {:%Y/%m/%d}").partition(" ")
         found = await self.service.get_json(
             "/entrez/eutils/esearch.fcgi",
             params={
@@ -29,7 +29,9 @@ class PubMedSearch(ServiceSearch):
                 "retstart": number * size,
                 "retmax": size,
                 "sort": "relevance",
-                **_dates(query),
+                "datetype": "pdat" if first else None,
+                "mindate": first or None,
+                "maxdate": last or None,
             },
         )
         ids = value_at(found, "esearchresult", "idlist")
@@ -66,14 +68,6 @@ def _term(query: SearchQuery) -> str:
     return f"({words_of(query)}) AND {language}[la]" if language else words_of(query)
 
 
-def _dates(query: SearchQuery) -> dict[str, str]:
-    if not (query.since or query.until):
-        return {}
-    # One is only taken with the other.
-    first, last = query.since or date(1800, 1, 1), query.until or date(2999, 12, 31)
-    return {"datetype": "pdat", "mindate": f"{first:%Y/%m/%d}", "maxdate": f"{last:%Y/%m/%d}"}
-
-
 def _found(number: str, article: JsonObject) -> Found:
     address = f"https://pubmed.ncbi.nlm.nih.gov/{number}/"
     return Found(address, article.get("title"), _origin(article), article.get("sortpubdate"))
@@ -81,9 +75,8 @@ def _found(number: str, article: JsonObject) -> Found:
 
 def _origin(article: JsonObject) -> str:
     """Return journal and authors: a summary holds no abstract."""
-    authors: Json = article.get("authors")
-    names = [value_at(author, "name") for author in authors] if isinstance(authors, list) else []
-    known = [name for name in names if isinstance(name, str)]
-    authors_text = ", ".join(known[:_MAX_AUTHORS]) + (" et al." if len(known) > _MAX_AUTHORS else "")
-    journal = article.get("fulljournalname")
-    return ". ".join(part for part in (journal, authors_text) if isinstance(part, str) and part)
+    authors = article.get("authors")
+    listed = authors if isinstance(authors, list) else []
+    names = [name for author in listed if isinstance(name := value_at(author, "name"), str)]
+    authors_text = ", ".join(names[:_MAX_AUTHORS]) + (" et al." if len(names) > _MAX_AUTHORS else "")
+    return ". ".join(part for part in (article.get("fulljournalname"), authors_text) if isinstance(part, str) and part)

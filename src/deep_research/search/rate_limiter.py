@@ -1,19 +1,19 @@
-"""RateLimiter at a service: no more calls in a time than it allows, in the order in which they were asked for."""
+"""The rate limit of a service: no more calls in a time than it allows, in the order in which they were asked for."""
 
-import asyncio
 import threading
-import time
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.errors import SourceBusy
 
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[None]]
 # A caller that would have to wait longer gets an error at once, and may ask somewhere else.
-MAX_QUEUE_S: Final = 15.0
-_LOOK_EVERY_S: Final = 0.25
+MAX_QUEUE_S = 15.0
+_LOOK_EVERY_S = 0.25
 # A service that asks for more than that is asked again all the same.
-_MAX_HOLD_S: Final = 3600.0
+_MAX_HOLD_S = 3600.0
 
 
 class RateLimit(NamedTuple):
@@ -31,8 +31,8 @@ class RateLimiter:
         service: str,
         limit: RateLimit | None,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Clock,
+        sleep: Sleep,
     ) -> None:
         self._service = service
         self._limit = limit

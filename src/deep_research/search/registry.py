@@ -71,11 +71,6 @@ class EngineSpec:
         """Return the name of the setting that holds the model, as in `openai_search_model`; "" without a model."""
         return f"{self._module}_model" if self.model else ""
 
-    @property
-    def service(self) -> str:
-        """Return the name of the service behind the engine."""
-        return self.shared_service or self.title
-
     def limit_at(self, address: str, key: str, mail: str = "") -> RateLimit | None:
         """Return how often it may be searched; what stands at another address than its own sets its own limits."""
         if address != self.default_address:

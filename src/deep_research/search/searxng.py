@@ -1,18 +1,16 @@
 """SearXNG, one's own or a company's, after docs.searxng.org/dev/search_api.html."""
 
-from typing import Final
-
 from deep_research.errors import SourceBusy
 from deep_research.search.cleaning import parted_date
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
-_CATEGORIES: Final = {"news": "news", "academic": "science", "code": "it"}
-_LANGUAGES: Final = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
-_RANGES: Final = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
+_CATEGORIES = {"news": "news", "academic": "science", "code": "it"}
+_LANGUAGES = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
+_RANGES = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
 
-_LEAST_ON_A_PAGE: Final = 10
+_LEAST_ON_A_PAGE = 10
 
 
 class SearxngSearch(ServiceSearch):

@@ -1,25 +1,20 @@
 """Semantic Scholar's papers, after api.semanticscholar.org/api-docs/graph (paper relevance search)."""
 
-from typing import Final
-
-from deep_research.search.cleaning import web_address
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, first_address, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
-_FIELDS: Final = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
+_FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
 
 
 class SemanticScholarSearch(ServiceSearch):
     """Semantic Scholar: papers with their abstracts; without a key all callers share one narrow limit."""
 
     page_size = 100
-
-    def headers(self, key: str) -> dict[str, str]:
-        return {"x-api-key": key} if key else {}
+    key_header = "x-api-key"
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        first, last = (day.isoformat() if day else "" for day in (query.since, query.until))
+        dates = f"{query.since or ''}:{query.until or ''}"
         data = await self.service.get_json(
             "/graph/v1/paper/search",
             params={
@@ -28,7 +23,7 @@ class SemanticScholarSearch(ServiceSearch):
                 "offset": number * size,
                 "limit": size,
                 "fields": _FIELDS,
-                "publicationDateOrYear": f"{first}:{last}" if first or last else None,
+                "publicationDateOrYear": None if dates == ":" else dates,
             },
         )
         # Where nothing was found the list itself is missing.
@@ -49,9 +44,9 @@ class SemanticScholarSearch(ServiceSearch):
 
 def _address(paper: JsonObject) -> Json:
     arxiv, doi = (value_at(paper, "externalIds", name) for name in ("ArXiv", "DOI"))
-    places = (
+    return first_address(
         f"https://arxiv.org/abs/{arxiv}" if arxiv else "",
         value_at(paper, "openAccessPdf", "url"),
         f"https://doi.org/{doi}" if doi else "",
+        paper.get("url"),
     )
-    return next((place for place in places if web_address(place)), paper.get("url"))

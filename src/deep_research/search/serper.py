@@ -1,42 +1,34 @@
 """Serper's Google search and Google news, after serper.dev/playground and its schema at schemas.apis.io/serper."""
 
-from typing import Final
-
 from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import JsonObject
 
 # Google's names where they are not the language's own code: interface language and country.
-_PLACES: Final = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
+_PLACES = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
+_TIME = "cdr:1,cd_min:{0.month}/{0.day}/{0.year},cd_max:{1.month}/{1.day}/{1.year}"
 
 
 class SerperSearch(ServiceSearch):
     """Serper: ten results a page, for more on one page cost double."""
 
-    def headers(self, key: str) -> dict[str, str]:
-        return {"X-API-KEY": key}
+    key_header = "X-API-KEY"
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
         is_news = query.kind == "news"
-        data: JsonObject = {"q": words_with_sites(query), "num": size, "page": number + 1, **_place(query.language)}
-        days = self.days(query)
-        if days:
-            since, until = (f"{day.month}/{day.day}/{day.year}" for day in days)
-            data["tbs"] = f"cdr:1,cd_min:{since},cd_max:{until}"
-        answer = await self.service.post_json("/news" if is_news else "/search", data=data)
+        language, country = _PLACES.get(query.language, (query.language.lower() or None, None))
+        answer = await self.service.post_json(
+            "/news" if is_news else "/search",
+            data={
+                "q": words_with_sites(query),
+                "num": size,
+                "page": number + 1,
+                "hl": language,
+                "gl": country,
+                "tbs": self.days(query, _TIME) or None,
+            },
+        )
         if not isinstance(value_at(answer, "searchParameters"), dict):
             raise self.wrong_form()
-        name = "news" if is_news else "organic"
         # A search without results may leave the list out.
-        results = self.items_at(answer, name) if value_at(answer, name) is not None else []
-        return Page(
-            results_in(results, "link", "title", "snippet", "date"),
-            is_last=is_short(len(results), size),
-        )
-
-
-def _place(language: str) -> JsonObject:
-    if language in _PLACES:
-        interface, country = _PLACES[language]
-        return {"hl": interface, "gl": country}
-    return {"hl": language.lower()} if language else {}
+        results = self.items_at(answer, "news" if is_news else "organic", is_optional=True)
+        return Page(results_in(results, "link", "title", "snippet", "date"), is_last=is_short(len(results), size))

@@ -1,7 +1,6 @@
 """What a query is about, for services that look for every word they are given or cannot search at all."""
 
 import re
-from typing import Final
 
 from deep_research.search.cleaning import iso_date
 from deep_research.search.engine import Found, words_of
@@ -9,7 +8,7 @@ from deep_research.sources.dating import may_be_within
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.analyzer import content_terms
 
-_WORD: Final = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*")
 
 
 def subject_words(query: SearchQuery) -> list[str]:

@@ -5,19 +5,19 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.circuit_breaker import CircuitBreaker
 from deep_research.search.port import ServiceEngine
-from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit, RateLimiter
+from deep_research.search.rate_limiter import MAX_QUEUE_S, Clock, RateLimit, RateLimiter, Sleep
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
 
 T = TypeVar("T")
 
-_RETRIES: Final = 2
-_FIRST_WAIT_S: Final = 0.5
+_RETRIES = 2
+_FIRST_WAIT_S = 0.5
 
 
 class Throttle:
@@ -28,8 +28,8 @@ class Throttle:
         service: str,
         limit: RateLimit | None = None,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._service = service
@@ -86,7 +86,7 @@ class Throttle:
 def throttle_of(spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "") -> Throttle:
     """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
-    return _throttle(spec.service, at, spec.limit_at(at, key, mail))
+    return _throttle(spec.shared_service or spec.title, at, spec.limit_at(at, key, mail))
 
 
 @cache
@@ -100,15 +100,9 @@ class ThrottledEngine:
     def __init__(self, engine: ServiceEngine, throttle: Throttle) -> None:
         self._engine = engine
         self._throttle = throttle
-
-    @property
-    def name(self) -> str:
-        return self._engine.name
-
-    @property
-    def timeout_s(self) -> float:
-        """The time after which a search gives up, with the wait for its turn."""
-        return self._engine.timeout_s + MAX_QUEUE_S
+        self.name = engine.name
+        # With the wait for its turn.
+        self.timeout_s = engine.timeout_s + MAX_QUEUE_S
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the engine's hits, or raise what its last try raised; `SourceBusy` where it is not asked at all."""

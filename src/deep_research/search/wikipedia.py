@@ -4,21 +4,20 @@ The address may hold `{language}`; another wiki's address without it works as we
 """
 
 import re
-from typing import Final
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
 from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.script import detect_language
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
 # CirrusSearch, the search behind it, refuses longer queries.
-_MAX_CHARS: Final = 300
-_CODE: Final = re.compile(r"[a-z]{2,3}")
+_MAX_CHARS = 300
+_CODE = re.compile(r"[a-z]{2,3}")
 # One wiki holds Chinese in all its scripts; a variant in the path asks for one of them.
-_VARIANTS: Final = {"zh-Hans": "zh-cn", "zh-Hant": "zh-tw"}
-_BUSY: Final = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too-busy-error", "search-error"})
+_VARIANTS = {"zh-Hans": "zh-cn", "zh-Hant": "zh-tw"}
+_BUSY = frozenset({"ratelimited", "maxlag", "readonly", "cirrussearch-too-busy-error", "search-error"})
 
 
 class WikipediaSearch(ServiceSearch):
@@ -47,9 +46,7 @@ class WikipediaSearch(ServiceSearch):
         if value_at(data, "error", "code") in _BUSY:
             raise SourceBusy(f"{self.endpoint.title} is busy.")
         articles = self.items_at(data, "query", "search")
-        found = [
-            Found(_address(f"{home}/{variant}", item), item.get("title"), item.get("snippet")) for item in articles
-        ]
+        found = [_found(f"{home}/{variant}", item) for item in articles]
         return Page(found, is_last=value_at(data, "continue", "sroffset") is None)
 
 
@@ -59,8 +56,7 @@ def _wiki_of(language: str) -> str:
     return code if _CODE.fullmatch(code) else "en"
 
 
-def _address(folder: str, item: JsonObject) -> Json:
+def _found(folder: str, item: JsonObject) -> Found:
     title = item.get("title")
-    if not isinstance(title, str):
-        return None
-    return f"{folder}/{quote(title.replace(' ', '_'), safe='/:(),')}" if title else ""
+    address = title and f"{folder}/{quote(str(title).replace(' ', '_'), safe='/:(),')}"
+    return Found(address if isinstance(title, str) else None, title, item.get("snippet"))

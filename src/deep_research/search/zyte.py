@@ -3,7 +3,6 @@
 import asyncio
 from base64 import b64encode
 from itertools import chain, zip_longest
-from typing import Final
 
 from deep_research.errors import CallFailed, SourceError
 from deep_research.search.cleaning import plain_text
@@ -11,7 +10,7 @@ from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
 
-_MAX_SITES: Final = 5
+_MAX_SITES = 5
 
 
 class ZyteSearch(OnePageSearch):
@@ -35,7 +34,11 @@ class ZyteSearch(OnePageSearch):
             raise next(answer for answer in answers if isinstance(answer, CallFailed))
         turns = chain.from_iterable(zip_longest(*lists))
         articles = [article for article in turns if article is not None and is_timely(query, article)]
-        return sorted(articles, key=lambda article: -_shared(article, query))
+
+        def shared(article: Found) -> float:
+            return shared_terms(query, f"{plain_text(article.title)} {plain_text(article.snippet)}")
+
+        return sorted(articles, key=shared, reverse=True)
 
     async def _site(self, site: str) -> list[Found] | CallFailed:
         try:
@@ -44,7 +47,3 @@ class ZyteSearch(OnePageSearch):
         except CallFailed as error:
             return error
         return results_in(articles, "url", "headline", "articleBody", "datePublished")
-
-
-def _shared(article: Found, query: SearchQuery) -> float:
-    return shared_terms(query, f"{plain_text(article.title)} {plain_text(article.snippet)}")

@@ -1,13 +1,13 @@
 """Settings about models: which, where, how long, at what price, with which prompts."""
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field
 
-from deep_research.settings.types import AbsoluteFolder, Duration, Names
+from deep_research.settings.types import AbsoluteFolder, Duration, Key, Names
 
 
-def _key(variable: str, owner: str) -> SecretStr | None:
+def _key(variable: str, owner: str) -> Key:
     """Return the field of a key, which users keep under its provider's usual variable."""
-    field: SecretStr | None = Field(default=None, validation_alias=variable, description=f"Key of {owner}.")
+    field: Key = Field(default=None, validation_alias=variable, description=f"Key of {owner}.")
     return field
 
 
@@ -42,13 +42,13 @@ class ModelSettings(BaseModel):
     openai_compatible_address: str | None = Field(
         default=None, description="Address of any server that speaks OpenAI's protocol: vLLM, LM Studio, llama.cpp."
     )
-    openai_api_key: SecretStr | None = _key("OPENAI_API_KEY", "OpenAI")
-    anthropic_api_key: SecretStr | None = _key("ANTHROPIC_API_KEY", "Anthropic")
-    deepseek_api_key: SecretStr | None = _key("DEEPSEEK_API_KEY", "DeepSeek")
-    gemini_api_key: SecretStr | None = _key("GEMINI_API_KEY", "Gemini")
-    qwen_api_key: SecretStr | None = _key("DASHSCOPE_API_KEY", "Aliyun's Qwen")
-    openrouter_api_key: SecretStr | None = _key("OPENROUTER_API_KEY", "OpenRouter")
-    openai_compatible_api_key: SecretStr | None = Field(
+    openai_api_key: Key = _key("OPENAI_API_KEY", "OpenAI")
+    anthropic_api_key: Key = _key("ANTHROPIC_API_KEY", "Anthropic")
+    deepseek_api_key: Key = _key("DEEPSEEK_API_KEY", "DeepSeek")
+    gemini_api_key: Key = _key("GEMINI_API_KEY", "Gemini")
+    qwen_api_key: Key = _key("DASHSCOPE_API_KEY", "Aliyun's Qwen")
+    openrouter_api_key: Key = _key("OPENROUTER_API_KEY", "OpenRouter")
+    openai_compatible_api_key: Key = Field(
         default=None, description="Key of the OpenAI-compatible server, where it wants one."
     )
     model_timeout_s: Duration = Field(default=180.0, description="Seconds after which a model's answer is given up.")

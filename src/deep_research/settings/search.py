@@ -2,24 +2,22 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field
 
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES
-from deep_research.settings.types import Amount, Contact, Duration, Hosts, Names
+from deep_research.settings.types import Amount, Contact, Duration, Hosts, Key, Names
 
 SearchMode = Literal["engines", "model"]
 
 
-def _key(engine: str, note: str = "") -> SecretStr | None:
+def _key(engine: str, note: str = "") -> Key:
     """Return the field of an engine's key, which users keep under its service's usual variable."""
     spec = ENGINES[engine]
     more = ", which lets you ask more often" if spec.is_key_optional else note
-    field: SecretStr | None = Field(
-        default=None, validation_alias=spec.key_variable, description=f"Key of {spec.title}{more}."
-    )
+    field: Key = Field(default=None, validation_alias=spec.key_variable, description=f"Key of {spec.title}{more}.")
     return field
 
 
@@ -89,18 +87,18 @@ class SearchSettings(BaseModel):
     search_cache_s: Amount = Field(default=3600.0, description="Seconds for which search results and pages are kept.")
     plan_cache_s: Amount = Field(default=1800.0, description="Seconds for which a plan is kept.")
 
-    tavily_api_key: SecretStr | None = _key("tavily")
-    serper_api_key: SecretStr | None = _key("serper")
-    exa_api_key: SecretStr | None = _key("exa")
-    brave_api_key: SecretStr | None = _key("brave")
-    bocha_api_key: SecretStr | None = _key("bocha")
-    zyte_api_key: SecretStr | None = _key("zyte")
-    openalex_api_key: SecretStr | None = _key("openalex")
-    ncbi_api_key: SecretStr | None = _key("pubmed")
-    semantic_scholar_api_key: SecretStr | None = _key("semantic-scholar")
-    github_token: SecretStr | None = _key("github")
-    hf_token: SecretStr | None = _key("hugging-face-papers")
-    epo_ops_key: SecretStr | None = _key("epo", ", as `client_id:secret`")
+    tavily_api_key: Key = _key("tavily")
+    serper_api_key: Key = _key("serper")
+    exa_api_key: Key = _key("exa")
+    brave_api_key: Key = _key("brave")
+    bocha_api_key: Key = _key("bocha")
+    zyte_api_key: Key = _key("zyte")
+    openalex_api_key: Key = _key("openalex")
+    ncbi_api_key: Key = _key("pubmed")
+    semantic_scholar_api_key: Key = _key("semantic-scholar")
+    github_token: Key = _key("github")
+    hf_token: Key = _key("hugging-face-papers")
+    epo_ops_key: Key = _key("epo", ", as `client_id:secret`")
 
     tavily_address: str = _address("tavily")
     serper_address: str = _address("serper")

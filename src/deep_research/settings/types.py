@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from deep_research.masking import masked
@@ -44,6 +44,7 @@ def _hosts(entries: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+Key = SecretStr | None
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Contact = Annotated[str, AfterValidator(_contact)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]

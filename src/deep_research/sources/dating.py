@@ -6,24 +6,23 @@ A source that only names a year was published on one of 365 days.
 import re
 from calendar import monthrange
 from datetime import date
-from typing import Final
 
 from deep_research.text.dates import find_dates
 
 # A dateline stands above the first paragraph and is no sentence of it.
-_LINES: Final = 5
-_LONGEST_LINE: Final = 200
-_HEADING: Final = re.compile(r"#{2,6}\s")
+_LINES = 5
+_LONGEST_LINE = 200
+_HEADING = re.compile(r"#{2,6}\s")
 # What stands before the date: nothing, the end of a name, or a word that says what the date is. "On 3 May" tells of
 # something else.
-_BEFORE: Final = re.compile(
+_BEFORE = re.compile(
     r"(?:^|[.,;:，。；：、|·*_(（\u3000–—-])\s*$"
     r"|\b(?:date|dated|issued|published|updated|released)(?: on)?:?\s*$"
     r"|(?:日期|发布|發布|更新|发表|發表|编制|編製)(?:于|於)?\s*$",
     re.IGNORECASE,
 )
-_BEHIND: Final = re.compile(r"\s*(?:$|[.;。；|·*_)）\u3000–—]|更新|发布|發布|印发|印發)")
-_WHOLE_DAY: Final = len("2026-01-31")
+_BEHIND = re.compile(r"\s*(?:$|[.;。；|·*_)）\u3000–—]|更新|发布|發布|印发|印發)")
+_WHOLE_DAY = len("2026-01-31")
 
 
 def days_of(published: str) -> tuple[date, date] | None:

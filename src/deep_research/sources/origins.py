@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import combinations, islice
-from typing import Final
 from zlib import crc32
 
 from deep_research.sources.dating import days_of
@@ -23,27 +22,27 @@ from deep_research.value import Value
 # Chinese characters. Copies differ in whole passages (headline, byline, a cut end), texts from one template in a word
 # of every sentence: long stretches survive the former and break at the latter. The letter alone says where one begins,
 # one in eight of most scripts and one in six of those with short words, so that two texts are cut alike.
-_NO_LETTER: Final = re.compile(r"[\W_]+")
-_STARTING: Final = (*range(ord("b"), 0x2E80, 8), *range(0x2E80, 0x10000, 6))
-_STARTS: Final = "".join(letter for letter in map(chr, _STARTING) if letter.isalpha())
-_STRETCH: Final = re.compile(rf"[{_STARTS}](?=([^{CJK}]{{29}}|.{{11}}))")
+_NO_LETTER = re.compile(r"[\W_]+")
+_STARTING = (*range(ord("b"), 0x2E80, 8), *range(0x2E80, 0x10000, 6))
+_STARTS = "".join(letter for letter in map(chr, _STARTING) if letter.isalpha())
+_STRETCH = re.compile(rf"[{_STARTS}](?=([^{CJK}]{{29}}|.{{11}}))")
 # Of a long text so many stretches are kept, those with the lowest numbers, and as few suffice for an estimate.
 _MAX_STRETCHES, _MIN_STRETCHES = 256, 12
 # The share of the shorter text's stretches that the longer one holds. Measured on 173 English articles and 400 Chinese
 # passages: at most .43 between different ones (entries of an encyclopedia on two things of one kind); .95 and more
 # where one was taken over, .65 to .77 in the middle where two fifths were kept and a site added words of its own.
-_SAME: Final = 0.5
+_SAME = 0.5
 # A text says more of its own than it shares with one so much shorter, such as a notice that it quotes in full.
-_MIN_LENGTH: Final = 0.25
+_MIN_LENGTH = 0.25
 # One figure in so many may have been corrected in a copy; in two reports from one template most differ.
-_OTHER_FIGURES: Final = 0.2
+_OTHER_FIGURES = 0.2
 
-_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*|[〇零一二两三四五六七八九十百千万亿]{2,}")
-_NUMERAL: Final = re.compile(r"[\W\d_〇零一二两三四五六七八九十百千万亿]+")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*|[〇零一二两三四五六七八九十百千万亿]{2,}")
+_NUMERAL = re.compile(r"[\W\d_〇零一二两三四五六七八九十百千万亿]+")
 # Letters before a figure that tell which figure it is.
 _PLACE_CHARS, _PLACE_LOOK_BACK = 12, 30
 # More figures than these tell no more.
-_MAX_PLACES: Final = 30
+_MAX_PLACES = 30
 
 
 class OriginText(Value):

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from math import exp2, fsum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.sources.address import canonical_address
 from deep_research.sources.dating import days_of, may_be_within
@@ -15,29 +15,29 @@ from deep_research.text.analyzer import analyze, content_terms
 from deep_research.value import Value
 
 # The engine that searches the user's own documents.
-LOCAL: Final = "local"
+LOCAL = "local"
 
 # The usual 60 is meant for lists of a thousand and lets the tenth of ten count nearly as much as the first. Three
 # uneven BM25 engines and one that answers at random, 250 questions: gold in the first five .66 against .57
 # (HotpotQA, English) and .92 against .88 (CMRC, Chinese).
-_RANK_OFFSET: Final = 3
+_RANK_OFFSET = 3
 # What a hit with hardly any of the query's words still counts. By the same measurement; without any regard to words
 # .61 and .89. Engines that search by meaning find pages that word it differently, so it is not zero.
-_MIN_RELEVANCE: Final = 0.2
+_MIN_RELEVANCE = 0.2
 # A primary source passes one place at the top of a list and two behind it, and a weak one falls as far: no more,
 # because a host says where something stands, not whether it answers the question.
-_QUALITY_FACTOR: Final[dict[SourceQuality, float]] = {"primary": 1.3, "ordinary": 1.0, "weak": 0.75}
+_QUALITY_FACTOR: dict[SourceQuality, float] = {"primary": 1.3, "ordinary": 1.0, "weak": 0.75}
 # What is of today gains less than the first place over what is old or undated: most questions are not about today ...
 _FRESH, _FRESH_DAYS = 0.15, 730.0
 # ... but news are: of today, the fifth of a list stands before the first from last year.
 _NEWS_FRESH, _NEWS_FRESH_DAYS = 1.5, 14.0
 
 # Shorter headlines ("Annual report", "Introduction to heat pumps") are given to many texts.
-_TITLE_WORDS: Final = 6
+_TITLE_WORDS = 6
 # Shorter snippets say too little to tell that two are the same; longer ones differ by a site's name or a cut end.
-_TEXT_WORDS: Final = 12
-_COPIED: Final = 0.9
-_SITE_NAME: Final = re.compile(r"\s+[|–—-]\s+[^|–—-]{1,40}$|_[^_]{1,20}$")
+_TEXT_WORDS = 12
+_COPIED = 0.9
+_SITE_NAME = re.compile(r"\s+[|–—-]\s+[^|–—-]{1,40}$|_[^_]{1,20}$")
 
 
 class Ranked(Value):

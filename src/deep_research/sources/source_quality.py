@@ -5,11 +5,11 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 SourceQuality = Literal["primary", "ordinary", "weak"]
-_COUNTRY: Final = re.compile(r"[a-z]{2}")
+_COUNTRY = re.compile(r"[a-z]{2}")
 
 
 class _Hosts(NamedTuple):

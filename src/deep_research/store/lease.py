@@ -57,9 +57,7 @@ def _boot_id() -> str:
     if linux.exists():
         return linux.read_text().strip()
     if sys.platform == "darwin":
-        return subprocess.run(
-            ["sysctl", "-n", "kern.boottime"], capture_output=True, text=True, check=False
-        ).stdout.strip()
+        return _output_of("sysctl", "-n", "kern.boottime")
     return ""
 
 
@@ -73,11 +71,9 @@ def _process_start(pid: int) -> str:
             return ""
         return "" if fields[0] == "Z" else fields[19]
     if sys.platform == "win32":
-        return "alive" if _windows_has(pid) else ""
-    shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip()
+        return "alive" if str(pid) in _output_of("tasklist", "/FI", f"PID eq {pid}", "/NH") else ""
+    return _output_of("ps", "-o", "lstart=", "-p", str(pid))
 
 
-def _windows_has(pid: int) -> bool:
-    listed = subprocess.run(["tasklist", "/FI", f"PID eq {pid}", "/NH"], capture_output=True, text=True, check=False)
-    return str(pid) in listed.stdout
+def _output_of(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -229,5 +229,5 @@ class Store(Protocol):
         ...
 
 
-OpenStore = Callable[[], "Store"]
+OpenStore = Callable[[], Store]
 Answers = Mapping[str, Json]

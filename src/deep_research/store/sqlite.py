@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from deep_research.database import files_of
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -18,20 +19,21 @@ from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
-Clock = Callable[[], datetime]
 
 # `delete_run` names no lease: a live owner loses a run after this long without a heartbeat.
 _DELETE_LEASE_S = 30.0
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SqliteStore:
     """All runs of one user in one file; several processes may use the file at once."""
 
-    def __init__(self, path: Path, *, busy_timeout_s: float = 30.0, clock: Clock = _utc_now) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout_s: float = 30.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._file = SqliteFile(path, busy_timeout_s=busy_timeout_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(self._file, self._thread)
@@ -42,17 +44,27 @@ class SqliteStore:
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            await self._in_thread(self._file.close)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
             self._thread.shutdown(wait=True)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
     async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._in_thread(lambda: self._file.read(work))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.read, work)
 
-    async def _write(self, work: Callable[[Session], T]) -> T:
-        return await self._writes.write(work)
+    async def _write_as(
+        self,
+        claim: Claim,
+        work: Callable[[Session], T],
+        *,
+        even_if_cancelled: bool = False,
+        is_alone: bool = False,
+    ) -> T:
+        """Do the work unless the claim is no longer the run's newest."""
+
+        def checked(session: Session) -> T:
+            rows.check_claim(session, claim, even_if_cancelled=even_if_cancelled)
+            return work(session)
+
+        return await self._writes.write(checked, is_alone=is_alone)
 
     def _now(self) -> str:
         return rows.time_column(self._clock())
@@ -64,7 +76,7 @@ class SqliteStore:
             if session.run("add_run", **rows.run_columns(run)) == 0:
                 raise UsageError(f"There is a run {run.id} already.")
 
-        await self._write(work)
+        await self._writes.write(work)
 
     async def get_run(self, run: str) -> RunRow:
         return await self._read(lambda session: rows.find_run(session, run))
@@ -79,7 +91,7 @@ class SqliteStore:
             rows.drop_run(session, run)
             self._cache.clear()
 
-        await self._write(work)
+        await self._writes.write(work)
 
     async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
         def work(session: Session) -> Claim:
@@ -87,16 +99,14 @@ class SqliteStore:
             (row,) = session.all("claim_run", run=run, owner=rows.json_column(owner.to_json()), now=self._now())
             return Claim(run=run, epoch=row["epoch"])
 
-        return await self._write(work)
+        return await self._writes.write(work)
 
     async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
         fresh = rows.json_column(owner.to_json())
-
-        def work(session: Session) -> None:
-            rows.check_claim(session, claim)
-            session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now())
-
-        await self._write(work)
+        await self._write_as(
+            claim,
+            lambda session: session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now()),
+        )
 
     async def finish(
         self,
@@ -113,11 +123,10 @@ class SqliteStore:
         columns = {name: rows.optional_json_column(data) for name, data in given.items()}
 
         def work(session: Session) -> list[RunEvent]:
-            rows.check_claim(session, claim, even_if_cancelled=True)
             session.run("finish_run", run=claim.run, status=status, active_s=active_s, now=self._now(), **columns)
             return rows.append_events(session, claim.run, [event])
 
-        return await self._write(work)
+        return await self._write_as(claim, work, even_if_cancelled=True)
 
     async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
         def work(session: Session) -> RunRow:
@@ -130,24 +139,18 @@ class SqliteStore:
                 rows.append_events(session, run, [event])
             return rows.get_run(session, run)
 
-        return await self._write(work)
+        return await self._writes.write(work)
 
     async def raise_attempt(self, claim: Claim) -> int:
         def work(session: Session) -> int:
-            rows.check_claim(session, claim)
             session.run("supersede_failures", run=claim.run)
             (row,) = session.all("raise_attempt", run=claim.run, now=self._now())
-            attempt: int = row["attempt"]
-            return attempt
+            return int(row["attempt"])
 
-        return await self._write(work)
+        return await self._write_as(claim, work)
 
     async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
-        def work(session: Session) -> None:
-            rows.check_claim(session, claim)
-            action()
-
-        await self._writes.write(work, is_alone=True)
+        await self._write_as(claim, lambda _: action(), is_alone=True)
 
     # Answers of the user
 
@@ -156,7 +159,7 @@ class SqliteStore:
             rows.run_row(session, run)
             return session.run("add_answer", run=run, scope=scope, answer=rows.json_column(answer)) == 1
 
-        return await self._write(work)
+        return await self._writes.write(work)
 
     async def get_answers(self, run: str) -> dict[str, Json]:
         return await self._read(lambda session: rows.read_answers(session, run))
@@ -171,20 +174,16 @@ class SqliteStore:
     async def record_call(self, claim: Claim, row: JournalRow) -> None:
         """Insert a row, or replace the one with the same key, which keeps its place in the order."""
         columns = rows.call_columns(row)
-
-        def work(session: Session) -> None:
-            rows.check_claim(session, claim, even_if_cancelled=row.state != "started")
-            session.run("record_call", run=claim.run, **columns)
-
-        await self._write(work)
+        await self._write_as(
+            claim,
+            lambda session: session.run("record_call", run=claim.run, **columns),
+            even_if_cancelled=row.state != "started",
+        )
 
     async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
-        def work(session: Session) -> None:
-            rows.check_claim(session, claim)
-            for key in keys:
-                session.run("supersede_call", run=claim.run, key=key)
-
-        await self._write(work)
+        await self._write_as(
+            claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
+        )
 
     async def list_calls(self, run: str) -> list[JournalRow]:
         return await self._read(lambda session: rows.list_calls(session, run))
@@ -192,11 +191,7 @@ class SqliteStore:
     # Events
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
-        def work(session: Session) -> list[RunEvent]:
-            rows.check_claim(session, claim)
-            return rows.append_events(session, claim.run, events)
-
-        return await self._write(work)
+        return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
         return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
@@ -208,13 +203,12 @@ class SqliteStore:
         columns = await asyncio.to_thread(rows.pack, raw)
         blob = str(columns["id"])
 
-        def work(session: Session) -> str:
-            rows.check_claim(session, claim, even_if_cancelled=True)
+        def work(session: Session) -> None:
             session.run("add_blob", **columns)
             session.run("keep_blob", run=claim.run, blob=blob)
-            return blob
 
-        return await self._write(work)
+        await self._write_as(claim, work, even_if_cancelled=True)
+        return blob
 
     async def get_blob(self, blob: str) -> bytes:
         row = await self._read(lambda session: session.one("get_blob", blob=blob))
@@ -225,17 +219,16 @@ class SqliteStore:
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
-        columns = {"snapshot": document.snapshot, "text": text["id"], "about": rows.about_column(document)}
+        about = rows.about_column(document)
 
         def work(session: Session) -> None:
-            rows.check_claim(session, claim)
             session.run("add_blob", **text)
-            session.run("add_document", id=document.id, **columns)
+            session.run("add_document", id=document.id, snapshot=document.snapshot, text=text["id"], about=about)
             session.run("add_address", run=claim.run, address=address, document=document.id)
             session.run("keep_blob", run=claim.run, blob=document.snapshot)
             rows.keep_document(session, claim.run, document.id)
 
-        await self._write(work)
+        await self._write_as(claim, work)
 
     async def get_document(self, document: str) -> Document:
         return await self._read(lambda session: self._cache.document(session, document))
@@ -253,7 +246,6 @@ class SqliteStore:
                 raise ValueError("evidence's id must be the id of its passage")
 
         def work(session: Session) -> None:
-            rows.check_claim(session, claim)
             # Of several findings about a passage another one may stand from now on.
             self._cache.evidence.clear()
             for document in {item.document for item in evidence}:
@@ -270,7 +262,7 @@ class SqliteStore:
                     header=item.header,
                 )
 
-        await self._write(work)
+        await self._write_as(claim, work)
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
         return await self._read(lambda session: rows.get_evidence(session, self._cache, run, ids, section))
@@ -278,7 +270,7 @@ class SqliteStore:
     async def size(self) -> StoreSize:
         def work(session: Session) -> StoreSize:
             (counts,) = session.all("count_rows")
-            files = [session.path.with_name(session.path.name + end) for end in ("", "-wal", "-shm")]
-            return StoreSize(bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()), **dict(counts))
+            on_disk = sum(file.stat().st_size for file in files_of(session.path) if file.exists())
+            return StoreSize(bytes_on_disk=on_disk, **dict(counts))
 
         return await self._read(work)

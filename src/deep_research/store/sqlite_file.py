@@ -23,31 +23,32 @@ from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from deep_research.database import FileErrors, can_be_written, connect, connect_copy, connect_read_only, fault_of
+from deep_research.database import (
+    FileErrors,
+    can_be_written,
+    closed_on_failure,
+    connect,
+    connect_copy,
+    connect_read_only,
+    fault_of,
+)
 from deep_research.errors import CannotWrite, DeepResearchError, InputError, NewerStore, StoreCorrupt, StoreLocked
 
 Column = str | int | float | bytes | None
 
-_NAME = re.compile(r"^-- name: (\w+)$")
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 _MIGRATION = re.compile(r"^(\d{4})_\w+\.sql$")
 
 
 @cache
 def load_queries() -> dict[str, str]:
     """Return the statements of `queries.sql` by name."""
-    lines: dict[str, list[str]] = {}
-    name = ""
-    for line in files("deep_research.store").joinpath("queries.sql").read_text(encoding="utf-8").splitlines():
-        if found := _NAME.match(line):
-            name = found[1]
-            if name in lines:
-                raise ValueError(f"queries.sql holds two queries named {name}")
-            lines[name] = []
-        elif name and not line.startswith("--"):
-            lines[name].append(line)
-    return {name: "\n".join(body).strip() for name, body in lines.items()}
+    text = files("deep_research.store").joinpath("queries.sql").read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return {name: _COMMENT.sub("", body).strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 @cache
@@ -70,10 +71,10 @@ def _statements(script: str) -> tuple[str, ...]:
     return tuple(statements)
 
 
-SEAL: Final = "seal"
-SEALED: Final = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
-SEAL_FUNCTION: Final = "seal_of"
-_MARSHAL_FORMAT: Final = 2
+SEAL = "seal"
+SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
+SEAL_FUNCTION = "seal_of"
+_MARSHAL_FORMAT = 2
 
 
 def seal_of(*columns: Column) -> int:
@@ -85,8 +86,7 @@ def seal_of(*columns: Column) -> int:
 
 def is_sound(row: sqlite3.Row) -> bool:
     """Return whether a whole row is as it was written."""
-    names = row.keys()
-    return bool(seal_of(*(row[name] for name in names if name != SEAL)) == row[SEAL])
+    return bool(seal_of(*(row[name] for name in row.keys() if name != SEAL)) == row[SEAL])  # noqa: SIM118 - a row is no mapping
 
 
 def teach_seals(connection: sqlite3.Connection) -> None:
@@ -201,7 +201,7 @@ class SqliteFile:
             connection = connect(self.path, timeout_s=self._busy_timeout_s)
         except OSError as exc:
             raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
-        with _closed_on_failure(connection):
+        with closed_on_failure(connection):
             session = self._begin(connection)
             self._patiently(lambda: session.run("use_write_ahead_log"))
             session.run("sync_every_commit")
@@ -213,13 +213,13 @@ class SqliteFile:
     def _open_as_it_stands(self) -> sqlite3.Connection:
         """Open a store that cannot be written: reading it is possible all the same, and every write is refused."""
         connection = connect_read_only(self.path)
-        with _closed_on_failure(connection):
+        with closed_on_failure(connection):
             is_old = _schema_number(self._begin(connection)) < max(load_migrations())
         if is_old:
             # What an older version wrote is read from a copy, which can be brought up to date.
             connection.close()
             connection = connect_copy(self.path)
-        with _closed_on_failure(connection):
+        with closed_on_failure(connection):
             session = self._begin(connection)
             self._bring_up_to_date(session, connection)
             session.run("refuse_writes")
@@ -286,15 +286,6 @@ def _layout_of(connection: sqlite3.Connection) -> dict[str, list[tuple[Column, .
         name: [tuple(row) for row in connection.execute(f'PRAGMA table_info("{name}")')]
         for (name,) in sorted(map(tuple, names))
     }
-
-
-@contextmanager
-def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
 
 
 @contextmanager
@@ -381,9 +372,7 @@ class WriteQueue:
         with self._lock:
             batch: list[_Write] = []
             while self._waiting and len(batch) < _MAX_BATCH:
-                if self._waiting[0].is_alone and batch:
+                if batch and (batch[-1].is_alone or self._waiting[0].is_alone):
                     break
                 batch.append(self._waiting.popleft())
-                if batch[-1].is_alone:
-                    break
             return batch

@@ -47,11 +47,9 @@ def json_column(data: Json) -> str:
     return text
 
 
-def optional_json_column(data: Value | Json) -> str | None:
+def optional_json_column(data: Json) -> str | None:
     """Return JSON text, or NULL for None."""
-    if data is None:
-        return None
-    return json_column(data.to_json() if isinstance(data, Value) else data)
+    return None if data is None else json_column(data)
 
 
 def run_columns(run: RunRow) -> dict[str, Column]:
@@ -69,7 +67,7 @@ def about_column(document: Document) -> str:
     return json_column(document.model_dump(mode="json", exclude=set(_NOT_ABOUT)))
 
 
-def require_sound(row: sqlite3.Row, *, table: str, key: str) -> sqlite3.Row:
+def require_sound(row: sqlite3.Row, table: str, key: str) -> sqlite3.Row:
     """Return a whole row of a table that is as it was written, or raise `StoreCorrupt`."""
     if not is_sound(row):
         raise damaged(table, key)
@@ -78,43 +76,33 @@ def require_sound(row: sqlite3.Row, *, table: str, key: str) -> sqlite3.Row:
 
 def read_run(row: sqlite3.Row) -> RunRow:
     """Return the run of a row."""
-    return read_value(RunRow, row, _RUN_JSON, table="runs", key=row["id"])
-
-
-def read_owner(row: sqlite3.Row) -> Owner | None:
-    """Return who holds the run of a row, as far as that can be read."""
-    if row["owner"] is None:
-        return None
-    try:
-        return Owner.model_validate_json(row["owner"])
-    except ValidationError:
-        raise damaged("runs", row["id"]) from None
+    return read_value(RunRow, row, _RUN_JSON, "runs", row["id"])
 
 
 def read_call(row: sqlite3.Row) -> JournalRow:
     """Return the journal row of a row."""
-    return read_value(JournalRow, row, _CALL_JSON, table="journal", key=row["key"])
+    return read_value(JournalRow, row, _CALL_JSON, "journal", row["key"])
 
 
 def read_event(row: sqlite3.Row) -> RunEvent:
     """Return the event of a row."""
-    return read_value(RunEvent, row, ["data"], table="events", key=f"{row['run']}/{row['seq']}")
+    return read_value(RunEvent, row, ["data"], "events", f"{row['run']}/{row['seq']}")
 
 
-def read_value(kind: type[V], row: sqlite3.Row, json_columns: Iterable[str], *, table: str, key: str) -> V:
+def read_value(kind: type[V], row: sqlite3.Row, json_columns: Iterable[str], table: str, key: str) -> V:
     """Return the value that the columns of a sound row hold, as far as it has fields for them."""
-    require_sound(row, table=table, key=key)
+    require_sound(row, table, key)
     data: dict[str, object] = {name: row[name] for name in kind.model_fields}
     for name in json_columns:
         if (text := data[name]) is not None:
-            data[name] = read_json(text, table=table, key=key)
+            data[name] = read_json(text, table, key)
     try:
         return kind.model_validate(data)
     except ValidationError:
         raise damaged(table, key) from None
 
 
-def read_json(text: object, *, table: str, key: str) -> Json:
+def read_json(text: object, table: str, key: str) -> Json:
     """Return the data of a JSON column."""
     try:
         data: Json = json.loads(text if isinstance(text, str) else "")
@@ -143,7 +131,7 @@ def unpack(row: sqlite3.Row | None, blob: str) -> bytes:
 
 def read_document(row: sqlite3.Row, raw: bytes) -> Document:
     """Return the document of a sound row and of its text's bytes, which must be the ones its id was made from."""
-    about = read_json(row["about"], table="documents", key=row["id"])
+    about = read_json(row["about"], "documents", row["id"])
     try:
         own = {"id": row["id"], "snapshot": row["snapshot"], "text": raw.decode("utf-8", "surrogatepass")}
         document = Document.model_validate((about if isinstance(about, dict) else {}) | own)
@@ -167,7 +155,7 @@ def read_passage(row: sqlite3.Row) -> Passage:
 
 def read_evidence(row: sqlite3.Row, passage: Passage, text: str) -> Evidence:
     """Return the evidence of a row about a passage, with its quote cut from the document's text."""
-    finding = read_json(row["finding"], table="evidence", key=passage.id)
+    finding = read_json(row["finding"], "evidence", passage.id)
     if not 0 <= passage.start <= passage.end <= len(text):
         raise damaged("passages", passage.id)
     if not isinstance(finding, str):
@@ -242,7 +230,7 @@ def run_at(session: Session, number: int) -> RunRow:
 def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
     """Raise `RunHeld` while a live owner holds the run's lease."""
     row = run_row(session, run)
-    _refuse_held(require_sound(row, table="runs", key=run), claimant, lease_s=lease_s)
+    _refuse_held(require_sound(row, "runs", run), claimant, lease_s=lease_s)
 
 
 def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
@@ -256,8 +244,13 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
 
 
 def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
-    owner = read_owner(row)
-    if owner is not None and holds_lease(owner, claimant, lease_s=lease_s):
+    if row["owner"] is None:
+        return
+    try:
+        owner = Owner.model_validate_json(row["owner"])
+    except ValidationError:
+        raise damaged("runs", row["id"]) from None
+    if holds_lease(owner, claimant, lease_s=lease_s):
         raise RunHeld(
             f"Run {row['id']} is being worked on by process {owner.pid} on {owner.host} since {row['claimed_at']}."
         )
@@ -267,9 +260,9 @@ def check_claim(session: Session, claim: Claim, *, even_if_cancelled: bool = Fal
     """Raise `RunTaken` unless the claim is the run's newest, and `RunCancelled` once a cancel was asked for."""
     row = session.one("get_hold", run=claim.run)
     is_newest = row is not None and row["epoch"] == claim.epoch
-    if row is not None and is_newest and (even_if_cancelled or not row["cancel_requested"]):
-        return
     if row is not None:
+        if is_newest and (even_if_cancelled or not row["cancel_requested"]):
+            return
         # Only now, because this is asked at every write.
         get_run(session, claim.run)
     if not is_newest:
@@ -302,9 +295,8 @@ def run_row(session: Session, run: str) -> sqlite3.Row:
 def _unknown(session: Session, run: str) -> DeepResearchError:
     """Return that there is no such run, or that there may be one in what is damaged."""
     _check_all_found(session)
-    for row in session.all("list_rows"):
-        if run_at(session, row["rowid"]).id == run:
-            return corrupt(session.path)
+    if any(run_at(session, row["rowid"]).id == run for row in session.all("list_rows")):
+        return corrupt(session.path)
     return UnknownRun(f"There is no run “{run}” in the store {session.path}. {_SEE_LIST}")
 
 
@@ -314,63 +306,55 @@ def _check_all_found(session: Session) -> None:
         raise corrupt(session.path)
 
 
-_UNLIMITED = -1
-
-
 def list_calls(session: Session, run: str) -> list[JournalRow]:
     """Return the journal of a run in the order in which the calls were started."""
     found = session.all("list_calls", run=run)
     calls = [read_call(row) for row in found]
-    _require_numbered([row["number"] for row in found], after=0, table="journal", run=run)
-    _require_keys(found, session.all("list_call_keys", run=run), table="journal", run=run)
+    _require([row["number"] for row in found], _numbers(found), "journal", run)
+    _require(sorted(_keys(found)), _keys(session.all("list_call_keys", run=run)), "journal", run)
     return calls
 
 
 def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
     """Return the events of a run with a sequence number above `after`."""
-    most = _UNLIMITED if limit is None else limit
-    found = session.all("read_events", run=run, after=after, limit=most)
+    found = session.all("read_events", run=run, after=after, limit=-1 if limit is None else limit)
     events = [read_event(row) for row in found]
-    _require_numbered([event.seq for event in events], after=after, table="events", run=run)
+    _require([event.seq for event in events], _numbers(found, after), "events", run)
     if after == 0 and limit is None:
-        _require_keys(found, session.all("list_event_keys", run=run), table="events", run=run)
+        _require(sorted(_keys(found)), _keys(session.all("list_event_keys", run=run)), "events", run)
     return events
 
 
 def read_answers(session: Session, run: str) -> dict[str, Json]:
     """Return the user's answers by scope."""
     found = session.all("list_answers", run=run)
-    _require_count(found, session.all("count_answers", run=run), table="answers", run=run)
-    answers = {}
+    _require(len(found), session.all("count_answers", run=run)[0]["rows"], "answers", run)
     for row in found:
-        require_sound(row, table="answers", key=row["scope"])
-        answers[row["scope"]] = read_json(row["answer"], table="answers", key=row["scope"])
-    return answers
+        require_sound(row, "answers", row["scope"])
+    return {row["scope"]: read_json(row["answer"], "answers", row["scope"]) for row in found}
 
 
 def list_addresses(session: Session, run: str) -> dict[str, str]:
     """Return address → document id for everything a run read."""
     found = session.all("list_addresses", run=run)
-    _require_count(found, session.all("count_addresses", run=run), table="run_documents", run=run)
+    _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)
     for row in found:
-        require_sound(row, table="run_documents", key=run)
+        require_sound(row, "run_documents", run)
     return {row["address"]: row["document"] for row in found}
 
 
-def _require_numbered(numbers: Sequence[int], *, after: int, table: str, run: str) -> None:
-    if list(numbers) != list(range(after + 1, after + 1 + len(numbers))):
-        raise damaged(table, run)
+def _require(found: object, expected: object, table: str, key: str) -> None:
+    """Hold what was found against what another index says: numbers without a gap, keys in order, a count."""
+    if found != expected:
+        raise damaged(table, key)
 
 
-def _require_keys(found: Sequence[sqlite3.Row], keys: Sequence[sqlite3.Row], *, table: str, run: str) -> None:
-    """Hold the rows found by number against the keys that another index lists, in its order."""
-    if sorted(row["key"] for row in found) != [row["key"] for row in keys]:
-        raise damaged(table, run)
+def _numbers(rows: Sequence[sqlite3.Row], after: int = 0) -> list[int]:
+    return list(range(after + 1, after + 1 + len(rows)))
 
 
-def _require_count(found: Sequence[sqlite3.Row], counted: Sequence[sqlite3.Row], *, table: str, run: str) -> None:
-    if len(found) != counted[0]["rows"]:
-        raise damaged(table, run)
+def _keys(rows: Sequence[sqlite3.Row]) -> list[str]:
+    return [row["key"] for row in rows]
 
 
 class ReadCache:
@@ -406,7 +390,7 @@ def _document_row(session: Session, document: str) -> sqlite3.Row:
     row = session.one("get_document", document=document)
     if row is None:
         raise StoreCorrupt(f"The store does not hold the document {document}.")
-    return require_sound(row, table="documents", key=document)
+    return require_sound(row, "documents", document)
 
 
 def get_document(session: Session, document: str) -> Document:
@@ -431,11 +415,9 @@ def _evidence(session: Session, cache: ReadCache, run: str, id_: str, section: s
     place = session.one("get_passage", passage=id_)
     if not rows or place is None:
         raise StoreCorrupt(f"The store does not hold the evidence {id_} of run {run}.")
-    (counted,) = session.all("count_evidence", run=run, passage=id_)
-    if counted["rows"] != len(rows):
-        raise damaged("evidence", id_)
+    _require(len(rows), session.all("count_evidence", run=run, passage=id_)[0]["rows"], "evidence", id_)
     for row in rows:
-        require_sound(row, table="evidence", key=id_)
+        require_sound(row, "evidence", id_)
     passage = read_passage(place)
     own = next((row for row in rows if row["section"] == section), rows[0])
     return read_evidence(own, passage, cache.document(session, passage.document).text)

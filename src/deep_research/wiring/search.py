@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.search.mcp_servers import McpServer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deep_research.fetch.port import Fetcher
     from deep_research.search.port import SearchEngine, ServiceEngine
 
-NO_ENGINES: Final = ("none",)
+NO_ENGINES = ("none",)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Web:
     specs: Mapping[str, EngineSpec]
     fetcher: "Fetcher | None"
     cache: "DiskCache | None"
-    close: Callable[[], Awaitable[None]]
+    close: Callable[[], Awaitable[None]] | None
 
 
 def known_engines(settings: Settings) -> dict[str, EngineSpec]:
@@ -123,7 +123,7 @@ def open_web(settings: Settings) -> Web:
     specs = {name: spec for name, spec in known_engines(settings).items() if name in names}
     cache = _cache(settings)
     if not specs:
-        return Web((), {}, None, cache, cache.close if cache else _nothing)
+        return Web((), {}, None, cache, cache.close if cache else None)
     from deep_research.cache.pages import CachedFetcher
     from deep_research.cache.searches import CachedEngine
     from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
@@ -183,7 +183,3 @@ def _spec_of(server: McpServer) -> EngineSpec:
         kinds=server.kinds,
         priority=server.priority,
     )
-
-
-async def _nothing() -> None:
-    """There is nothing to close."""

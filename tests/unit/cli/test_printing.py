@@ -31,10 +31,10 @@ def test_what_a_terminal_would_obey_is_not_printed(capsys):
 
 def test_json_keeps_its_values_and_shows_no_sign_that_a_terminal_obeys(capsys):
     data = {"text": HOSTILE + "\ud800\u2028"}
-    show_json(data)
+    show_json(**data)
     printed = capsys.readouterr().out
-    assert printed == json_line(data)
-    assert json.loads(printed) == data
+    assert printed == json_line({"schema_version": 1, **data})
+    assert json.loads(printed) == {"schema_version": 1, **data}
     assert not set(printed) & set("\x1b\x07\x08\x9b\u202e\ud800\u2028")
 
 
@@ -49,8 +49,8 @@ def test_logs_are_cleaned(capsys, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_events_are_cleaned(kind, capsys, monkeypatch):
-    said, drawn = words_in("en"), io.StringIO()
-    shown = progress.Lines(said) if kind == "lines" else progress.Bars(said)
+    words, drawn = words_in("en"), io.StringIO()
+    shown = progress.Lines(words) if kind == "lines" else progress.Bars(words)
     if isinstance(shown, progress.Bars):
         console = Console(file=drawn, force_terminal=True, width=200)
         monkeypatch.setattr(shown, "_progress", Board(console=console, below=shown._sections.lines))

@@ -60,9 +60,9 @@ def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 @pytest.mark.parametrize("stop", ["", "sufficient", "budget", "iterations", "exhausted"])
 def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
-    said = words_in(language)
-    line = coverage_line(judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient"), said)
-    assert said(f"coverage.{stop or 'again'}") in line
+    words = words_in(language)
+    line = coverage_line(judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient"), words)
+    assert words(f"coverage.{stop or 'again'}") in line
     assert ("no figures" in line) == (stop != "sufficient")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from deep_research.pipeline.clock import Stopwatch, SystemClock
 from deep_research.testing import FakeClock
-from tests.e2e.harness import Lab, User, assert_told_once
+from tests.e2e.harness import Lab, User, assert_emitted_once
 
 
 def test_active_seconds_add_up_but_a_freeze_does_not_count():
@@ -47,6 +47,6 @@ def test_a_run_ends_while_the_wall_clock_jumps(tmp_path: Path) -> None:
     assert row.status == "done"
     assert row.epoch == 1, "the lease was lost"
     assert row.active_s < 60
-    assert_told_once(user.events())
+    assert_emitted_once(user.events())
     assert {call.state for call in user.calls()} == {"done"}
     assert "What was left out" not in user.report()

@@ -18,8 +18,8 @@ def _render(language: str = "en", **fields: object) -> str:
     paragraph = _claim((f"First{stop}", ("e1",)), (f"Second{stop}", ("e2", "e3")))
     report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x", **fields)  # type: ignore[arg-type]
     citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=SOURCES)
-    said = words_in("en" if language == "en" else "zh-Hans")
-    return render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=said)
+    words = words_in("en" if language == "en" else "zh-Hans")
+    return render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=words)
 
 
 def test_sources_are_numbered_in_order_of_first_use():

@@ -110,6 +110,6 @@ def test_sites_become_operators():
 
 def test_days_have_both_ends_or_none():
     engine = Playing()
-    assert engine.days(QUERY) is None
-    assert engine.days(SearchQuery(query="q", since=date(2024, 1, 2))) == (date(2024, 1, 2), date(2025, 3, 1))
-    assert engine.days(SearchQuery(query="q", until=date(2024, 1, 2))) == (date(1990, 1, 1), date(2024, 1, 2))
+    assert engine.days(QUERY, "{} to {}") == ""
+    assert engine.days(SearchQuery(query="q", since=date(2024, 1, 2)), "{} to {}") == "2024-01-02 to 2025-03-01"
+    assert engine.days(SearchQuery(query="q", until=date(2024, 1, 2)), "{} to {}") == "1990-01-01 to 2024-01-02"

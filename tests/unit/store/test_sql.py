@@ -23,6 +23,8 @@ def test_every_query_is_used_and_every_used_query_exists():
     code = "".join(file.read_text(encoding="utf-8") for file in FOLDER.glob("sqlite*.py"))
     used = set(re.findall(r'\.(?:run|one|all)\(\s*"(\w+)"', code)) | set(re.findall(r'"(begin_\w+|cancel_run)"', code))
     assert used == set(load_queries())
+    names = re.findall(r"^-- name: (\w+)$", (FOLDER / "queries.sql").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(names) == sorted(load_queries())
 
 
 def test_every_query_fits_the_schema():

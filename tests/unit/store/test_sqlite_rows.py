@@ -16,7 +16,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 def test_json_column_is_encodable_and_round_trips(data):
     column = json_column(data)
     column.encode()
-    assert read_json(column, table="t", key="k") == data
+    assert read_json(column, "t", "k") == data
 
 
 def test_chinese_is_stored_as_it_reads():

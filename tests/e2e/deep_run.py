@@ -1,4 +1,4 @@
-"""What a deep run in a scripted world told, kept and called."""
+"""What a deep run in a scripted world emitted, kept and called."""
 
 import asyncio
 import json
@@ -29,21 +29,21 @@ def ask(
     *,
     change: Callable[[Adapters], Adapters] = lambda adapters: adapters,
     machine: StateMachine | None = None,
-    **wishes: Any,
-) -> "Told":
+    **given_request: Any,
+) -> "DeepRun":
     """Run the world's question to its end."""
     user = User(folder)
     world = replace(world, log=CallLog(user.call_log))
     adapters = change(world.adapters(Settings(home=user.home, logs=folder / "logs")))
-    given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | wishes
+    given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | given_request
     request = ResearchRequest(question=world.script.question, **given)
     row = asyncio.run(DeepResearchProcessor(adapters, machine=machine).process(request))
     assert row.status == "done", row.error
-    return Told(world, user)
+    return DeepRun(world, user)
 
 
 @dataclass
-class Told:
+class DeepRun:
     """What a finished run left behind."""
 
     world: DeepWorld
