@@ -27,8 +27,7 @@ from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.processor import DeepResearchProcessor
-from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
+from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.values import Plan
 from deep_research.request import ResearchRequest

@@ -24,7 +24,7 @@ TYPICAL_PAGES = 0.6
 # Of what a model may think before it answers, the share that it does think.
 TYPICAL_THINKING = 0.25
 # No call is expected to read or write more than this many times its typical size.
-MOST_SIZE = 2
+MAX_SIZE = 2
 # What models' upper estimates count for a short English word.
 _TOKENS_PER_WORD = 1.25
 
@@ -101,7 +101,7 @@ def forecast(plan: Plan, request: ResearchRequest, models: Sequence[ChatModel]) 
         tokens += often * (size.tokens_in + size.tokens_out)
         full, thinking = _price(act, size, models[0]), _price(act, size._replace(tokens_in=0, tokens_out=0), models[0])
         usd += often * (full - (1 - TYPICAL_THINKING) * thinking)
-        most_usd += size.most * utmost[size.unit] * MOST_SIZE * full
+        most_usd += size.most * utmost[size.unit] * MAX_SIZE * full
     limit = request.budget.usd
     if limit is not None:
         usd, most_usd = min(usd, limit), min(most_usd, limit)
@@ -184,43 +184,43 @@ def is_asked(request: ResearchRequest, *, is_weighty: bool) -> bool:
 
 def plan_lines(plan: Plan, brief: Brief, request: ResearchRequest, estimate: Forecast, *, model: str) -> list[str]:
     """Return the plan in words: title, sections with what they look for, and what it all may take."""
-    say = words_in(brief.language)
-    lines = [say("plan.title", title=plan.research_title)]
+    words = words_in(brief.language)
+    lines = [words("plan.title", title=plan.research_title)]
     for number, section in enumerate(plan.sections, start=1):
         lines.append(f"  {number}. {section.title}")
         if section.description and section.description not in (brief.question, brief.original, section.title):
             lines.append(f"     {section.description}")
         lines += [f"     · {query.query}" for query in section.search_queries]
-    return [*lines, say("plan.effort", **effort_of(request)._asdict()), _cost(estimate, model, say)]
+    return [*lines, words("plan.effort", **effort_of(request)._asdict()), _cost(estimate, model, words)]
 
 
-def _cost(estimate: Forecast, model: str, say: Words) -> str:
+def _cost(estimate: Forecast, model: str, words: Words) -> str:
     if estimate.most_usd is None:
-        return say("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
+        return words("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
     if not estimate.most_usd:
-        return say("plan.no_cost")
-    return say("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
+        return words("plan.no_cost")
+    return words("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
 
 
-def answered_plan(plan: Plan, answer: Json, say: Words) -> Plan:
+def answered_plan(plan: Plan, answer: Json, words: Words) -> Plan:
     """Return the plan as the asker wants it: as it is, without some sections, or anew; else say what would fit."""
     text = answer if isinstance(answer, str) else canonical_json(answer)
-    said = to_simplified(text).strip(" \t\r\n.!。！“”「」\"'").lower()
-    if said in APPROVALS:
+    folded = to_simplified(text).strip(" \t\r\n.!。！“”「」\"'").lower()
+    if folded in APPROVALS:
         return plan
-    if drop := _DROP.fullmatch(said):
-        return _without(plan, {int(number) for number in re.findall(r"\d+", drop.group(1))}, say)
+    if drop := _DROP.fullmatch(folded):
+        return _without(plan, {int(number) for number in re.findall(r"\d+", drop.group(1))}, words)
     if ":" not in text:
-        raise InputError(say("plan.help"))
-    return plan_from_text(text, plan, say)
+        raise InputError(words("plan.help"))
+    return plan_from_text(text, plan, words)
 
 
-def _without(plan: Plan, numbers: set[int], say: Words) -> Plan:
+def _without(plan: Plan, numbers: set[int], words: Words) -> Plan:
     count = len(plan.sections)
     for number in sorted(numbers):
         if not 0 < number <= count:
-            raise InputError(say("plan.drop_unknown", number=number, count=count))
+            raise InputError(words("plan.drop_unknown", number=number, count=count))
     kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
     if not kept:
-        raise InputError(say("plan.drop_all"))
+        raise InputError(words("plan.drop_all"))
     return plan.model_copy(update={"sections": kept})

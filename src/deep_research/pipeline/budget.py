@@ -1,4 +1,4 @@
-"""Limits that are checked before a call, with a share kept back for the ending (DESIGN, budgets)."""
+"""Limits that are checked before a call, with a share kept back for the ending."""
 
 import asyncio
 from collections.abc import Callable
@@ -54,22 +54,19 @@ class BudgetLedger:
 
     def refusal(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
         """Return the first limit that a call of this size could break, or None."""
-        held = Spend()
-        for reserved in self._reserved:
-            held = held + reserved
-        return self._exceeds(estimate, phase, held=held)
+        return self._exceeds(estimate, phase, held=sum(self._reserved, Spend()))
 
     def _exceeds(self, estimate: Spend, phase: Phase, *, held: Spend) -> BudgetKind | None:
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)
             if cap is None:
                 continue
-            if kind == "seconds":
-                if self._active_s() >= cap:
-                    return kind
-                continue
             wanted = estimate.of(kind)
-            if wanted and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING:
+            if kind == "seconds":
+                is_broken = self._active_s() >= cap
+            else:
+                is_broken = wanted > 0 and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING
+            if is_broken:
                 return kind
         return None
 
@@ -85,7 +82,5 @@ class BudgetLedger:
 
 
 def allocate(counts: list[int], sections: int) -> list[list[int]]:
-    """Deal each round's queries to the sections in plan order; return each section's grants, round by round."""
-    return [
-        [count // sections + (1 if number < count % sections else 0) for count in counts] for number in range(sections)
-    ]
+    """Allocate each round's queries to the sections in plan order; return each section's grants, round by round."""
+    return [[count // sections + (number < count % sections) for count in counts] for number in range(sections)]

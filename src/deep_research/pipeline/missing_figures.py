@@ -15,7 +15,7 @@ from deep_research.verify.particulars import figures_of
 from deep_research.verify.quote import check_quote
 
 # A sentence that leans on another is quoted with at most so many before it.
-_MOST_BEFORE = 2
+_MAX_BEFORE = 2
 
 
 def quotes_of(section: str, evidence: Sequence[Evidence]) -> tuple[Paragraph, ...]:
@@ -61,7 +61,7 @@ def _tells(known: Iterable[Quantity], figure: Quantity) -> bool:
 def _first(sentences: Sequence[Sentence], at: int) -> int:
     """Return where to begin quoting, so that a sentence stands with those it leans on."""
     first = at
-    while first and at - first < _MOST_BEFORE and not stands_alone(sentences[first].text):
+    while first and at - first < _MAX_BEFORE and not stands_alone(sentences[first].text):
         first -= 1
     return first
 

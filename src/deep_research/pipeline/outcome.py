@@ -41,7 +41,7 @@ class SectionOutcome(Value):
     after: tuple[str, ...] = ()
 
 
-def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
+def stop_of(state: dict[str, Any], *, max_rounds: int) -> Stop:
     """Say why a section's loop ends after this round (SPEC L3), or "" where it searches again."""
     if state.get("is_sufficient"):
         return "sufficient"
@@ -49,7 +49,7 @@ def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
         return "exhausted"
     if any(state["grants"][:1]):
         return ""
-    return "iterations" if state["round"] >= most_rounds else "budget"
+    return "iterations" if state["round"] >= max_rounds else "budget"
 
 
 async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWork:

@@ -23,7 +23,7 @@ def workflow_state(events: Iterable[RunEvent]) -> WorkflowState:
     for event in events:
         data = event.data
         if event.kind == "run-status":
-            state["status"] = data["status"]  # type: ignore[typeddict-item]  # the store only holds what `tell` checked
+            state["status"] = data["status"]  # type: ignore[typeddict-item]  # the store only holds what was emitted
         elif event.kind == "progress" and data["status"] == "started":
             state["current_step"] = str(data["step"])
             if data["step"] not in state["steps"]:

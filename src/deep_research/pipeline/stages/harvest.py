@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
 from deep_research.search.registry import EngineSpec
@@ -26,7 +25,7 @@ class SearchExecutor:
             try:
                 await context.count_query(query.query)
             except BudgetExceeded as refused:
-                await context.lost(Gap.of(refused, kind="search", scope=context.scope, subject=query.query))
+                await context.lost("search", query.query, refused)
                 return []
             return await self._hits(suited(query, context), context)
 
@@ -43,7 +42,7 @@ class SearchExecutor:
         if search.failures and not search.answered:
             # A service that was left alone failed before; why, others tell better.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
-            await context.lost(Gap.of(first, kind="search", scope=context.scope, subject=query.query))
+            await context.lost("search", query.query, first)
         return fuse(answers, query=query, today=context.run.row.created_at.date())
 
     async def _first(self, route: "Route", search: "_Search", context: StageContext) -> list[Ranked]:

@@ -114,14 +114,14 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
         return assessment.model_copy(update={"next_action": action, "clarification": question})
     task = assessment.task if assessment.task.goal else by_rules.task
     focus, inferred = _enough(task.research_focus, inquiry.language)
-    say = words_in(inquiry.language)
-    told = spelled_out(assessment.refined_query, inquiry.rules, say)
+    words = words_in(inquiry.language)
+    told = spelled_out(assessment.refined_query, inquiry.rules, words)
     assumptions = assessment.assumptions
     if not assumptions and not assessment.is_clear:
         assumptions = by_rules.assumptions
     assumptions += told.assumptions
     if inferred:
-        assumptions += (say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)),)
+        assumptions += (words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)),)
     return assessment.model_copy(
         update={
             "next_action": action,

@@ -3,7 +3,6 @@
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
@@ -19,7 +18,10 @@ class ResearchPlanner:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
         adapters = context.run.adapters
         key = digest(
-            brief.to_json(), [model.name for model in adapters.models], sorted(adapters.specs), context.code_version
+            brief.to_json(),
+            [model.name for model in adapters.models],
+            sorted(adapters.specs),
+            context.run.row.code_version,
         )
         if (kept := await context.kept("plan", key)) is not None:
             return Plan.from_json(kept)
@@ -84,14 +86,7 @@ async def plan(state: RunState, planner: ResearchPlanner) -> Update:
     brief, context = Brief.from_json(state.input["brief"]), state.context
     drawn = by_own_focus(await planner.write_report_plan(brief, context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
-        await context.lost(
-            Gap(
-                kind="section",
-                scope=context.scope,
-                subject=dropped.title,
-                reason=f"a report has {MAX_SECTIONS} sections",
-            )
-        )
+        await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
     if drawn.sections and not context.run.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)

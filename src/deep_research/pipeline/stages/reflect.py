@@ -33,7 +33,7 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
             "gaps": [*reflection.gaps, *reflection.thin],
             "next_queries": [query.query for query in reflection.next_queries],
             "reason": reflection.reasoning,
-            "stop": stop_of(after, most_rounds=context.request.depth.max_iterations),
+            "stop": stop_of(after, max_rounds=context.request.depth.max_iterations),
         },
     )
     run = context.run

@@ -262,7 +262,7 @@ async def verify(state: RunState) -> Update:
 
 async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
     """Check a section as it was written; see to it that it tells the figures of its evidence."""
-    title, known, said = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
+    title, known, words = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
     checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
         missing = untold(title, work.evidence, checked.sentences)
@@ -275,15 +275,15 @@ async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], contex
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
     if further:
-        caption = Sentence(text=said("report.further_figures"))
+        caption = Sentence(text=words("report.further_figures"))
         further.insert(0, Paragraph(section=title, kind="caption", sentences=(caption,)))
     return Checked(paragraphs=(*told, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
 
 
 async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
     """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
-    said = words_in(findings.brief.language)
-    title, lead = said("report.analysis"), said("report.changes")
+    words = words_in(findings.brief.language)
+    title, lead = words("report.analysis"), words("report.changes")
     known = ids_of(piece for work in findings.sections for piece in work.evidence)
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []

@@ -13,7 +13,7 @@ from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.retrieval import Health, account_of, health_of, notice_of
+from deep_research.pipeline.retrieval import Account, Health, health_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
@@ -61,31 +61,31 @@ class ReportGenerator:
         context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
-        said, records = words_in(findings.brief.language), context.records
-        report = self._report(findings, body, conclusion, state, said, context)
+        words, records = words_in(findings.brief.language), context.records
+        report = self._report(findings, body, conclusion, state, words, context)
         report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        sources, places = await _sources(evidence, said, records)
+        sources, places = await _sources(evidence, words, records)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
-        writing = wording_of(report.paragraphs, models, said)
-        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*report.limits, *foreign, *await _noticed(citations, said, records))
+        writing = wording_of(report.paragraphs, models, words)
+        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, words, has_model=bool(models))
+        limits = (*report.limits, *foreign, *await _noticed(citations, words, records))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
         health = await health_of(cited_snapshots, records)
-        account, notes = account_of(health, context.request, context.run.adapters.specs, said)
+        account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
-                "notice": notice_of(health, context.run.adapters.specs, said),
+                "notice": account.notice(),
                 "limits": limits,
                 "writing": writing,
-                "account": tuple(map(tuple, account)) if health.engines else (),
-                "account_notes": tuple(notes),
+                "account": tuple(map(tuple, account.table())) if health.engines else (),
+                "account_notes": tuple(account.notes(context.request)),
             }
         )
-        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
+        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
         return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places, health)
 
     def _report(
@@ -94,7 +94,7 @@ class ReportGenerator:
         body: CheckedBody,
         conclusion: Conclusion,
         state: dict[str, Any],
-        said: Words,
+        words: Words,
         context: StageContext,
     ) -> Report:
         chapters = [
@@ -104,15 +104,15 @@ class ReportGenerator:
         ]
         abstract = conclusion.abstract
         if not chapters:
-            abstract = (note("abstract", said("nothing.report")),)
+            abstract = (note("abstract", words("nothing.report")),)
         elif not conclusion.is_answered:
             # What the sources hold instead is shown, not spread out as if it were an answer.
-            abstract = (note("abstract", said("nothing.answer")),)
+            abstract = (note("abstract", words("nothing.answer")),)
             nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
-            chapters = [Chapter(title=said("report.nearest"), paragraphs=nearest)]
+            chapters = [Chapter(title=words("report.nearest"), paragraphs=nearest)]
         else:
             closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
-            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+            chapters += [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
         row = context.run.row
         return Report(
             title=findings.plan.research_title,
@@ -123,9 +123,9 @@ class ReportGenerator:
             limits=limits_of(
                 [*state.get("gaps", []), *(gap.to_json() for gap in context.gaps)],
                 budget=context.request.budget,
-                words=said,
+                words=words,
             ),
-            run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+            run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
@@ -158,7 +158,7 @@ def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
     return tuple(table for table in disagreements if len(table.sentences) > 1)
 
 
-async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
+async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
     sources: list[Source] = []
     places: dict[str, str] = {}
@@ -168,7 +168,7 @@ async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> t
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
             if place is not None:
-                own[piece.id] = said(f"place.{place.kind}", label=place.label)
+                own[piece.id] = words(f"place.{place.kind}", label=place.label)
         places |= own
         named = tuple(dict.fromkeys(own.values()))
         sources.append(
@@ -191,19 +191,19 @@ def _quoted(paragraphs: Sequence[Paragraph], document_of: Mapping[str, str]) -> 
     return {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
 
 
-def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: bool) -> list[str]:
+def _foreign(quoted: set[str], citations: Citations, words: Words, *, has_model: bool) -> list[str]:
     """Say which sources are quoted in another language than the report's (SPEC P6)."""
-    own = said.language[:2]
+    own = words.language[:2]
     quotes = [source for source in citations.cited if source.document in quoted]
     titles = [source.title for source in quotes if source.language and source.language[:2] != own]
     key = "limits.quoted_languages" if has_model else "limits.languages"
-    return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
+    return [words(key, titles=words("report.list_separator").join(titles))] if titles else []
 
 
-async def _noticed(citations: Citations, said: Words, records: RunRecords) -> list[str]:
+async def _noticed(citations: Citations, words: Words, records: RunRecords) -> list[str]:
     """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
     remarks = [
-        said("limits.noticed", address=source.address, remark=remark)
+        words("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
         if remark != PROMPT_INJECTION_FOUND
@@ -211,7 +211,7 @@ async def _noticed(citations: Citations, said: Words, records: RunRecords) -> li
     for source in (*citations.cited, *citations.additional):
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_prompt_injections(text) or count_prompt_injections(source.title):
-            remarks.append(said("limits.quarantined", address=source.address, count=count))
+            remarks.append(words("limits.quarantined", address=source.address, count=count))
     return remarks
 
 
@@ -231,7 +231,7 @@ def result_of(written: WrittenReport, *, report: str) -> JsonObject:
 
 
 # Of what failed of one kind, so much is told one by one; `retrieval.json` has the rest.
-_MOST_LINES = {"search": 2, "page": 6, "section": 6}
+_MAX_LINES = {"search": 2, "page": 6, "section": 6}
 
 
 def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tu
     lost = [gap for gap in known if gap.budget is None]
     for what, name in (("search", "query"), ("page", "address"), ("section", "section")):
         told = dict.fromkeys(_told(gap, name, words) for gap in lost if gap.kind == what)
-        most = _MOST_LINES[what]
+        most = _MAX_LINES[what]
         lines += list(told)[:most]
         if len(told) > most:
             lines.append(words(f"failed.more_{what}", count=len(told) - most))
