@@ -1,4 +1,4 @@
-"""The plan before the asker: when it is shown for approval, how it reads, and what an answer makes of it (SPEC P4)."""
+"""The plan before the user: when it is shown for approval, how it reads, and what an answer makes of it."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.stages.plan import as_allocated
+from deep_research.pipeline.stages.plan import as_allocated, queries_by_round
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
@@ -17,7 +17,7 @@ from deep_research.text.folding import to_simplified
 from deep_research.value import Json, JsonObject, Value, canonical_json
 
 Unit = Literal["run", "section", "round", "query", "page"]
-# A normal run stops after this many of its rounds (SPEC L3: queries run out after three).
+# A normal run stops after this many of its rounds; its queries run out after three.
 TYPICAL_ROUNDS = 2
 # Of the pages that queries may read, the share that is new and can be read.
 TYPICAL_PAGES = 0.6
@@ -81,11 +81,10 @@ class Effort(NamedTuple):
 
 def effort_of(request: ResearchRequest) -> Effort:
     """Return how far a run may go: its depth, within its budget."""
-    limits = [request.depth.max_total_queries, request.budget.queries]
-    allowed = min(limit for limit in limits if limit is not None)
-    rounds = request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
+    rounds = queries_by_round(request)
     pages = sum(rounds) * request.depth.urls_per_query
-    pages = pages if request.budget.pages is None else min(pages, request.budget.pages)
+    if request.budget.pages is not None:
+        pages = min(pages, request.budget.pages)
     return Effort(first=rounds[0] if rounds else 0, queries=sum(rounds), rounds=len(rounds), pages=pages)
 
 
@@ -128,7 +127,7 @@ def _price(act: str, size: ActSize, model: ChatModel) -> float:
     return model.estimate(request).usd
 
 
-# What an asker may say, folded to simplified characters and small letters.
+# What a user may answer, folded to simplified characters and small letters.
 APPROVALS = frozenset(
     (
         *("", "approve", "approved", "yes", "y", "ok", "okay", "start", "start now", "go", "go ahead"),
@@ -163,7 +162,7 @@ class Proposal(NamedTuple):
 
 
 def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageContext) -> Proposal:
-    """Return the plan as it is put to the asker; `is_confirmed` says that intake wants it confirmed.
+    """Return the plan as it is put to the user; `is_confirmed` says that intake wants it confirmed.
 
     Who is asked approves the queries that are shown, and those are the ones that will be used.
     """
@@ -178,7 +177,7 @@ def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageConte
 
 
 def is_asked(request: ResearchRequest, *, is_weighty: bool) -> bool:
-    """Say whether the plan waits for approval: the asker wants it, or it is weighty and somebody is there."""
+    """Say whether the plan waits for approval: the user wants it, or it is weighty and somebody is there."""
     return request.confirm_plan or (request.interactive and not request.assume and is_weighty)
 
 
@@ -191,33 +190,31 @@ def plan_lines(plan: Plan, brief: Brief, request: ResearchRequest, estimate: For
         if section.description and section.description not in (brief.question, brief.original, section.title):
             lines.append(f"     {section.description}")
         lines += [f"     · {query.query}" for query in section.search_queries]
-    return [*lines, words("plan.effort", **effort_of(request)._asdict()), _cost(estimate, model, words)]
-
-
-def _cost(estimate: Forecast, model: str, words: Words) -> str:
     if estimate.most_usd is None:
-        return words("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
-    if not estimate.most_usd:
-        return words("plan.no_cost")
-    return words("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
+        cost = words("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
+    elif estimate.most_usd:
+        cost = words("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
+    else:
+        cost = words("plan.no_cost")
+    return [*lines, words("plan.effort", **effort_of(request)._asdict()), cost]
 
 
 def answered_plan(plan: Plan, answer: Json, words: Words) -> Plan:
-    """Return the plan as the asker wants it: as it is, without some sections, or anew; else say what would fit."""
+    """Return the plan as the user wants it: as it is, without some sections, or anew; else say what would fit."""
     text = answer if isinstance(answer, str) else canonical_json(answer)
     folded = to_simplified(text).strip(" \t\r\n.!。！“”「」\"'").lower()
     if folded in APPROVALS:
         return plan
     if drop := _DROP.fullmatch(folded):
-        return _without(plan, {int(number) for number in re.findall(r"\d+", drop.group(1))}, words)
+        return _without(plan, sorted(map(int, re.findall(r"\d+", drop.group(1)))), words)
     if ":" not in text:
         raise InputError(words("plan.help"))
     return plan_from_text(text, plan, words)
 
 
-def _without(plan: Plan, numbers: set[int], words: Words) -> Plan:
+def _without(plan: Plan, numbers: Sequence[int], words: Words) -> Plan:
     count = len(plan.sections)
-    for number in sorted(numbers):
+    for number in numbers:
         if not 0 < number <= count:
             raise InputError(words("plan.drop_unknown", number=number, count=count))
     kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)

@@ -47,16 +47,14 @@ class BudgetLedger:
             if refused is None:
                 self.reserve(estimate)
                 return None
-            if not self._reserved or self._exceeds(estimate, phase, held=Spend()):
+            if not self._reserved or self.refusal(estimate, phase, held=Spend()):
                 return refused
             self._settled.clear()
             await self._settled.wait()
 
-    def refusal(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
-        """Return the first limit that a call of this size could break, or None."""
-        return self._exceeds(estimate, phase, held=sum(self._reserved, Spend()))
-
-    def _exceeds(self, estimate: Spend, phase: Phase, *, held: Spend) -> BudgetKind | None:
+    def refusal(self, estimate: Spend, phase: Phase, *, held: Spend | None = None) -> BudgetKind | None:
+        """Return the first limit that a call of this size could break; `held` stands in for what is reserved."""
+        held = sum(self._reserved, Spend()) if held is None else held
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)
             if cap is None:

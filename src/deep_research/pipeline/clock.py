@@ -27,15 +27,12 @@ class SystemClock:
     """The machine's clocks."""
 
     def now(self) -> datetime:
-        """Return the time of day in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return seconds that never run backwards."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await asyncio.sleep(seconds)
 
 

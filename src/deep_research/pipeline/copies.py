@@ -12,7 +12,7 @@ from deep_research.text.folding import to_simplified
 async def find_copies(records: RunRecords, *, among: Collection[str] | None = None) -> dict[str, str]:
     """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
 
-    Of an asker's own documents, the index keeps copies apart already. `among` names the documents to look at.
+    Of a user's own documents, the index keeps copies apart already. `among` names the documents to look at.
     """
     first: dict[str, str] = {}
     for address, document in (await records.store.list_addresses(records.run)).items():

@@ -9,19 +9,19 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.errors import BudgetExceeded, CalledOff, CallFailed, NetworkError, StopRun, error_named
 from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.request import Spend
 from deep_research.store.port import Claim, JournalRow, Store
-from deep_research.value import Json, canonical_json, digest_of, json_of
+from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.
-_INLINE_ANSWER_BYTES: Final = 8_192
-_BLOB: Final = "journal_blob"
-_LOOK_EVERY_S: Final = 1.0
+_INLINE_ANSWER_BYTES = 8_192
+_BLOB = "journal_blob"
+_LOOK_EVERY_S = 1.0
 
 
 class Trail:
@@ -250,6 +250,12 @@ async def unpacked(answer: Json, store: Store) -> Json:
     if isinstance(answer, dict) and set(answer) == {_BLOB}:
         return json_of(await store.get_blob(str(answer[_BLOB])))
     return answer
+
+
+async def model_answers(rows: list[JournalRow], store: Store) -> list[JsonObject]:
+    """Return what a journal keeps of the calls to models that were answered."""
+    answers = [await unpacked(row.answer, store) for row in rows if row.kind == "llm" and row.state == "done"]
+    return [answer for answer in answers if isinstance(answer, dict)]
 
 
 async def _within(seconds: float, answer: Awaitable[Answer]) -> Answer:

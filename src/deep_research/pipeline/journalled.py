@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from pydantic import Field
 
@@ -131,8 +130,8 @@ class JournalledSandbox:
 
 
 # A provider that asks for a longer wait is left for the next one.
-LONGEST_WAIT_S: Final = 60.0
-_FIRST_WAIT_S: Final = 1.0
+LONGEST_WAIT_S = 60.0
+_FIRST_WAIT_S = 1.0
 
 
 @dataclass

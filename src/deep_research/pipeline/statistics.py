@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
-from deep_research.pipeline.journal import longest_chain_s, spent_so_far, unpacked
+from deep_research.pipeline.journal import longest_chain_s, model_answers, spent_so_far
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow, RunRow, Store
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
 
 class Span(NamedTuple):
@@ -85,12 +85,11 @@ async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
     """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
     rows, events = await store.list_calls(row.id), await store.read_events(row.id)
     spent = spent_so_far(rows).model_copy(update={"seconds": row.active_s})
-    asked = [await unpacked(each.answer, store) for each in rows if each.kind == "llm" and each.state == "done"]
-    return statistics_of(rows, events, spent=spent, answers=asked)
+    return statistics_of(rows, events, spent=spent, answers=await model_answers(rows, store))
 
 
 def statistics_of(
-    rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[Json] = ()
+    rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[JsonObject] = ()
 ) -> JsonObject:
     """Return a run's figures. Durations are of the calls that were really made, also by earlier processes.
 
@@ -128,13 +127,13 @@ def statistics_of(
     return figures | {"targets": _targets(figures)}
 
 
-def model_use(answers: Sequence[Json]) -> JsonObject:
+def model_use(answers: Sequence[JsonObject]) -> JsonObject:
     """Return what the models were asked and answered, in tokens.
 
     `prefix_share` is the share of prompt tokens with which the prompt sent before begins too, `cacheable_share` the
     share with which any earlier prompt of the run begins: the most that a provider's cache can serve.
     """
-    replies = [ModelReply.from_json(answer["reply"]) for answer in answers if isinstance(answer, dict)]
+    replies = [ModelReply.from_json(answer["reply"]) for answer in answers]
     prompts = _prompts(answers)
     asked = sum(prompt.tokens for prompt in prompts)
     return {
@@ -149,8 +148,8 @@ def model_use(answers: Sequence[Json]) -> JsonObject:
     }
 
 
-def _prompts(answers: Sequence[Json]) -> list[PromptSize]:
-    return [PromptSize.from_json(answer["prompt"]) for answer in answers if isinstance(answer, dict)]
+def _prompts(answers: Sequence[JsonObject]) -> list[PromptSize]:
+    return [PromptSize.from_json(answer["prompt"]) for answer in answers]
 
 
 def _rate(part: float, whole: float) -> float | None:

@@ -60,8 +60,7 @@ class ResearchPlanner:
         context: StageContext,
     ) -> list[SearchQuery]:
         """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
-        fresh = [query for query in offered if query.query not in work.asked][:count]
-        if fresh:
+        if fresh := [query for query in offered if query.query not in work.asked][:count]:
             return fresh
         request = QueryRequest(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
@@ -105,16 +104,16 @@ async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, con
 
 
 def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
-    """Return the plan with the asker's own focuses as its sections, whatever the planner made of them."""
+    """Return the plan with the user's own focuses as its sections, whatever the planner made of them."""
     titles = tuple(section.title for section in drawn.sections)
     if not brief.has_own_focus or titles == brief.focus:
         return drawn
     by_title = {section.title.casefold(): section for section in drawn.sections}
-    in_order = drawn.sections if len(titles) == len(brief.focus) else ()
-    sections = []
-    for number, focus in enumerate(brief.focus):
-        known = by_title.get(focus.casefold()) or (in_order[number] if in_order else None)
-        sections.append((known or SectionPlan(title=focus)).model_copy(update={"title": focus}))
+    others = drawn.sections if len(titles) == len(brief.focus) else [SectionPlan(title=focus) for focus in brief.focus]
+    sections = (
+        by_title.get(focus.casefold(), other).model_copy(update={"title": focus})
+        for focus, other in zip(brief.focus, others, strict=True)
+    )
     return drawn.model_copy(update={"sections": tuple(sections)})
 
 
@@ -122,11 +121,15 @@ def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
     """Share the run's queries out to the sections in plan order; a query budget cuts the rounds short."""
     if not plan.sections:
         raise InputError("The plan has no section: give at least one.")
-    depth = request.depth
-    allowed = [limit for limit in (depth.max_total_queries, request.budget.queries) if limit is not None]
-    dealt = allocate(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
     # A round without a query for a section is none of its rounds.
-    return [[grant for grant in own if grant] for own in dealt]
+    return [[grant for grant in own if grant] for own in allocate(queries_by_round(request), len(plan.sections))]
+
+
+def queries_by_round(request: ResearchRequest) -> list[int]:
+    """Return how many queries each round of a run may use: its depth, within its budget."""
+    limits = (request.depth.max_total_queries, request.budget.queries)
+    allowed = min(limit for limit in limits if limit is not None)
+    return request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
 
 
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:

@@ -36,8 +36,7 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
             "stop": stop_of(after, max_rounds=context.request.depth.max_iterations),
         },
     )
-    run = context.run
-    await run.rounds.write(run.row.id, store=run.store, folder=run.folder)
+    await context.run.rounds.write(context.run.folder)
     return {
         "synthesis": await context.records.keep(synthesis),
         "coverage": synthesis.coverage,

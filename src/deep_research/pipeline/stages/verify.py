@@ -8,7 +8,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.missing_figures import quotes_of, untold
+from deep_research.pipeline.missing_figures import missing_figures, quotes_of
 from deep_research.pipeline.outcome import findings_from, section_work
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.stages.draft import as_claims
@@ -89,13 +89,15 @@ async def _check_paragraph(
 
 def _check_note(sentence: Sentence, section: str) -> Sentence | Refusal:
     """Let a note stand that claims nothing: a figure, a date or an address needs a source."""
-    if not claims_nothing(sentence.text):
-        return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason="unfounded")
-    return Sentence(text=sentence.text)
+    return Sentence(text=sentence.text) if claims_nothing(sentence.text) else _refused(sentence, section, "unfounded")
+
+
+def _refused(sentence: Sentence, section: str, reason: str, **more: Any) -> Refusal:
+    return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason, **more)
 
 
 def claims_nothing(text: str, asked: str = "") -> bool:
-    """Say whether a text holds no figure, date or address beyond those that the asker named."""
+    """Say whether a text holds no figure, date or address beyond those that the user named."""
     asked_digits, asked_words = split_figures(asked)
     named = {figure.value for figure in asked_digits} | {worded.values[0][0] for worded in asked_words}
     days = {date.iso for date in dates_of(asked)}
@@ -115,8 +117,7 @@ async def _check_sentence(
 ) -> Sentence | Refusal:
     unknown = [id_ for id_ in sentence.evidence if id_ not in known]
     if unknown or not sentence.evidence:
-        reason = f"unknown: {', '.join(unknown)}" if unknown else "uncited"
-        return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason)
+        return _refused(sentence, section, f"unknown: {', '.join(unknown)}" if unknown else "uncited")
     sentence, passages = await _under_headers(sentence, context)
     checked = sentence.model_copy(update={"verdict": await _verdict(sentence, passages, context)})
     revision = ""
@@ -125,14 +126,7 @@ async def _check_sentence(
     if _kind(checked) not in ("contradicted", "not_found"):
         return checked if checked.cells else _with_what_carries(checked, passages)
     verdict = checked.verdict or Verdict(kind="not_found")
-    return Refusal(
-        section=section,
-        text=sentence.text,
-        evidence=sentence.evidence,
-        kind=verdict.kind,
-        reason=verdict.reason,
-        revision=revision,
-    )
+    return _refused(sentence, section, verdict.reason, kind=verdict.kind, revision=revision)
 
 
 def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
@@ -166,7 +160,7 @@ async def _mend(sentence: Sentence, passages: tuple[Evidence, ...], context: Sta
     revised = sentence.model_copy(update={"text": text, "revised_from": sentence.text})
     revised = revised.model_copy(update={"verdict": await _verdict(revised, passages, again)})
     context.trail.join([again.trail])
-    return (revised if _rank(revised) > _rank(sentence) else sentence), text
+    return max(sentence, revised, key=lambda each: _ORDER.index(_kind(each))), text
 
 
 async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict:
@@ -231,10 +225,6 @@ def _kind(sentence: Sentence) -> str:
     return sentence.verdict.kind if sentence.verdict else "not_checked"
 
 
-def _rank(sentence: Sentence) -> int:
-    return _ORDER.index(_kind(sentence))
-
-
 # Where the analysis stands among the texts of a run; a section's text stands at its own scope.
 ANALYSIS = "analysis"
 
@@ -261,23 +251,23 @@ async def verify(state: RunState) -> Update:
 
 
 async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
-    """Check a section as it was written; see to it that it tells the figures of its evidence."""
+    """Check a section as it was written; see to it that it holds the figures of its evidence."""
     title, known, words = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
     checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
-        missing = untold(title, work.evidence, checked.sentences)
+        missing = missing_figures(title, work.evidence, checked.sentences)
     else:
         missing = quotes_of(title, work.evidence)
     apart = context.at("untold")
     quoted = await check(missing, known, apart)
     context.trail.join([context.trail, apart.trail])
-    told = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
+    claims = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
     if further:
         caption = Sentence(text=words("report.further_figures"))
         further.insert(0, Paragraph(section=title, kind="caption", sentences=(caption,)))
-    return Checked(paragraphs=(*told, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
+    return Checked(paragraphs=(*claims, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
 
 
 async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
@@ -292,17 +282,14 @@ async def verify_analysis(analysis: Analysis, findings: Findings, context: Stage
 
 async def body_from(state: dict[str, Any], records: RunRecords) -> CheckedBody:
     """Return the texts of a run as they were checked, in plan order."""
-    sections: list[Checked] = []
-    analysis = Checked()
-    for text in state.get("texts", []):
-        if text.get("checked"):
-            checked = await records.load(Checked, text["checked"])
-            if text["scope"] == ANALYSIS:
-                analysis = checked
-            else:
-                sections.append(checked)
+    texts = {
+        text["scope"]: await records.load(Checked, text["checked"])
+        for text in state.get("texts", [])
+        if text.get("checked")
+    }
+    analysis = texts.pop(ANALYSIS, Checked())
     return CheckedBody(
-        paragraphs=tuple(paragraph for section in sections for paragraph in section.paragraphs),
+        paragraphs=tuple(paragraph for section in texts.values() for paragraph in section.paragraphs),
         analysis=analysis.paragraphs,
-        dropped=tuple(refusal for one in (*sections, analysis) for refusal in one.dropped),
+        dropped=tuple(refusal for text in (*texts.values(), analysis) for refusal in text.dropped),
     )

@@ -1,4 +1,4 @@
-"""`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
+"""`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,9 @@ from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of
 from deep_research.pipeline.stages.analyze import disagreements
@@ -41,7 +43,7 @@ class WrittenReport:
     health: Health
 
     def proof(self, piece: Evidence) -> JsonObject:
-        """Return a line of `evidence.jsonl` (SPEC W2)."""
+        """Return a line of `evidence.jsonl`: a passage, its source, and where in it the passage stands."""
         address = next(source.address for source in self.citations.cited if source.document == piece.document)
         return piece.to_json() | {"source": address, "place": self.places.get(piece.id, "")}
 
@@ -63,7 +65,9 @@ class ReportGenerator:
         """Return the report with its citations numbered."""
         words, records = words_in(findings.brief.language), context.records
         report = self._report(findings, body, conclusion, state, words, context)
-        report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
+        # Of a disagreement, verification must have left both sides.
+        whole = tuple(table for table in disagreements if len(table.sentences) > 1)
+        report = report.model_copy(update={"disagreements": whole, "knowledge": knowledge})
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
@@ -71,7 +75,7 @@ class ReportGenerator:
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
         writing = wording_of(report.paragraphs, models, words)
-        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, words, has_model=bool(models))
+        foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         limits = (*report.limits, *foreign, *await _noticed(citations, words, records))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
         health = await health_of(cited_snapshots, records)
@@ -129,12 +133,9 @@ class ReportGenerator:
         )
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
-        """Write the report and its proofs to the run folder (SPEC W2, R4)."""
+        """Write the report and its proofs to the run folder."""
         folder = context.run.folder
-        numbers = {
-            str(number): source.to_json()
-            for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
-        }
+        numbers = {str(number): source.to_json() for number, source in enumerate(written.citations.sources, start=1)}
         lines = [
             {
                 "id": f"p{number}",
@@ -153,11 +154,6 @@ class ReportGenerator:
         await folder.write("report.md", written.text)
 
 
-def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
-    """Return the disagreements of which verification left both sides."""
-    return tuple(table for table in disagreements if len(table.sentences) > 1)
-
-
 async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
     sources: list[Source] = []
@@ -170,13 +166,12 @@ async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> 
             if place is not None:
                 own[piece.id] = words(f"place.{place.kind}", label=place.label)
         places |= own
-        named = tuple(dict.fromkeys(own.values()))
         sources.append(
             Source(
                 document=id_,
                 title=read.title,
                 address=address,
-                places=named,
+                places=tuple(dict.fromkeys(own.values())),
                 language=read.language,
                 published=read.published,
                 warnings=read.warnings,
@@ -185,30 +180,35 @@ async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> 
     return sources, places
 
 
-def _quoted(paragraphs: Sequence[Paragraph], document_of: Mapping[str, str]) -> set[str]:
-    """Return the documents whose own words stand in the report."""
+def _foreign(
+    paragraphs: Sequence[Paragraph],
+    document_of: Mapping[str, str],
+    citations: Citations,
+    words: Words,
+    *,
+    has_model: bool,
+) -> list[str]:
+    """Say which sources are quoted in another language than the report's."""
     sentences = (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
-    return {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
-
-
-def _foreign(quoted: set[str], citations: Citations, words: Words, *, has_model: bool) -> list[str]:
-    """Say which sources are quoted in another language than the report's (SPEC P6)."""
-    own = words.language[:2]
-    quotes = [source for source in citations.cited if source.document in quoted]
-    titles = [source.title for source in quotes if source.language and source.language[:2] != own]
+    quoted = {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
+    titles = [
+        source.title
+        for source in citations.cited
+        if source.document in quoted and source.language and source.language[:2] != words.language[:2]
+    ]
     key = "limits.quoted_languages" if has_model else "limits.languages"
     return [words(key, titles=words("report.list_separator").join(titles))] if titles else []
 
 
 async def _noticed(citations: Citations, words: Words, records: RunRecords) -> list[str]:
-    """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
+    """Say what readers noticed about the cited sources, and which of all that were read hold a prompt injection."""
     remarks = [
         words("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
         if remark != PROMPT_INJECTION_FOUND
     ]
-    for source in (*citations.cited, *citations.additional):
+    for source in citations.sources:
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_prompt_injections(text) or count_prompt_injections(source.title):
             remarks.append(words("limits.quarantined", address=source.address, count=count))
@@ -219,19 +219,8 @@ def _json_lines(records: list[Any]) -> str:
     return "".join(canonical_json(record) + "\n" for record in records)
 
 
-def result_of(written: WrittenReport, *, report: str) -> JsonObject:
-    """Return what the run's row keeps of its report; the text lies in the store under its content id."""
-    return {
-        "title": written.title,
-        "report": report,
-        "sources": [source.to_json() for source in (*written.citations.cited, *written.citations.additional)],
-        "learnings": [piece.finding for piece in written.evidence],
-        "images": [],
-    }
-
-
-# Of what failed of one kind, so much is told one by one; `retrieval.json` has the rest.
-_MAX_LINES = {"search": 2, "page": 6, "section": 6}
+# Of what failed of one kind, so much is listed one by one; `retrieval.json` has the rest.
+_MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
 
 
 def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
@@ -245,23 +234,20 @@ def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tu
                 words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
             )
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
-    failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
-    if failed_acts:
-        lines.append(words("failed.stand_in", count=len(failed_acts)))
-    unread = sum(gap.count for gap in known)
-    if unread:
-        lines.append(words("failed.window", count=unread))
     lost = [gap for gap in known if gap.budget is None]
-    for what, name in (("search", "query"), ("page", "address"), ("section", "section")):
-        told = dict.fromkeys(_told(gap, name, words) for gap in lost if gap.kind == what)
-        most = _MAX_LINES[what]
-        lines += list(told)[:most]
-        if len(told) > most:
-            lines.append(words(f"failed.more_{what}", count=len(told) - most))
+    if failed_acts := sum(gap.kind == "act" for gap in lost):
+        lines.append(words("failed.stand_in", count=failed_acts))
+    if unread := sum(gap.count for gap in known):
+        lines.append(words("failed.window", count=unread))
+    for what, (name, limit) in _MAX_LINES.items():
+        failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
+        lines += failed[:limit]
+        if len(failed) > limit:
+            lines.append(words(f"failed.more_{what}", count=len(failed) - limit))
     return tuple(dict.fromkeys(lines))
 
 
-def _told(gap: Gap, name: str, words: Words) -> str:
+def _failure(gap: Gap, name: str, words: Words) -> str:
     if gap.kind == "page" and gap.subject in gap.reason:
         return gap.reason
     return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
@@ -280,12 +266,12 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
     """Say how much of a report a model worded, and what of that is not, or only partly, supported."""
     claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
     # What the abstract repeats of the body is one sentence.
-    told = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
-    worded = [sentence for sentence in told if not is_quoted(sentence)]
+    claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
+    worded = [sentence for sentence in claimed if not is_quoted(sentence)]
     if not worded or not models:
         return ()
     named = words("report.list_separator").join(models)
-    lines = [words("limits.worded", count=len(worded), total=len(told), models=named)]
+    lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
     counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
     lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
     return tuple(lines)
@@ -293,13 +279,9 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
 
 async def models_that_wrote(records: RunRecords) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
-    names = set()
-    for row in await records.calls():
-        if row.kind == "llm" and row.state == "done":
-            answer = await records.answer(row)
-            if isinstance(answer, dict) and isinstance(answer["prompt"], dict) and answer["prompt"]["act"] in _WRITING:
-                names.add(ModelReply.from_json(answer["reply"]).model)
-    return sorted(names)
+    answers = await model_answers(await records.calls(), records.store)
+    writing = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in _WRITING]
+    return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
 
 
 async def write(state: RunState, reporter: ReportGenerator) -> Update:
@@ -307,12 +289,14 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     context, given = state.context, state.input
     findings = await findings_from(given, context.records)
     body = await body_from(given, context.records)
+    evidence = tuple(piece for work in findings.sections for piece in work.evidence)
+    documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=findings.brief,
         plan=findings.plan,
         paragraphs=body.paragraphs,
-        evidence=tuple(piece for work in findings.sections for piece in work.evidence),
-        titles=await _titles(findings, context.records),
+        evidence=evidence,
+        titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )
     conclusion, disputed = await both(
@@ -350,12 +334,19 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
 
 
 async def _stored(written: WrittenReport, context: StageContext) -> str:
-    """Store the report and what the run's row keeps of it; return the content id of the latter."""
+    """Store the report, and what the run's row keeps of it; return the content id of the latter."""
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
     await context.emit("final-report", {"title": written.title, "report": report, "path": path})
-    return await store.put_blob(claim, canonical_json(result_of(written, report=report)).encode())
+    result = {
+        "title": written.title,
+        "report": report,
+        "sources": [source.to_json() for source in written.citations.sources],
+        "learnings": [piece.finding for piece in written.evidence],
+        "images": [],
+    }
+    return await store.put_blob(claim, canonical_json(result).encode())
 
 
 async def _disputed(findings: Findings, state: dict[str, Any], context: StageContext) -> Checked:
@@ -366,19 +357,19 @@ async def _disputed(findings: Findings, state: dict[str, Any], context: StageCon
 
 def _claims(conclusion: Conclusion) -> list[Paragraph]:
     """Return abstract, conclusion and outlook to be checked; only an outlook may hold notes, which need no source."""
-    ahead = [paragraph for paragraph in conclusion.outlook if paragraph.kind == "note"]
+    outlook = [paragraph.model_copy(update={"section": "outlook"}) for paragraph in conclusion.outlook]
     return [
         *as_claims(conclusion.abstract, "abstract"),
         *as_claims(conclusion.conclusion, "conclusion"),
-        *as_claims([paragraph for paragraph in conclusion.outlook if paragraph.kind != "note"], "outlook"),
-        *(paragraph.model_copy(update={"section": "outlook"}) for paragraph in ahead),
+        *as_claims([paragraph for paragraph in outlook if paragraph.kind != "note"], "outlook"),
+        *(paragraph for paragraph in outlook if paragraph.kind == "note"),
     ]
 
 
-def _gaps(told: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
     asked = f"{brief.original} {brief.question}"
-    once = dict.fromkeys(told)
+    once = dict.fromkeys(open_questions)
     founded = tuple(text for text in once if claims_nothing(text, asked))
     refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
     return founded, tuple(refusals)
@@ -391,8 +382,3 @@ def _sound(draft: Draft) -> Draft:
         sound = [each for each in paragraph.sentences if each.verdict and each.verdict.kind == "supported"]
         kept += [paragraph.model_copy(update={"sentences": tuple(sound)})] if sound else []
     return draft.model_copy(update={"paragraphs": tuple(kept)})
-
-
-async def _titles(findings: Findings, records: RunRecords) -> tuple[str, ...]:
-    documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
-    return tuple([(await records.document(document)).title for document in documents])
