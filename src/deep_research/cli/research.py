@@ -164,7 +164,7 @@ def _given(question: str | None) -> str:
 def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchProcessor:
     adapters = adapters_for(settings, wiring)
     if not adapters.engines:
-        raise UsageError().said("fault.nothing_to_search")
+        raise UsageError().with_message("fault.nothing_to_search")
     for model, problem in models_left_out(settings).items():
         tell(words("shell.model_left_out", model=model, reason=problem.in_words(words)))
     return DeepResearchProcessor(adapters, wiring=wiring, code_version=code_version())

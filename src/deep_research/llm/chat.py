@@ -108,7 +108,9 @@ class VendorChat:
                 return self._ended(answer, on_delta)
             limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
             spent = self._spend(request, answer)
-            raise NetworkError(spend=spent).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
+            raise NetworkError(spend=spent).with_message(
+                "fault.silent", model=self.name, seconds=f"{limit_s:g}"
+            ) from None
         except self._wire.errors as exc:
             # What goes wrong after its end, an answer does not need.
             return self._ended(answer, on_delta) if answer.stop else self._wire.fault(exc)

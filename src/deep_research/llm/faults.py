@@ -22,24 +22,26 @@ def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
     """Return the error for a failed call; it holds neither key nor prompt nor what the server wrote."""
     status, model = fault.status, endpoint.name
     if fault.flaw is not None:
-        return ModelError(spend=spend).said(f"fault.{fault.flaw}", model=model)
+        return ModelError(spend=spend).with_message(f"fault.{fault.flaw}", model=model)
     if status is None:
         return _no_connection(endpoint, spend)
     remedy, values = _remedy(fault, endpoint)
     if remedy:
-        return ModelRefused(spend=spend).said(f"fault.refused_{remedy}", model=model, status=status, **values)
+        return ModelRefused(spend=spend).with_message(f"fault.refused_{remedy}", model=model, status=status, **values)
     if status in _BUSY:
         wait_s = retry_after_s(fault.headers) if fault.retry_after_s is None else fault.retry_after_s
-        return ModelBusy(spend=spend, retry_after_s=wait_s).said("fault.busy", model=model, status=status)
-    return ModelError(spend=spend).said("fault.not_taken", model=model, status=status)
+        return ModelBusy(spend=spend, retry_after_s=wait_s).with_message("fault.busy", model=model, status=status)
+    return ModelError(spend=spend).with_message("fault.not_taken", model=model, status=status)
 
 
 def _no_connection(endpoint: ModelEndpoint, spend: Spend) -> NetworkError:
     place = place_of(endpoint.address)
     if not is_local(endpoint.address):
-        return NetworkError(spend=spend).said("fault.network", model=endpoint.name, place=place)
+        return NetworkError(spend=spend).with_message("fault.network", model=endpoint.name, place=place)
     setting = f"{endpoint.provider.setting}_address"
-    return NetworkError(spend=spend).said("fault.network_local", model=endpoint.name, place=place, setting=setting)
+    return NetworkError(spend=spend).with_message(
+        "fault.network_local", model=endpoint.name, place=place, setting=setting
+    )
 
 
 def _remedy(fault: Fault, endpoint: ModelEndpoint) -> tuple[str, dict[str, str]]:

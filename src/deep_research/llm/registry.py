@@ -99,7 +99,7 @@ def provider_named(name: str) -> Provider:
     """Return the provider of a name or of its other name; raise `ConfigurationError` where there is none."""
     if not is_provider(name):
         valid = ", ".join((*PROVIDERS, *_ALIASES))
-        raise ConfigurationError().said("fault.no_provider", name=name, valid=valid)
+        raise ConfigurationError().with_message("fault.no_provider", name=name, valid=valid)
     return PROVIDERS[_own_name(name)]
 
 

@@ -7,7 +7,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -88,21 +88,21 @@ class _Landed(NamedTuple):
     after: tuple[str, ...]
 
 
+@dataclass(kw_only=True, eq=False)
 class Journal:
     """All outside calls of one run, for the process that owns it."""
 
-    def __init__(self, *, store: Store, claim: Claim, ledger: BudgetLedger, clock: Clock, code_version: str) -> None:
-        self.store = store
-        self.claim = claim
-        self.ledger = ledger
-        self._clock = clock
-        self._code_version = code_version
-        self._flights: dict[str, asyncio.Task[_Landed]] = {}
-        self._performing: set[str] = set()
-        self._called_off: set[str] = set()
-        self._keys: set[str] = set()
-        self._is_known = False
-        self._stop: StopRun | None = None
+    store: Store
+    claim: Claim
+    ledger: BudgetLedger
+    clock: Clock
+    code_version: str
+    _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
+    _performing: set[str] = field(default_factory=set)
+    _called_off: set[str] = field(default_factory=set)
+    _keys: set[str] = field(default_factory=set)
+    _is_known: bool = False
+    _stop: StopRun | None = None
 
     def stop(self, reason: StopRun) -> None:
         """Start no further call; calls in flight may finish and be kept."""
@@ -173,9 +173,9 @@ class Journal:
             state="started",
             estimate=call.estimate,
             orphaned=Spend() if row is None else row.orphaned + _at_stake(row.estimate),
-            started_at=self._clock.now(),
+            started_at=self.clock.now(),
             after=after,
-            code_version=self._code_version,
+            code_version=self.code_version,
         )
         self._performing.add(call.key(0))
         try:
@@ -232,7 +232,7 @@ class Journal:
         return failure
 
     async def _end(self, started: JournalRow, **ended: object) -> None:
-        await self._write(started.model_copy(update={**ended, "ended_at": self._clock.now()}))
+        await self._write(started.model_copy(update={**ended, "ended_at": self.clock.now()}))
 
     async def _write(self, row: JournalRow) -> None:
         self._keys.add(row.key)

@@ -179,7 +179,7 @@ class JournalledModel:
                 except UnusableAnswer:
                     raise
                 except ModelError as refused:
-                    # The first reason is the one to tell: it concerns the model that was asked for.
+                    # The first reason is the one to raise: it concerns the model that was asked for.
                     failure = failure if isinstance(failure, ModelRefused) else refused
                     break
                 else:

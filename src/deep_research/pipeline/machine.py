@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from deep_research.errors import StageFailed
@@ -24,6 +25,7 @@ from deep_research.pipeline.state import RunState, Update, plain
 StageResult = Update | bool
 
 
+@dataclass(kw_only=True, eq=False)
 class StateMachine:
     """The stages of a run. Override a `_stage_*` method to change one; collaborators can be exchanged whole.
 
@@ -31,25 +33,15 @@ class StateMachine:
     failed.
     """
 
-    def __init__(
-        self,
-        *,
-        planner: ResearchPlanner | None = None,
-        executor: SearchExecutor | None = None,
-        analyzer: ResearchAnalyzer | None = None,
-        computation: ComputationEngine | None = None,
-        reporter: ReportGenerator | None = None,
-    ) -> None:
-        self.planner = planner or ResearchPlanner()
-        self.executor = executor or SearchExecutor()
-        self.analyzer = analyzer or ResearchAnalyzer()
-        self.computation = computation or ComputationEngine()
-        self.reporter = reporter or ReportGenerator()
+    planner: ResearchPlanner = field(default_factory=ResearchPlanner)
+    executor: SearchExecutor = field(default_factory=SearchExecutor)
+    analyzer: ResearchAnalyzer = field(default_factory=ResearchAnalyzer)
+    computation: ComputationEngine = field(default_factory=ComputationEngine)
+    reporter: ReportGenerator = field(default_factory=ReportGenerator)
 
     async def run_stage(self, state: RunState) -> Update:
         """Run the stage that `state` names, whatever its override looks like, and return its update."""
-        method = getattr(self, f"_stage_{state.stage}")
-        result: Any = method(state)
+        result: Any = getattr(self, f"_stage_{state.stage}")(state)
         if inspect.isawaitable(result):
             result = await result
         if result is False:

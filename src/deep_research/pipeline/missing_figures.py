@@ -19,7 +19,7 @@ _MAX_BEFORE = 2
 
 
 def quotes_of(section: str, evidence: Sequence[Evidence]) -> tuple[Paragraph, ...]:
-    """Return a section's evidence in the sources' own words, tables aside."""
+    """Return a section's evidence in the sources' own words, without its tables."""
     return paragraphs_of(section, [piece for piece in evidence if not piece.header])
 
 

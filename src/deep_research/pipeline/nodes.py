@@ -201,15 +201,7 @@ class Nodes:
         grant = (state["grants"] or [0])[0]
         work = (await section_work(state, context.records)).model_copy(update={"round": number})
         section = work.section
-        choosing = next_queries(
-            work,
-            grant=grant,
-            domains=tuple(state.get("domains", ())),
-            open_questions=tuple(state.get("open_questions", ())),
-            offered=tuple(map(SearchQuery.from_json, state.get("queries", ()))),
-            planner=self._machine.planner,
-            context=context,
-        )
+        choosing = next_queries(state, work, grant=grant, planner=self._machine.planner, context=context)
         chosen = await _isolated(choosing, [], "section", section.title, context)
         left_out = [query for query in section.search_queries if number == 1 and query not in chosen]
         await _note_query_budget(section.title, left_out, context, is_cut_off=not grant)
@@ -236,7 +228,8 @@ class Nodes:
 
     async def read(self, state: State, runtime: Context) -> Update:
         """Fetch and extract page by page: each page goes on as soon as it is there."""
-        context = _round_context(state, runtime, "task", state["task"]).at("read")
+        at_task = _round_context(state, runtime, "task", state["task"])
+        context = at_task.at("read")
         hits = await context.records.load_all(Hit, state.get("hits", ""))
         seen = set(state.get("seen", ()))
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
@@ -261,7 +254,7 @@ class Nodes:
             },
         )
         task = {
-            "scope": _round_scope(state).at("task", state["task"]),
+            "scope": at_task.scope,
             "hits": len(hits),
             "evidence": evidence,
             "after": context.trail.heads,
@@ -463,12 +456,9 @@ async def _note_query_budget(
         await context.lost("round", section, BudgetExceeded("queries"))
 
 
-def _round_scope(state: State) -> Scope:
-    return section_scope(state["number"]).at("round", state["round"])
-
-
 def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
-    return runtime.context.stage(_round_scope(state).at(*path), phase="research", after=state["after"], is_branch=True)
+    scope = section_scope(state["number"]).at("round", state["round"], *path)
+    return runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
 
 
 def _outcome(state: State) -> JsonObject:

@@ -67,7 +67,11 @@ class _Reader:
         if len(listed) > MAX_SECTIONS:
             raise InputError(self._words("plan.too_many", count=MAX_SECTIONS, given=len(listed)))
         sections = tuple(self._section(section, f"sections {number}") for number, section in enumerate(listed, start=1))
-        self._check_titles(sections)
+        first: dict[str, int] = {}
+        for number, section in enumerate(sections, start=1):
+            same = first.setdefault(section.title.casefold(), number)
+            if same != number:
+                raise InputError(self._words("plan.same_title", first=same, second=number, title=section.title))
         kept = self._original
         return Plan(
             research_title=self._filled(self._present(data, "research_title"), "research_title"),
@@ -79,17 +83,8 @@ class _Reader:
             sections=sections,
         )
 
-    def _check_titles(self, sections: Sequence[SectionPlan]) -> None:
-        first: dict[str, int] = {}
-        for number, section in enumerate(sections, start=1):
-            same = first.setdefault(section.title.casefold(), number)
-            if same != number:
-                raise InputError(self._words("plan.same_title", first=same, second=number, title=section.title))
-
     def _section(self, data: object, place: str) -> SectionPlan:
-        if not isinstance(data, Mapping):
-            self._refuse(place, "section")
-        self._check_keys(data, _SECTION_KEYS, f"{place}: ")
+        data = self._mapping(data, _SECTION_KEYS, place, "section")
         queries = self._list(data.get("search_queries", ()), f"{place}: search_queries")
         return SectionPlan(
             title=self._filled(self._present(data, "title", f"{place}: "), f"{place}: title"),
@@ -102,15 +97,19 @@ class _Reader:
     def _query(self, data: object, place: str) -> SearchQuery:
         if isinstance(data, str):
             return self._known.get(data) or SearchQuery(query=self._filled(data, place))
-        if not isinstance(data, Mapping):
-            self._refuse(place, "query")
-        self._check_keys(data, _QUERY_KEYS, f"{place}: ")
+        data = self._mapping(data, _QUERY_KEYS, place, "query")
         query = self._filled(self._present(data, "query", f"{place}: "), f"{place}: query")
         goal = self._text(data.get("goal", ""), f"{place}: goal")
         try:
             return SearchQuery.model_validate({**data, "query": query, "goal": goal})
         except ValidationError:
             self._refuse(place, "query")
+
+    def _mapping(self, data: object, known: Sequence[str], place: str, wanted: str) -> Data:
+        if not isinstance(data, Mapping):
+            self._refuse(place, wanted)
+        self._check_keys(data, known, f"{place}: ")
+        return data
 
     def _check_keys(self, data: Data, known: Sequence[str], place: str) -> None:
         for key in data:

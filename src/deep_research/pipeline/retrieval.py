@@ -16,6 +16,9 @@ from deep_research.sources.ranking import LOCAL
 from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
 
+# What is counted of an engine, in the order of the report's table.
+_COUNTS = ("asked", "results", "empty", "failed", "read", "cited")
+
 
 @dataclass
 class EngineHealth:
@@ -56,14 +59,9 @@ class Health:
         engines: list[Json] = [
             {
                 "engine": one.name,
-                "asked": one.asked,
-                "results": one.results,
-                "empty": one.empty,
-                "failed": one.failed,
                 "not_tried": one.skipped,
                 "problems": dict(one.failures),
-                "read": one.read,
-                "cited": one.cited,
+                **{name: getattr(one, name) for name in _COUNTS},
             }
             for one in self.engines
         ]
@@ -73,23 +71,23 @@ class Health:
 
 async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
-    rows = [row for row in await records.calls() if not row.is_superseded]
-    ended = [row for row in rows if row.state in ("done", "failed")]
+    wanted = ("search", "fetch")
+    ended = [row for row in await records.calls() if row.kind in wanted and row.state in ("done", "failed")]
+    rows = [row for row in ended if not row.is_superseded]
     # Addresses that led to the same page are one page.
     pages: dict[str, str] = {}
     blocked: dict[str, str] = {}
-    for row in ended:
-        address = row.scope.removeprefix(fetch_scope(""))
-        if row.kind == "fetch" and row.error is not None:
-            blocked[address] = str(row.error["detail"])
-        elif row.kind == "fetch":
-            pages[address] = Snapshot.from_json(await records.answer(row)).snapshot
-    used = set(cited)
     engines: dict[str, EngineHealth] = {}
-    for row in ended:
+    for row in rows:
+        answer, address = await records.answer(row), row.scope.removeprefix(fetch_scope(""))
         if row.kind == "search":
             name = Scope(row.scope).last
-            _count(engines.setdefault(name, EngineHealth(name)), row, await records.answer(row))
+            _count(engines.setdefault(name, EngineHealth(name)), row, answer)
+        elif row.kind == "fetch" and row.error is not None:
+            blocked[address] = str(row.error["detail"])
+        elif row.kind == "fetch":
+            pages[address] = Snapshot.from_json(answer).snapshot
+    used = set(cited)
     for engine in engines.values():
         read = {pages[address] for address in engine.found if address in pages}
         engine.read, engine.cited = len(read), len(read & used)
@@ -123,9 +121,8 @@ class Account:
 
     def table(self) -> list[list[str]]:
         """Return what each engine did, as the rows of a table, its head first."""
-        columns = ("asked", "results", "empty", "failed", "read", "cited")
-        rows = [[self._title(one), *(str(getattr(one, name)) for name in columns)] for one in self.health.engines]
-        return [[self.words(f"search.{column}") for column in ("engine", *columns)], *rows]
+        rows = [[self._title(one), *(str(getattr(one, name)) for name in _COUNTS)] for one in self.health.engines]
+        return [[self.words(f"search.{column}") for column in ("engine", *_COUNTS)], *rows]
 
     def notes(self, request: ResearchRequest) -> list[str]:
         """Say what became of the pages, and why engines failed."""

@@ -136,7 +136,7 @@ class AgentRuntime:
         unpriced = dict.fromkeys(name for model in self._adapters.models for name in model.unpriced)
         unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
-            raise ConfigurationError().said("fault.no_price", models=", ".join(unpriced))
+            raise ConfigurationError().with_message("fault.no_price", models=", ".join(unpriced))
         now, run = self._adapters.clock.now(), self._adapters.new_id()
         row = RunRow(
             id=run,
@@ -166,13 +166,13 @@ class AgentRuntime:
         `retry` plays the run back from its journal and makes its failed calls again. Raise `StopRun` if this process
         must let go of the run, and whatever made the run fail.
         """
-        for _ in range(_MAX_QUESTIONS):
+        for questions_left in range(_MAX_QUESTIONS, -1, -1):
             row = await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
-            if row.status != "waiting" or row.pending is None or on_question is None:
-                return row
+            if row.status != "waiting" or row.pending is None or on_question is None or not questions_left:
+                break
             await self.answer(row.id, await on_question(row.pending))
             retry = False
-        return await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
+        return row
 
     async def answer(self, run: str, answer: Json) -> None:
         """Answer the question that a run waits for; the first answer stands."""
@@ -269,11 +269,8 @@ class AgentRuntime:
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except RunTaken:
-            await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
-            raise
         except Exception as exc:
-            if taken := await _leave(context.streaming, exc):
+            if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc):
                 # Whatever else went wrong here: the checkpoints under it had been taken along.
                 await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
                 raise taken from None

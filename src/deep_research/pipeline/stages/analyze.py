@@ -88,16 +88,14 @@ async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _
         day = next(filter(None, days if host_of(address) else reversed(days)), "")
         texts[document] = OriginText(text=read.text, published=day, address=address)
     leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
-    return {
-        document: _Source(_origin(leaders[document] or document, texts), texts[document].published)
-        for document in texts
-    }
-
-
-def _origin(document: str, texts: Mapping[str, OriginText]) -> str:
-    """Return what stands for an origin: a site, or a document where it is a file or one of many in an archive."""
-    address = texts[document].address
-    return document if is_archive(address) else host_of(address) or document
+    sources = {}
+    for document, text in texts.items():
+        leader = leaders[document] or document
+        address = texts[leader].address
+        # An origin is a site, or a document where it is a file or one of many in an archive.
+        origin = leader if is_archive(address) else host_of(address) or leader
+        sources[document] = _Source(origin, text.published)
+    return sources
 
 
 class ResearchAnalyzer:

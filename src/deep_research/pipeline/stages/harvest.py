@@ -40,7 +40,7 @@ class SearchExecutor:
             answers += await search.all_of(route.widened, context)
         # With no answer at all, nobody can say that there is nothing to be found.
         if search.failures and not search.answered:
-            # A service that was left alone failed before; why, others tell better.
+            # A service that was left alone failed before: the others say better why.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
             await context.lost("search", query.query, first)
         return fuse(answers, query=query, today=context.run.row.created_at.date())
@@ -136,15 +136,18 @@ def _is_on(address: str, sites: Sequence[str]) -> bool:
 _PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
 
 
+Names = tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Route:
     """The engines of a query: `last_resort` and then `widened` are only asked where the others find nothing."""
 
-    own: tuple[str, ...] = ()
-    chain: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    last_resort: tuple[str, ...] = ()
-    widened: tuple[str, ...] = ()
+    own: Names = ()
+    chain: Names = ()
+    beside: Names = ()
+    last_resort: Names = ()
+    widened: Names = ()
 
 
 def suited(query: SearchQuery, context: StageContext) -> SearchQuery:

@@ -1,5 +1,7 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
+from typing import Any
+
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
@@ -142,14 +144,7 @@ def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
 
 
 async def next_queries(
-    work: SectionWork,
-    *,
-    grant: int,
-    domains: tuple[str, ...],
-    open_questions: tuple[str, ...],
-    offered: tuple[SearchQuery, ...],
-    planner: ResearchPlanner,
-    context: StageContext,
+    state: dict[str, Any], work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -158,12 +153,13 @@ async def next_queries(
     if grant == 0:
         return []
     if work.round > 1:
-        return await planner.generate_followup_queries(
-            work, gaps=open_questions, offered=offered, count=grant, context=context
-        )
+        gaps = tuple(state.get("open_questions", ()))
+        offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
+        return await planner.generate_followup_queries(work, gaps=gaps, offered=offered, count=grant, context=context)
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant or (planned and not context.run.adapters.models):
         return planned
+    domains = tuple(state.get("domains", ()))
     drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

@@ -55,12 +55,11 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
 
     async def look() -> str:
         first = await context.records.documents()
-        found = [await context.records.document(document) for document in wanted]
-        facts = [
-            SourceFacts(document=read.id, host=_host(first.get(read.id, "")), published=read.published)
-            for read in found
-        ]
-        return canonical_json([each.to_json() for each in facts])
+        facts = []
+        for document in wanted:
+            host, read = _host(first.get(document, "")), await context.records.document(document)
+            facts.append(SourceFacts(document=document, host=host, published=read.published).to_json())
+        return canonical_json(facts)
 
     try:
         known = json_of(await context.decide("sources", wanted, look)) if wanted else []

@@ -1,6 +1,6 @@
 """Verify: a verdict for each sentence of a section or of the analysis, and the facts that the writing left out."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -61,10 +61,9 @@ async def check(paragraphs: Sequence[Paragraph], known: Collection[str], context
     """
     checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context)
     kept = tuple(paragraph for paragraph, _ in checked if paragraph.sentences)
-    counts: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for paragraph in kept:
-        kinds = [sentence.verdict.kind for sentence in paragraph.sentences if sentence.verdict]
-        counts.setdefault(paragraph.section, Counter()).update(kinds)
+        counts[paragraph.section].update(each.verdict.kind for each in paragraph.sentences if each.verdict)
     for section, counted in counts.items():
         await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
     return Checked(paragraphs=kept, dropped=tuple(refusal for _, refused in checked for refusal in refused))
@@ -202,23 +201,20 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
     in common with the sentence prove nothing either.
     """
     remark = " ".join(judgement.reason.split())[:_SHOWN_CHARS]
+    reason = f": {remark}" if remark else ""
     if judgement.verdict == "not_found":
-        return Verdict(kind="not_found", reason=_with("absent", remark))
+        return Verdict(kind="not_found", reason=f"absent{reason}")
     for passage in passages:
         found = find_span(judgement.span, passage.quote)
         if found and is_related(sentence.text, passage.quote[slice(*found)]):
             return Verdict(
                 kind=judgement.verdict,
-                reason="judged" if judgement.verdict == "supported" else _with("judged", remark),
+                reason="judged" if judgement.verdict == "supported" else f"judged{reason}",
                 evidence=passage.id,
                 start=passage.start + found[0],
                 end=passage.start + found[1],
             )
     return Verdict(kind="not_checked", reason="unproved")
-
-
-def _with(code: str, remark: str) -> str:
-    return f"{code}: {remark}" if remark else code
 
 
 def _kind(sentence: Sentence) -> str:

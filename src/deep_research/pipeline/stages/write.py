@@ -27,25 +27,19 @@ from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
 from deep_research.request import BUDGET_KINDS, Budget
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import canonical_json
 
 
 @dataclass(frozen=True)
 class WrittenReport:
     """The report and what its citations rest on."""
 
-    title: str
+    report: Report
     text: str
-    paragraphs: list[Paragraph]
     citations: Citations
     evidence: list[Evidence]
     places: dict[str, str]
     health: Health
-
-    def proof(self, piece: Evidence) -> JsonObject:
-        """Return a line of `evidence.jsonl`: a passage, its source, and where in it the passage stands."""
-        address = next(source.address for source in self.citations.cited if source.document == piece.document)
-        return piece.to_json() | {"source": address, "place": self.places.get(piece.id, "")}
 
 
 class ReportGenerator:
@@ -63,11 +57,20 @@ class ReportGenerator:
         context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
-        words, records = words_in(findings.brief.language), context.records
-        report = self._report(findings, body, conclusion, state, words, context)
-        # Of a disagreement, verification must have left both sides.
-        whole = tuple(table for table in disagreements if len(table.sentences) > 1)
-        report = report.model_copy(update={"disagreements": whole, "knowledge": knowledge})
+        words, records, row = words_in(findings.brief.language), context.records, context.run.row
+        abstract, chapters = _chapters(findings, body, conclusion, words)
+        gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
+        report = Report(
+            title=findings.plan.research_title,
+            assumptions=findings.brief.assumptions,
+            abstract=abstract,
+            chapters=tuple(chapters),
+            # Of a disagreement, verification must have left both sides.
+            disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
+            knowledge=knowledge,
+            gaps=conclusion.unanswered,
+            run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+        )
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
@@ -76,61 +79,21 @@ class ReportGenerator:
         models = await models_that_wrote(records)
         writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
-        limits = (*report.limits, *foreign, *await _noticed(citations, words, records))
+        limits = limits_of(gaps, context.request.budget, words)
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
         health = await health_of(cited_snapshots, records)
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
                 "notice": account.notice(),
-                "limits": limits,
+                "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
                 "writing": writing,
                 "account": tuple(map(tuple, account.table())) if health.engines else (),
                 "account_notes": tuple(account.notes(context.request)),
             }
         )
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places, health)
-
-    def _report(
-        self,
-        findings: Findings,
-        body: CheckedBody,
-        conclusion: Conclusion,
-        state: dict[str, Any],
-        words: Words,
-        context: StageContext,
-    ) -> Report:
-        chapters = [
-            Chapter(title=section.title, paragraphs=own)
-            for section in findings.plan.sections
-            if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
-        ]
-        abstract = conclusion.abstract
-        if not chapters:
-            abstract = (note("abstract", words("nothing.report")),)
-        elif not conclusion.is_answered:
-            # What the sources hold instead is shown, not spread out as if it were an answer.
-            abstract = (note("abstract", words("nothing.answer")),)
-            nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
-            chapters = [Chapter(title=words("report.nearest"), paragraphs=nearest)]
-        else:
-            closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
-            chapters += [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
-        row = context.run.row
-        return Report(
-            title=findings.plan.research_title,
-            assumptions=findings.brief.assumptions,
-            abstract=abstract,
-            chapters=tuple(chapters),
-            gaps=conclusion.unanswered,
-            limits=limits_of(
-                [*state.get("gaps", []), *(gap.to_json() for gap in context.gaps)],
-                budget=context.request.budget,
-                words=words,
-            ),
-            run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
-        )
+        return WrittenReport(report, text, citations, evidence, places, health)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -145,13 +108,39 @@ class ReportGenerator:
                 "cite_ids": list(paragraph.cite_ids),
                 "sentences": [sentence.to_json() for sentence in paragraph.sentences],
             }
-            for number, paragraph in enumerate(written.paragraphs, start=1)
+            for number, paragraph in enumerate(written.report.paragraphs, start=1)
+        ]
+        address_of = {source.document: source.address for source in written.citations.cited}
+        proofs = [
+            piece.to_json() | {"source": address_of[piece.document], "place": written.places.get(piece.id, "")}
+            for piece in written.evidence
         ]
         await folder.write("paragraphs.jsonl", _json_lines(lines))
-        await folder.write("evidence.jsonl", _json_lines([written.proof(piece) for piece in written.evidence]))
+        await folder.write("evidence.jsonl", _json_lines(proofs))
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         await folder.write("report.md", written.text)
+
+
+def _chapters(
+    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
+) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
+    """Return the abstract and the chapters, or what there is instead of an answer."""
+    chapters = [
+        Chapter(title=section.title, paragraphs=own)
+        for section in findings.plan.sections
+        if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
+    ]
+    if not chapters:
+        return (note("abstract", words("nothing.report")),), []
+    if not conclusion.is_answered:
+        # What the sources hold instead is shown, not spread out as if it were an answer.
+        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
+        nothing = note("abstract", words("nothing.answer"))
+        return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
+    closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
+    closing = [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+    return conclusion.abstract, chapters + closing
 
 
 async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
@@ -223,21 +212,20 @@ def _json_lines(records: list[Any]) -> str:
 _MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
 
 
-def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
+def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
     """Say what was left out: one line for each budget that was reached, then one for each thing that failed."""
-    known = [Gap.from_json(gap) for gap in gaps]
     lines = []
     for kind in BUDGET_KINDS:
-        refused = Counter(gap.kind for gap in known if gap.budget == kind)
+        refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
         if refused:
             left_out = words("report.list_separator").join(
                 words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
             )
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
-    lost = [gap for gap in known if gap.budget is None]
+    lost = [gap for gap in gaps if gap.budget is None]
     if failed_acts := sum(gap.kind == "act" for gap in lost):
         lines.append(words("failed.stand_in", count=failed_acts))
-    if unread := sum(gap.count for gap in known):
+    if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
     for what, (name, limit) in _MAX_LINES.items():
         failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
@@ -338,9 +326,9 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
-    await context.emit("final-report", {"title": written.title, "report": report, "path": path})
+    await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
     result = {
-        "title": written.title,
+        "title": written.report.title,
         "report": report,
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
