@@ -164,9 +164,7 @@ def may_ask(inquiry: Inquiry) -> bool:
     return not any(is_no_preference(exchange.answer) for exchange in inquiry.exchanges)
 
 
-def brief_from(
-    inquiry: Inquiry, assessment: Assessment, *, length: ReportLength = "standard", today: str = ""
-) -> Brief:
+def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength, today: str) -> Brief:
     """Return the question as it will be researched; what was inferred is listed as an assumption."""
     answers = [exchange.answer for exchange in inquiry.exchanges if not is_no_preference(exchange.answer)]
     question = assessment.refined_query or " — ".join([inquiry.question, *answers])

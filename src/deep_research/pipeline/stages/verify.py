@@ -44,9 +44,9 @@ class Checked(Value):
         """Return all sentences that were kept."""
         return [sentence for paragraph in self.paragraphs for sentence in paragraph.sentences]
 
-    def of(self, *sections: str) -> tuple[Paragraph, ...]:
-        """Return the paragraphs of these sections."""
-        return tuple(paragraph for paragraph in self.paragraphs if paragraph.section in sections)
+    def of(self, section: str) -> tuple[Paragraph, ...]:
+        """Return the paragraphs of a section."""
+        return tuple(paragraph for paragraph in self.paragraphs if paragraph.section == section)
 
 
 def ids_of(evidence: Iterable[Evidence]) -> frozenset[str]:
