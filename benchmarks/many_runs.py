@@ -10,7 +10,7 @@ import sys
 from deep_research.llm import openai  # noqa: F401 - what a run loads before its first call
 from deep_research.pipeline.graph import build_graph
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.runner import request_from
 from deep_research.settings import load_settings
 from deep_research.wiring import build

@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.readers import read
 from deep_research.runner import request_from
 from deep_research.settings import Settings

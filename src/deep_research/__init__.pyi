@@ -5,9 +5,9 @@ from deep_research.errors import ErrorCategory as ErrorCategory
 from deep_research.errors import ErrorClassifier as ErrorClassifier
 from deep_research.events import RunEvent as RunEvent
 from deep_research.pipeline.machine import StateMachine as StateMachine
-from deep_research.pipeline.processor import DeepResearchProcessor as DeepResearchProcessor
-from deep_research.pipeline.processor import Result as Result
 from deep_research.pipeline.runtime import AgentRuntime as AgentRuntime
+from deep_research.pipeline.runtime import DeepResearchProcessor as DeepResearchProcessor
+from deep_research.pipeline.runtime import Result as Result
 from deep_research.pipeline.state import DeepResearchState as DeepResearchState
 from deep_research.pipeline.state import RunState as RunState
 from deep_research.pipeline.state import Stage as Stage

@@ -70,7 +70,7 @@ class DeepResearchError(Exception):
     language: Language | None = None
     next_step: str = ""
 
-    def said(self, key: str, **values: object) -> Self:
+    def with_message(self, key: str, **values: object) -> Self:
         """Give it a message by key: in English here, and by a shell in its reader's language."""
         self.words_key, self.words_values = key, values
         self.args = (words_in("en")(key, **values),)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from deep_research.events import OnEvent, OnLive
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.processor import DeepResearchProcessor, Result
-from deep_research.pipeline.runtime import OnQuestion, answer_needed
+from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion, Result, answer_needed
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind

@@ -16,7 +16,6 @@ MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py"]
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
-    "pipeline/page_reading.py": "the same for one page",
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",

@@ -13,7 +13,7 @@ from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.report.escaping import unescape
 from deep_research.request import Depth, ResearchRequest
 from deep_research.settings import Settings

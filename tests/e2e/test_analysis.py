@@ -12,7 +12,7 @@ import pytest
 from deep_research.llm.port import ModelRequest
 from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit

@@ -30,7 +30,7 @@ from benchmarks.world_calls import (
 )
 from benchmarks.world_process import settings_for
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import ResearchRequest
 from deep_research.runner import request_from

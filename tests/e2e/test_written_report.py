@@ -15,7 +15,7 @@ from deep_research.errors import UnusableAnswer
 from deep_research.events import RunEvent
 from deep_research.llm.port import ChatModel
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.processor import DeepResearchProcessor
+from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner

@@ -6,7 +6,8 @@ report says when a page was fetched. `no-store` is respected.
 
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from deep_research.cache.disk import DiskCache
 from deep_research.errors import AddressRefused, SourceBusy, SourceError, error_named
@@ -14,9 +15,9 @@ from deep_research.fetch.port import Fetched, Validators
 from deep_research.sources.address import canonical_address
 from deep_research.value import Value, canonical_json, digest, json_of
 
-_KIND: Final = "page"
-_NOT_CHANGED: Final = 304
-_WEEK_S: Final = 7 * 24 * 3600.0
+_KIND = "page"
+_NOT_CHANGED = 304
+_WEEK_S = 7 * 24 * 3600.0
 
 
 class ConditionalFetcher(Protocol):
@@ -38,34 +39,28 @@ class _Kept(Value):
     failure: tuple[str, str] = ("", "")
 
 
+@dataclass(frozen=True)
 class CachedFetcher:
-    """A fetcher whose pages are kept, and whose lasting failures are, but only while they are fresh."""
+    """A fetcher whose pages are kept, and whose lasting failures are, but only while they are fresh.
 
-    def __init__(
-        self,
-        fetcher: ConditionalFetcher,
-        cache: DiskCache,
-        *,
-        identity: str = "",
-        fresh_s: float = 3600.0,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        """Take a fetcher; `identity` differs for one that may open other pages, or opens them in another way."""
-        self._fetcher = fetcher
-        self._cache = cache
-        self._identity = identity
-        self._fresh_s = fresh_s
-        self._now = now
+    `identity` differs for one that may open other pages, or opens them in another way.
+    """
+
+    fetcher: ConditionalFetcher
+    cache: DiskCache
+    identity: str = ""
+    fresh_s: float = 3600.0
+    now: Callable[[], float] = time.time
 
     @property
     def timeout_s(self) -> float:
-        return self._fetcher.timeout_s
+        return self.fetcher.timeout_s
 
     async def fetch(self, address: str) -> Fetched:
         """Return the page that is kept, or ask for it; a lasting failure is raised again without asking."""
-        key = digest(self._identity, canonical_address(address))
-        kept = _unpacked(await self._cache.get(_KIND, key))
-        if kept is not None and 0 <= self._now() - kept.checked_at < self._fresh_s:
+        key = digest(self.identity, canonical_address(address))
+        kept = _unpacked(await self.cache.get(_KIND, key))
+        if kept is not None and 0 <= self.now() - kept.checked_at < self.fresh_s:
             if kept.page is None:
                 raise error_named(*kept.failure)
             return kept.page
@@ -73,23 +68,23 @@ class CachedFetcher:
             page = await self._asked(address, kept.page if kept else None)
         except SourceError as failure:
             if not isinstance(failure, SourceBusy | AddressRefused):
-                await self._keep(key, _Kept(checked_at=self._now(), failure=(type(failure).__name__, str(failure))))
+                await self._keep(key, _Kept(checked_at=self.now(), failure=(type(failure).__name__, str(failure))))
             raise
         if "no-store" not in _cache_control(page):
-            await self._keep(key, _Kept(checked_at=self._now(), page=page))
+            await self._keep(key, _Kept(checked_at=self.now(), page=page))
         return page
 
     async def _asked(self, address: str, known: Fetched | None) -> Fetched:
         if known is None or known.validators == Validators():
-            return await self._fetcher.fetch(address)
-        answer = await self._fetcher.fetch(address, known=known.validators)
+            return await self.fetcher.fetch(address)
+        answer = await self.fetcher.fetch(address, known=known.validators)
         if answer.status != _NOT_CHANGED:
             return answer
         return known.model_copy(update={"fetched_at": answer.fetched_at})
 
     async def _keep(self, key: str, kept: _Kept) -> None:
-        ttl_s = self._fresh_s if kept.page is None else max(self._fresh_s, _WEEK_S)
-        await self._cache.put(_KIND, key, _packed(kept), ttl_s)
+        ttl_s = self.fresh_s if kept.page is None else max(self.fresh_s, _WEEK_S)
+        await self.cache.put(_KIND, key, _packed(kept), ttl_s)
 
 
 def _cache_control(page: Fetched) -> set[str]:

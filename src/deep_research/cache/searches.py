@@ -1,42 +1,44 @@
 """Search results that are kept for a while."""
 
-from typing import Final
+from dataclasses import dataclass
 
 from deep_research.cache.disk import DiskCache
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import canonical_json, digest, json_of
 
-_KIND: Final = "search"
+_KIND = "search"
 
 
+@dataclass(frozen=True)
 class CachedEngine:
-    """A search engine whose answers are kept, also that there is nothing; failures are not."""
+    """A search engine whose answers are kept, also that there is nothing; failures are not.
 
-    def __init__(self, engine: SearchEngine, cache: DiskCache, *, identity: str, ttl_s: float = 3600.0) -> None:
-        """Take an engine; `identity` differs for one of the same name elsewhere, as its address does."""
-        self._engine = engine
-        self._cache = cache
-        self._identity = identity
-        self._ttl_s = ttl_s
+    `identity` differs for an engine of the same name elsewhere, as its address does.
+    """
+
+    engine: SearchEngine
+    cache: DiskCache
+    identity: str
+    ttl_s: float = 3600.0
 
     @property
     def name(self) -> str:
-        return self._engine.name
+        return self.engine.name
 
     @property
     def timeout_s(self) -> float:
-        return self._engine.timeout_s
+        return self.engine.timeout_s
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the hits that are kept, or ask the engine."""
-        key = digest(self.name, self._identity, query.as_asked, limit)
-        kept = await self._cache.get(_KIND, key)
+        key = digest(self.name, self.identity, query.as_asked, limit)
+        kept = await self.cache.get(_KIND, key)
         if (hits := _hits(kept)) is not None:
             return hits
-        hits = await self._engine.search(query, limit=limit)
+        hits = await self.engine.search(query, limit=limit)
         answer = canonical_json([hit.to_json() for hit in hits]).encode("utf-8", "surrogatepass")
-        await self._cache.put(_KIND, key, answer, self._ttl_s)
+        await self.cache.put(_KIND, key, answer, self.ttl_s)
         return hits
 
 

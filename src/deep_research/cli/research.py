@@ -27,8 +27,7 @@ from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.processor import DeepResearchProcessor
-from deep_research.pipeline.runtime import AgentRuntime, OnQuestion
+from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.values import Plan
 from deep_research.request import ResearchRequest
@@ -146,7 +145,7 @@ async def _answered(processor: DeepResearchProcessor, row: RunRow, answer: str |
 def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchProcessor:
     adapters = adapters_for(settings, wiring)
     if not adapters.engines:
-        raise UsageError().said("fault.nothing_to_search")
+        raise UsageError().with_message("fault.nothing_to_search")
     for model, problem in models_left_out(settings).items():
         tell(words("shell.model_left_out", model=model, reason=problem.in_words(words)))
     return DeepResearchProcessor(adapters, wiring=wiring, code_version=code_version())

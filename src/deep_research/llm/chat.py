@@ -108,7 +108,9 @@ class VendorChat:
             if not answer.stop:
                 limit_s = limits.timeout_s if clock() >= deadline else limits.idle_timeout_s
                 spend = self._reply(request, answer).spend
-                raise NetworkError(spend=spend).said("fault.silent", model=self.name, seconds=f"{limit_s:g}") from None
+                raise NetworkError(spend=spend).with_message(
+                    "fault.silent", model=self.name, seconds=f"{limit_s:g}"
+                ) from None
         except CallBroken as exc:
             if not answer.stop:
                 return exc.fault

@@ -19,18 +19,18 @@ def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
     """Return the error for a failed call; it holds neither key nor prompt nor what the server wrote."""
     status, model = fault.status, endpoint.name
     if fault.flaw is not None:
-        return ModelError(spend=spend).said(f"fault.{fault.flaw}", model=model)
+        return ModelError(spend=spend).with_message(f"fault.{fault.flaw}", model=model)
     if status is None:
         place, setting = place_of(endpoint.address), {"setting": f"{endpoint.provider.setting}_address"}
         key, values = ("network_local", setting) if is_local(endpoint.address) else ("network", {})
-        return NetworkError(spend=spend).said(f"fault.{key}", model=model, place=place, **values)
+        return NetworkError(spend=spend).with_message(f"fault.{key}", model=model, place=place, **values)
     remedy, values = _remedy(fault, endpoint)
     if remedy:
-        return ModelRefused(spend=spend).said(f"fault.refused_{remedy}", model=model, status=status, **values)
+        return ModelRefused(spend=spend).with_message(f"fault.refused_{remedy}", model=model, status=status, **values)
     if status in _BUSY:
         wait_s = retry_after_s(fault.headers) if fault.retry_after_s is None else fault.retry_after_s
-        return ModelBusy(spend=spend, retry_after_s=wait_s).said("fault.busy", model=model, status=status)
-    return ModelError(spend=spend).said("fault.not_taken", model=model, status=status)
+        return ModelBusy(spend=spend, retry_after_s=wait_s).with_message("fault.busy", model=model, status=status)
+    return ModelError(spend=spend).with_message("fault.not_taken", model=model, status=status)
 
 
 def _remedy(fault: Fault, endpoint: ModelEndpoint) -> tuple[str, dict[str, str]]:

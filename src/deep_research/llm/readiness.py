@@ -12,13 +12,13 @@ def require_ready(name: ModelName, *, address: str, key: str) -> None:
     """Raise `ConfigurationError` where something is missing that a call would need."""
     provider = name.provider
     if not name.model:
-        raise ConfigurationError().said("fault.no_model", provider=provider.name)
+        raise ConfigurationError().with_message("fault.no_model", provider=provider.name)
     if provider.needs_key and not key:
-        raise ConfigurationError().said("fault.no_key", provider=provider.name, variable=provider.key_variable)
+        raise ConfigurationError().with_message("fault.no_key", provider=provider.name, variable=provider.key_variable)
     if not key.isascii() or not key.isprintable() or key != key.strip():
-        raise ConfigurationError().said("fault.bad_key", provider=provider.name, variable=provider.key_variable)
+        raise ConfigurationError().with_message("fault.bad_key", provider=provider.name, variable=provider.key_variable)
     if not _is_address(address):
-        raise ConfigurationError().said("fault.bad_address", setting=f"{provider.setting}_address")
+        raise ConfigurationError().with_message("fault.bad_address", setting=f"{provider.setting}_address")
 
 
 def is_answered(address: str) -> bool:

@@ -106,7 +106,9 @@ def model_named(text: str) -> ModelName:
     """
     name, _, model = text.strip().partition(":")
     if not is_provider(name):
-        raise ConfigurationError().said("fault.no_provider", name=name, valid=", ".join((*PROVIDERS, *_ALIASES)))
+        raise ConfigurationError().with_message(
+            "fault.no_provider", name=name, valid=", ".join((*PROVIDERS, *_ALIASES))
+        )
     return ModelName(PROVIDERS[_own_name(name)], model.strip())
 
 

@@ -187,7 +187,7 @@ class Service:
         names = to_correct.get(refusal, {})
         # Where nothing is set, there is nothing to correct.
         reason, names = (refusal, names) if all(names.values()) else ("access", {})
-        return SourceRefused().said(f"search.refused_{reason}", service=self.name, status=status, **names)
+        return SourceRefused().with_message(f"search.refused_{reason}", service=self.name, status=status, **names)
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code

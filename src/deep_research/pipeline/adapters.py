@@ -21,17 +21,12 @@ if TYPE_CHECKING:
     from deep_research.cache.disk import DiskCache
 
 
-def new_run_id() -> str:
-    """Return an id that no other run has."""
-    return uuid4().hex
-
-
 @dataclass(frozen=True)
 class Adapters:
     """Every adapter of a run.
 
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
-    chain each time an act begins. `specs` tells what is known of the engines by name; one that it does not name is
+    chain each time an act begins. `specs` holds what is known of the engines by name; one that it does not name is
     taken for a general one. `cache` keeps plans between runs.
     """
 
@@ -50,7 +45,7 @@ class Adapters:
     plan_cache_s: float = 1800.0
     on_close: tuple[Callable[[], Awaitable[None]], ...] = ()
     clock: Clock = field(default_factory=SystemClock)
-    new_id: Callable[[], str] = new_run_id
+    new_id: Callable[[], str] = lambda: uuid4().hex
     lease_s: float = 30.0
     heartbeat_s: float = 1.0
     confirm_above_usd: float = 1.0

@@ -1,4 +1,4 @@
-"""The plan before the asker: when it is shown for approval, how it reads, and what an answer makes of it (SPEC P4)."""
+"""The plan before the user: when it is shown for approval, how it reads, and what an answer makes of it."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import plan_from_text
-from deep_research.pipeline.stages.plan import as_allocated
+from deep_research.pipeline.stages.plan import as_allocated, queries_by_round
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
@@ -17,14 +17,14 @@ from deep_research.text.folding import to_simplified
 from deep_research.value import Json, JsonObject, Value, canonical_json
 
 Unit = Literal["run", "section", "round", "query", "page"]
-# A normal run stops after this many of its rounds (SPEC L3: queries run out after three).
+# A normal run stops after this many of its rounds; its queries run out after three.
 TYPICAL_ROUNDS = 2
 # Of the pages that queries may read, the share that is new and can be read.
 TYPICAL_PAGES = 0.6
 # Of what a model may think before it answers, the share that it does think.
 TYPICAL_THINKING = 0.25
 # No call is expected to read or write more than this many times its typical size.
-MOST_SIZE = 2
+MAX_SIZE = 2
 # What models' upper estimates count for a short English word.
 _TOKENS_PER_WORD = 1.25
 
@@ -81,11 +81,10 @@ class Effort(NamedTuple):
 
 def effort_of(request: ResearchRequest) -> Effort:
     """Return how far a run may go: its depth, within its budget."""
-    limits = [request.depth.max_total_queries, request.budget.queries]
-    allowed = min(limit for limit in limits if limit is not None)
-    rounds = request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
+    rounds = queries_by_round(request)
     pages = sum(rounds) * request.depth.urls_per_query
-    pages = pages if request.budget.pages is None else min(pages, request.budget.pages)
+    if request.budget.pages is not None:
+        pages = min(pages, request.budget.pages)
     return Effort(first=rounds[0] if rounds else 0, queries=sum(rounds), rounds=len(rounds), pages=pages)
 
 
@@ -101,7 +100,7 @@ def forecast(plan: Plan, request: ResearchRequest, models: Sequence[ChatModel]) 
         tokens += often * (size.tokens_in + size.tokens_out)
         full, thinking = _price(act, size, models[0]), _price(act, size._replace(tokens_in=0, tokens_out=0), models[0])
         usd += often * (full - (1 - TYPICAL_THINKING) * thinking)
-        most_usd += size.most * utmost[size.unit] * MOST_SIZE * full
+        most_usd += size.most * utmost[size.unit] * MAX_SIZE * full
     limit = request.budget.usd
     if limit is not None:
         usd, most_usd = min(usd, limit), min(most_usd, limit)
@@ -128,7 +127,7 @@ def _price(act: str, size: ActSize, model: ChatModel) -> float:
     return model.estimate(request).usd
 
 
-# What an asker may say, folded to simplified characters and small letters.
+# What a user may answer, folded to simplified characters and small letters.
 APPROVALS = frozenset(
     (
         *("", "approve", "approved", "yes", "y", "ok", "okay", "start", "start now", "go", "go ahead"),
@@ -163,7 +162,7 @@ class Proposal(NamedTuple):
 
 
 def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageContext) -> Proposal:
-    """Return the plan as it is put to the asker; `is_confirmed` says that intake wants it confirmed.
+    """Return the plan as it is put to the user; `is_confirmed` says that intake wants it confirmed.
 
     Who is asked approves the queries that are shown, and those are the ones that will be used.
     """
@@ -178,49 +177,47 @@ def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageConte
 
 
 def is_asked(request: ResearchRequest, *, is_weighty: bool) -> bool:
-    """Say whether the plan waits for approval: the asker wants it, or it is weighty and somebody is there."""
+    """Say whether the plan waits for approval: the user wants it, or it is weighty and somebody is there."""
     return request.confirm_plan or (request.interactive and not request.assume and is_weighty)
 
 
 def plan_lines(plan: Plan, brief: Brief, request: ResearchRequest, estimate: Forecast, *, model: str) -> list[str]:
     """Return the plan in words: title, sections with what they look for, and what it all may take."""
-    say = words_in(brief.language)
-    lines = [say("plan.title", title=plan.research_title)]
+    words = words_in(brief.language)
+    lines = [words("plan.title", title=plan.research_title)]
     for number, section in enumerate(plan.sections, start=1):
         lines.append(f"  {number}. {section.title}")
         if section.description and section.description not in (brief.question, brief.original, section.title):
             lines.append(f"     {section.description}")
         lines += [f"     · {query.query}" for query in section.search_queries]
-    return [*lines, say("plan.effort", **effort_of(request)._asdict()), _cost(estimate, model, say)]
-
-
-def _cost(estimate: Forecast, model: str, say: Words) -> str:
     if estimate.most_usd is None:
-        return say("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
-    if not estimate.most_usd:
-        return say("plan.no_cost")
-    return say("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
+        cost = words("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
+    elif estimate.most_usd:
+        cost = words("plan.cost", usd=f"{estimate.usd:.2f}", most=f"{estimate.most_usd:.2f}")
+    else:
+        cost = words("plan.no_cost")
+    return [*lines, words("plan.effort", **effort_of(request)._asdict()), cost]
 
 
-def answered_plan(plan: Plan, answer: Json, say: Words) -> Plan:
-    """Return the plan as the asker wants it: as it is, without some sections, or anew; else say what would fit."""
+def answered_plan(plan: Plan, answer: Json, words: Words) -> Plan:
+    """Return the plan as the user wants it: as it is, without some sections, or anew; else say what would fit."""
     text = answer if isinstance(answer, str) else canonical_json(answer)
-    said = to_simplified(text).strip(" \t\r\n.!。！“”「」\"'").lower()
-    if said in APPROVALS:
+    folded = to_simplified(text).strip(" \t\r\n.!。！“”「」\"'").lower()
+    if folded in APPROVALS:
         return plan
-    if drop := _DROP.fullmatch(said):
-        return _without(plan, {int(number) for number in re.findall(r"\d+", drop.group(1))}, say)
+    if drop := _DROP.fullmatch(folded):
+        return _without(plan, sorted(map(int, re.findall(r"\d+", drop.group(1)))), words)
     if ":" not in text:
-        raise InputError(say("plan.help"))
-    return plan_from_text(text, plan, say)
+        raise InputError(words("plan.help"))
+    return plan_from_text(text, plan, words)
 
 
-def _without(plan: Plan, numbers: set[int], say: Words) -> Plan:
+def _without(plan: Plan, numbers: Sequence[int], words: Words) -> Plan:
     count = len(plan.sections)
-    for number in sorted(numbers):
+    for number in numbers:
         if not 0 < number <= count:
-            raise InputError(say("plan.drop_unknown", number=number, count=count))
+            raise InputError(words("plan.drop_unknown", number=number, count=count))
     kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
     if not kept:
-        raise InputError(say("plan.drop_all"))
+        raise InputError(words("plan.drop_all"))
     return plan.model_copy(update={"sections": kept})

@@ -1,4 +1,4 @@
-"""Limits that are checked before a call, with a share kept back for the ending (DESIGN, budgets)."""
+"""Limits that are checked before a call, with a share kept back for the ending."""
 
 import asyncio
 from collections.abc import Callable
@@ -47,29 +47,24 @@ class BudgetLedger:
             if refused is None:
                 self.reserve(estimate)
                 return None
-            if not self._reserved or self._exceeds(estimate, phase, held=Spend()):
+            if not self._reserved or self.refusal(estimate, phase, held=Spend()):
                 return refused
             self._settled.clear()
             await self._settled.wait()
 
-    def refusal(self, estimate: Spend, phase: Phase) -> BudgetKind | None:
-        """Return the first limit that a call of this size could break, or None."""
-        held = Spend()
-        for reserved in self._reserved:
-            held = held + reserved
-        return self._exceeds(estimate, phase, held=held)
-
-    def _exceeds(self, estimate: Spend, phase: Phase, *, held: Spend) -> BudgetKind | None:
+    def refusal(self, estimate: Spend, phase: Phase, *, held: Spend | None = None) -> BudgetKind | None:
+        """Return the first limit that a call of this size could break; `held` stands in for what is reserved."""
+        held = sum(self._reserved, Spend()) if held is None else held
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)
             if cap is None:
                 continue
-            if kind == "seconds":
-                if self._active_s() >= cap:
-                    return kind
-                continue
             wanted = estimate.of(kind)
-            if wanted and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING:
+            if kind == "seconds":
+                is_broken = self._active_s() >= cap
+            else:
+                is_broken = wanted > 0 and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING
+            if is_broken:
                 return kind
         return None
 
@@ -85,7 +80,5 @@ class BudgetLedger:
 
 
 def allocate(counts: list[int], sections: int) -> list[list[int]]:
-    """Deal each round's queries to the sections in plan order; return each section's grants, round by round."""
-    return [
-        [count // sections + (1 if number < count % sections else 0) for count in counts] for number in range(sections)
-    ]
+    """Allocate each round's queries to the sections in plan order; return each section's grants, round by round."""
+    return [[count // sections + (number < count % sections) for count in counts] for number in range(sections)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import aiosqlite
 
 from deep_research.database import FileErrors, connect, fault_of, files_of
-from deep_research.errors import CannotWrite, StopRun, StoreCorrupt, StoreLocked
+from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
 from deep_research.store.sqlite_file import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
 
@@ -34,14 +34,14 @@ def thread_id(claim: Claim) -> str:
 
 @asynccontextmanager
 async def open_checkpoints(path: Path) -> "AsyncIterator[UncutSaver]":
-    """Open the checkpoint file; one that is damaged is put aside and begun anew. Errors of the file become ours."""
+    """Open the checkpoint file; one that is damaged is moved away and begun anew. Errors of the file become ours."""
     with our_errors(path):
         try:
             saver = await _open_patiently(path)
         except FileErrors as exc:
             if fault_of(exc) not in ("foreign", "damaged"):
                 raise
-            _put_aside(path)
+            _move_away(path)
             saver = await _open_patiently(path)
     try:
         yield saver
@@ -58,26 +58,21 @@ def our_errors(path: Path) -> Iterator[None]:
     except OSError as exc:
         raise CannotWrite(f"Cannot write {path}: {exc.strerror}.") from exc
     except FileErrors as exc:
-        ours = _translated(exc, path)
-        if ours is None:
-            raise
-        raise ours from exc
+        match fault_of(exc):
+            case "locked":
+                advice = f"{path} stayed locked by another process: try again, or end that process."
+                raise StoreLocked(advice) from exc
+            case "refused":
+                raise CannotWrite(f"Cannot write {path}: check the rights on it and its folder.") from exc
+            case "full":
+                raise CannotWrite(f"Cannot write {path}: free space on its disk, or check the disk.") from exc
+            case "foreign" | "damaged":
+                advice = f"{path} is damaged: move it away; the journal then plays the run back."
+                raise StoreCorrupt(advice) from exc
+        raise
 
 
-def _translated(error: Exception, path: Path) -> StopRun | None:
-    match fault_of(error):
-        case "locked":
-            return StoreLocked(f"{path} stayed locked by another process: try again, or end that process.")
-        case "refused":
-            return CannotWrite(f"Cannot write {path}: check the rights on it and its folder.")
-        case "full":
-            return CannotWrite(f"Cannot write {path}: free space on its disk, or check the disk.")
-        case "foreign" | "damaged":
-            return StoreCorrupt(f"{path} is damaged: move it away; the journal then plays the run back.")
-    return None
-
-
-def _put_aside(path: Path) -> None:
+def _move_away(path: Path) -> None:
     """Make room for a new file; another process may have done so already."""
     damaged = path.with_name(f"{path.name}.damaged")
     _log.warning("the checkpoint file was damaged and is now %s; the journal plays the run back", damaged.name)

@@ -6,6 +6,9 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+# What passes between two looks at the clock counts up to this.
+_LONGEST_TICK_S = 5.0
+
 
 class Clock(Protocol):
     """Wall time for records, monotonic time for durations, and waiting."""
@@ -27,25 +30,21 @@ class SystemClock:
     """The machine's clocks."""
 
     def now(self) -> datetime:
-        """Return the time of day in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return seconds that never run backwards."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await asyncio.sleep(seconds)
 
 
 class Stopwatch:
     """Active seconds of a run: a process that was frozen is charged for a moment, not for the freeze."""
 
-    def __init__(self, clock: Clock, *, before_s: float, longest_tick_s: float = 5.0) -> None:
+    def __init__(self, clock: Clock, *, before_s: float) -> None:
         self._clock = clock
         self._active_s = before_s
-        self._longest_tick_s = longest_tick_s
         self._last = clock.monotonic()
         self._taken_s = before_s
         self._lock = threading.Lock()
@@ -66,6 +65,6 @@ class Stopwatch:
         """Return the run's active seconds up to now; somebody must look every few seconds, or time is not counted."""
         with self._lock:
             now = self._clock.monotonic()
-            self._active_s += min(max(now - self._last, 0.0), self._longest_tick_s)
+            self._active_s += min(max(now - self._last, 0.0), _LONGEST_TICK_S)
             self._last = now
             return self._active_s

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, UnusableAnswer
 from deep_research.events import LiveText
@@ -13,8 +13,8 @@ from deep_research.llm.port import Delta
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
-from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.journal import Answer, Call, Journal, Trail
+from deep_research.pipeline.gap import Gap, GapKind
+from deep_research.pipeline.journal import Answer, Journal, Trail
 from deep_research.pipeline.journalled import (
     CallSite,
     JournalledEngine,
@@ -28,7 +28,7 @@ from deep_research.pipeline.round_log import RoundLog
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.port import Reasoner
-from deep_research.request import ResearchRequest, SearchEngineConfig, Spend
+from deep_research.request import BudgetKind, ResearchRequest, Spend
 from deep_research.store.port import Answers, Claim, RunRow, Store
 from deep_research.value import Json, canonical_json, json_of
 
@@ -73,17 +73,13 @@ class RunContext:
     @cached_property
     def search_slots(self) -> asyncio.Semaphore:
         """How many queries are searched for at once: overlapping batches, or one batch at a time."""
-        return asyncio.Semaphore(_most_searches(self.row.request.search))
+        config = self.row.request.search
+        at_once = config.max_concurrent_searches
+        return asyncio.Semaphore(at_once if config.enable_batch_parallel else min(config.batch_size, at_once))
 
     def stage(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "StageContext":
         """Return the context of a piece of work at a place in the run."""
         return StageContext(run=self, scope=Scope(scope), phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
-
-
-def _most_searches(config: SearchEngineConfig) -> int:
-    if config.enable_batch_parallel:
-        return config.max_concurrent_searches
-    return min(config.batch_size, config.max_concurrent_searches)
 
 
 @dataclass(frozen=True)
@@ -108,18 +104,13 @@ class StageContext:
         return self.run.row.request
 
     @property
-    def code_version(self) -> str:
-        """Return the version of the program that began the run."""
-        return self.run.row.code_version
-
-    @property
     def records(self) -> RunRecords:
         """Return what the store holds of the run."""
         return self.run.records
 
     @cached_property
     def emit(self) -> Emitter:
-        """Return the teller of this scope's events."""
+        """Return what emits this scope's events."""
         return Emitter(self.run.streaming, self.scope)
 
     def at(self, *path: object) -> "StageContext":
@@ -132,7 +123,7 @@ class StageContext:
 
     @property
     def _site(self) -> CallSite:
-        return CallSite(self.run.journal, self.run.store, self.run.claim, self.scope, self.phase, self.trail)
+        return CallSite(self.run.journal, self.scope, self.phase, self.trail)
 
     def engine(self, name: str) -> JournalledEngine:
         """Return one search engine, to be asked from here."""
@@ -140,13 +131,13 @@ class StageContext:
         return JournalledEngine(engine, self._site)
 
     async def count_query(self, query: str) -> None:
-        """Put a search task on record as one query, however many engines it asks (SPEC R9), or refuse it."""
+        """Put a search task on record as one query, however many engines it asks, or refuse it."""
 
         async def perform() -> Answer:
             return Answer(None, Spend(queries=1))
 
-        call = Call("query", self.scope.at("query"), query, Spend(queries=1), self.phase, is_decision=True)
-        await self.run.journal.call(call, perform, self.trail)
+        scope = self.scope.at("query")
+        await self._site.call("query", query, Spend(queries=1), perform, scope=scope, is_decision=True)
 
     async def kept(self, kind: str, key: str) -> Json:
         """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
@@ -158,9 +149,8 @@ class StageContext:
             found = await cache.get(kind, key)
             return Answer(None if found is None else json_of(found))
 
-        call = Call("cache", self.scope.at(kind), key, Spend(), self.phase, is_decision=True)
         try:
-            return await self.run.journal.call(call, look, self.trail)
+            return await self._site.call("cache", key, Spend(), look, scope=self.scope.at(kind), is_decision=True)
         except BudgetExceeded:
             return None
 
@@ -175,8 +165,8 @@ class StageContext:
         async def made() -> Answer:
             return Answer(await perform())
 
-        call = Call("decision", self.scope.at(what), list(choices), Spend(), self.phase, is_decision=True)
-        return str(await self.run.journal.call(call, made, self.trail))
+        scope = self.scope.at(what)
+        return str(await self._site.call("decision", list(choices), Spend(), made, scope=scope, is_decision=True))
 
     @property
     def fetcher(self) -> JournalledFetcher | None:
@@ -192,7 +182,7 @@ class StageContext:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
 
         An unusable answer and a spent budget always have a stand-in; other failures only in a branch. A model that
-        refuses every call stops the run: its asker can mend that, and nothing is lost.
+        refuses every call stops the run: its user can mend that, and nothing is lost.
         """
         adapters = self.run.adapters
         if not adapters.models or adapters.reasoner is None:
@@ -204,18 +194,18 @@ class StageContext:
             stands_in = self.is_branch or isinstance(failure, BudgetExceeded | UnusableAnswer)
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
-            await self._stood_in(act, failure)
+            await self._count_failure(act, failure)
             return await ask(adapters.stand_in)
         if self.run.failures[act] < MAX_FAILURES:
             del self.run.failures[act]
-        await self._told(act, model)
+        await self._emit_replies(act, model)
         return result
 
     def _model(self, act: str) -> JournalledModel:
         adapters, streaming = self.run.adapters, self.run.streaming
 
-        def hear(delta: Delta) -> None:
-            streaming.hear(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
+        def on_delta(delta: Delta) -> None:
+            streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
 
         return JournalledModel(
             adapters.models,
@@ -224,12 +214,12 @@ class StageContext:
             meter=self.run.meter,
             tries=adapters.model_tries,
             jitter=adapters.jitter,
-            on_delta=hear,
+            on_delta=on_delta,
             is_given_up=self.run.failures[act] >= MAX_FAILURES,
         )
 
-    async def _stood_in(self, act: str, failure: CallFailed) -> None:
-        await self.lost(Gap.of(failure, kind="act", scope=self.scope, subject=act))
+    async def _count_failure(self, act: str, failure: CallFailed) -> None:
+        await self.lost("act", act, failure)
         if isinstance(failure, BudgetExceeded):
             return
         self.run.failures[act] += 1
@@ -237,7 +227,7 @@ class StageContext:
             message = f"{act}: the model failed too often in a row; rules do it from here on"
             await Emitter(self.run.streaming, f"strikes/{act}")("error", {"message": message, "step": act})
 
-    async def _told(self, act: str, model: JournalledModel) -> None:
+    async def _emit_replies(self, act: str, model: JournalledModel) -> None:
         """Keep what the model thought aloud and wrote, and say what did not fit its window."""
         for reply in model.replies:
             if reply.reasoning:
@@ -246,19 +236,21 @@ class StageContext:
             await self.emit("message", {"type": "text", "text": model.replies[-1].text})
         if model.left_out:
             reason = f"{model.left_out} passages did not fit the model's window"
-            await self.lost(Gap(kind="window", scope=self.scope, subject=act, reason=reason, count=model.left_out))
+            await self.lost("window", act, reason, count=model.left_out)
 
-    async def lost(self, gap: Gap) -> None:
+    async def lost(self, kind: GapKind, subject: str, why: CallFailed | str, *, count: int = 0) -> None:
         """Put on record that something is missing, for the events and for the report's limits."""
+        budget = cast("BudgetKind", why.args[0]) if isinstance(why, BudgetExceeded) else None
+        reason = f"the {budget} budget is spent" if budget else str(why)
+        gap = Gap(kind=kind, scope=self.scope, subject=subject, reason=reason, budget=budget, count=count)
         self.gaps.append(gap)
-        limit = None if gap.budget is None else self.request.budget.limit(gap.budget)
-        if gap.budget is None or limit is None:
+        limit = None if budget is None else self.request.budget.limit(budget)
+        if budget is None or limit is None:
             await self.emit("error", {"message": gap.in_words, "step": self.scope})
             return
-        spent = self.run.journal.ledger.spent.of(gap.budget)
-        await self.emit(
-            "budget", {"kind": gap.budget, "limit": limit, "spent": spent, "left_out": f"{gap.kind}: {gap.subject}"}
-        )
+        spent = self.run.journal.ledger.spent.of(budget)
+        left_out = f"{kind}: {subject}"
+        await self.emit("budget", {"kind": budget, "limit": limit, "spent": spent, "left_out": left_out})
 
     def skip(self, reason: str) -> None:
         """Say that the stage has nothing to do, and why."""

@@ -12,16 +12,14 @@ from deep_research.text.folding import to_simplified
 async def find_copies(records: RunRecords, *, among: Collection[str] | None = None) -> dict[str, str]:
     """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
 
-    Of an asker's own documents, the index keeps copies apart already. `among` names the documents to look at.
+    Of a user's own documents, the index keeps copies apart already. `among` names the documents to look at.
     """
-    first: dict[str, str] = {}
+    texts: dict[str, OriginText] = {}
     for address, document in (await records.store.list_addresses(records.run)).items():
-        if address.startswith(("http://", "https://")) and (among is None or document in among):
-            first.setdefault(document, address)
-    texts = {}
-    for document, address in first.items():
-        read = await records.document(document)
-        texts[document] = OriginText(text=read.text, published=read.published, address=address)
+        is_wanted = document not in texts and (among is None or document in among)
+        if is_wanted and address.startswith(("http://", "https://")):
+            read = await records.document(document)
+            texts[document] = OriginText(text=read.text, published=read.published, address=address)
     leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
     return {copy: original for copy, original in leaders.items() if copy != original}
 

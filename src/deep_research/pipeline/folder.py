@@ -1,4 +1,4 @@
-"""The run folder (SPEC R4): files appear whole or not at all, and only while this process owns the run.
+"""The run folder: files appear whole or not at all, and only while this process owns the run.
 
 Only their owner may read them.
 """
@@ -6,6 +6,7 @@ Only their owner may read them.
 import os
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -18,13 +19,13 @@ _OF_RUNS = re.compile(r"\.?[^.]{1,8}_\d{8}T\d{6}Z(?:\.md.*)?")
 _ANYTHING = re.compile(".*", re.DOTALL)
 
 
+@dataclass(frozen=True)
 class RunFolder:
     """The files of one run, written as it goes."""
 
-    def __init__(self, path: Path, *, store: Store, claim: Claim) -> None:
-        self.path = path
-        self._store = store
-        self._claim = claim
+    path: Path
+    store: Store
+    claim: Claim
 
     async def write(self, name: str, content: str | bytes) -> Path:
         """Write a file of the run."""
@@ -34,11 +35,11 @@ class RunFolder:
         """Write a file under a temporary name and rename it once the claim was found valid."""
         raw = content.encode() if isinstance(content, str) else content
         # The epoch in the name keeps a process that was overtaken from touching the new owner's half-written file.
-        temporary = target.with_name(f".{target.name}.{self._claim.epoch}.tmp")
+        temporary = target.with_name(f".{target.name}.{self.claim.epoch}.tmp")
         try:
             self._make_folder(target.parent)
             _write(temporary, raw)
-            await self._store.while_owner(self._claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
+            await self.store.while_owner(self.claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
         except OSError as exc:
             raise CannotWrite(
                 f"Cannot write {target}: {exc.strerror}. Free some space or choose another folder."
@@ -54,9 +55,8 @@ class RunFolder:
             make_folder(folder, ours=_OF_RUNS)
             return
         make_folder(self.path.parent, ours=_OF_RUNS)
-        make_folder(self.path, ours=_ANYTHING)
-        if folder != self.path:
-            make_folder(folder, ours=_ANYTHING)
+        for own in dict.fromkeys((self.path, folder)):
+            make_folder(own, ours=_ANYTHING)
 
 
 def _write(path: Path, raw: bytes) -> None:

@@ -1,8 +1,7 @@
-"""What a run lost on its way: recorded as a value, told as an event, printed in the report's limits."""
+"""What a run lost on its way: recorded as a value, emitted as an event, printed in the report's limits."""
 
-from typing import Literal, cast
+from typing import Literal
 
-from deep_research.errors import BudgetExceeded, CallFailed
 from deep_research.request import BudgetKind
 from deep_research.value import Value
 
@@ -26,16 +25,3 @@ class Gap(Value):
     def in_words(self) -> str:
         """Return what is missing and why, the name once."""
         return self.reason if self.subject in self.reason else f"{self.subject}: {self.reason}"
-
-    @classmethod
-    def of(cls, failure: CallFailed, *, kind: GapKind, scope: str, subject: str) -> "Gap":
-        """Return the gap that a failed or refused call leaves."""
-        if isinstance(failure, BudgetExceeded):
-            budget = cast("BudgetKind", failure.args[0])
-            return cls(kind=kind, scope=scope, subject=subject, reason=f"the {budget} budget is spent", budget=budget)
-        return cls(kind=kind, scope=scope, subject=subject, reason=str(failure))
-
-
-def named(exc: Exception) -> str:
-    """Name an unexpected error without its message, which may hold page content."""
-    return f"unexpected {type(exc).__name__}"

@@ -8,8 +8,7 @@ from langgraph.types import Send
 
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.nodes import Nodes, SectionNodes, State
-from deep_research.pipeline.outcome import SectionOutcome
+from deep_research.pipeline.nodes import Nodes, State
 from deep_research.pipeline.scope import section_scope
 from deep_research.pipeline.state import (
     DeepResearchState,
@@ -24,7 +23,7 @@ from deep_research.request import Depth
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
-# Supersteps outside the sections: intake with three rounds of questions, both pauses, two deals, the ending.
+# Supersteps outside the sections: intake with three rounds of questions, both pauses, two allocations, the ending.
 _TOP_STEPS = 30
 # Supersteps a round of a section takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
@@ -34,7 +33,7 @@ _TEXTS = ("text", "analyze", "chart")
 
 def build_graph(machine: StateMachine) -> Graph:
     """Return the compiled graph of a run; it keeps nothing until it is given a checkpointer."""
-    nodes, section_nodes = Nodes(machine), SectionNodes(machine)
+    nodes = Nodes(machine)
     graph = StateGraph(DeepResearchState, context_schema=RunContext)
     _add_nodes(
         graph,
@@ -43,7 +42,7 @@ def build_graph(machine: StateMachine) -> Graph:
         ask=nodes.ask,
         plan=nodes.stage(Stage.PLAN),
         confirm=nodes.confirm,
-        section=_section_graph(section_nodes),
+        section=_section_graph(nodes),
         supervise=nodes.supervise,
         text=nodes.text,
         analyze=nodes.analyze,
@@ -74,7 +73,7 @@ def recursion_limit(depth: Depth) -> int:
     return _TOP_STEPS + 2 * _ROUND_STEPS * depth.max_iterations
 
 
-def _section_graph(nodes: SectionNodes) -> Graph:
+def _section_graph(nodes: Nodes) -> Graph:
     graph = StateGraph(SectionState, context_schema=RunContext, output_schema=SectionOutput)
     _add_nodes(
         graph,
@@ -93,7 +92,7 @@ def _section_graph(nodes: SectionNodes) -> Graph:
     return graph.compile()
 
 
-def _task_graph(nodes: SectionNodes) -> Graph:
+def _task_graph(nodes: Nodes) -> Graph:
     graph = StateGraph(TaskState, context_schema=RunContext, output_schema=TaskOutput)
     _add_nodes(graph, harvest=nodes.harvest, read=nodes.read)
     graph.add_edge(START, "harvest")
@@ -113,35 +112,40 @@ def _after_intake(state: State) -> str:
 
 
 def _sections(state: State) -> list[Send]:
-    return [
-        Send(
-            "section",
-            {
-                "number": number,
-                "section": section,
-                "outline": [other["title"] for other in state["sections"]],
-                "domains": state["plan"]["domains"],
-                "brief": state["brief"],
-                "round": 0,
-                "grants": grant,
-                "granted": sum(grant),
-                "after": state["after"],
-            },
-        )
-        for number, (section, grant) in enumerate(zip(state["sections"], state["grants"], strict=True), start=1)
-    ]
+    return [_section(state, number, grant) for number, grant in enumerate(state["grants"], start=1)]
+
+
+def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
+    given = {
+        "number": number,
+        "section": state["sections"][number - 1],
+        "outline": [section["title"] for section in state["sections"]],
+        "domains": state["plan"]["domains"],
+        "brief": state["brief"],
+        "round": 0,
+        "grants": grant,
+        "granted": sum(grant),
+        "after": state["after"],
+    }
+    return Send("section", given | known)
 
 
 def _thin_sections_or_texts(state: State) -> list[Send | str]:
-    """Go on with sections that got unused queries of others, from where they stood; else write all there is."""
+    """Go on with sections that got unused queries of others, from where they stopped; else write all there is."""
     if not any(state["grants"]):
         return _texts(state)
-    outcomes = {outcome.number: outcome for outcome in map(SectionOutcome.from_json, state["outcomes"])}
     sends: list[Send | str] = []
-    for number, (section, grant) in enumerate(zip(state["sections"], state["grants"], strict=True), start=1):
-        if grant and number in outcomes:
-            known = outcomes[number]
-            sends.append(Send("section", _going_on(state, section, known, grant)))
+    for known in state["outcomes"]:
+        if grant := state["grants"][known["number"] - 1]:
+            kept = ("asked", "synthesis", "coverage", "is_sufficient", "open_questions", "after")
+            own = {key: known[key] for key in kept} | {
+                "round": known["rounds"],
+                "granted": known["used"] + sum(grant),
+                "queries": known["next_queries"],
+                "evidence": list(dict.fromkeys((*known["evidence"], *state["shared"].get(known["title"], [])))),
+                "visited_sources": state.get("visited_sources", []),
+            }
+            sends.append(_section(state, known["number"], grant, **own))
     return sends
 
 
@@ -162,46 +166,11 @@ def _texts(state: State) -> list[Send | str]:
     return sends
 
 
-def _going_on(state: State, section: dict[str, Any], known: SectionOutcome, grant: list[int]) -> SectionState:
-    return {
-        "number": known.number,
-        "section": section,
-        "outline": [other["title"] for other in state["sections"]],
-        "domains": state["plan"]["domains"],
-        "brief": state["brief"],
-        "round": known.rounds,
-        "grants": grant,
-        "granted": known.used + sum(grant),
-        "queries": [dict(query) for query in known.next_queries],
-        "asked": list(known.asked),
-        "evidence": list(dict.fromkeys((*known.evidence, *state["shared"].get(known.title, [])))),
-        "synthesis": known.synthesis,
-        "coverage": known.coverage,
-        "is_sufficient": known.is_sufficient,
-        "open_questions": list(known.open_questions),
-        "after": list(known.after),
-        "visited_sources": state.get("visited_sources", []),
-    }
-
-
 def _tasks(state: State) -> list[Send] | str:
-    return [
-        Send(
-            "task",
-            {
-                "number": state["number"],
-                "round": state["round"],
-                "task": number,
-                "section": state["section"],
-                "outline": state["outline"],
-                "brief": state["brief"],
-                "query": query,
-                "seen": state.get("visited_sources", []),
-                "after": state["after"],
-            },
-        )
-        for number, query in enumerate(state["queries"], start=1)
-    ] or END
+    shared = {key: state[key] for key in ("number", "round", "section", "outline", "brief", "after")}
+    shared["seen"] = state.get("visited_sources", [])
+    tasks = enumerate(state["queries"], start=1)
+    return [Send("task", {**shared, "task": number, "query": query}) for number, query in tasks] or END
 
 
 def _again(state: State) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 from deep_research.errors import DeepResearchError, RunCancelled, RunTaken, StopRun
@@ -14,23 +15,17 @@ from deep_research.store.port import Claim, OpenStore
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Heartbeat:
     """Renews the lease while it is open, and calls `on_stop` once the run was cancelled or taken over."""
 
-    def __init__(
-        self,
-        *,
-        open_store: OpenStore,
-        claim: Claim,
-        every_s: float,
-        stopwatch: Stopwatch,
-        on_stop: Callable[[StopRun], None],
-    ) -> None:
-        self._open_store = open_store
-        self._claim = claim
-        self._every_s = every_s
-        self._stopwatch = stopwatch
-        self._on_stop = on_stop
+    open_store: OpenStore
+    claim: Claim
+    every_s: float
+    stopwatch: Stopwatch
+    on_stop: Callable[[StopRun], object]
+
+    def __post_init__(self) -> None:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._beat()), name="heartbeat", daemon=True)
 
@@ -43,18 +38,18 @@ class Heartbeat:
         self._thread.join()
 
     async def _beat(self) -> None:
-        store = self._open_store()
+        store = self.open_store()
         try:
             while not self._ended.is_set():
-                await asyncio.to_thread(self._ended.wait, self._every_s)
-                active_s = self._stopwatch.take_s()
+                await asyncio.to_thread(self._ended.wait, self.every_s)
+                active_s = self.stopwatch.take_s()
                 try:
-                    await store.heartbeat(self._claim, current_owner(), active_s=active_s)
+                    await store.heartbeat(self.claim, current_owner(), active_s=active_s)
                 except (RunTaken, RunCancelled) as stop:
-                    self._on_stop(stop)
+                    self.on_stop(stop)
                     return
                 except DeepResearchError as exc:  # The run's own writes will say so; a missed beat alone stops nothing.
                     _log.warning("a heartbeat was missed: %s", exc)
-                    self._stopwatch.give_back(active_s)
+                    self.stopwatch.give_back(active_s)
         finally:
             await store.close()

@@ -7,9 +7,9 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.errors import BudgetExceeded, CalledOff, CallFailed, NetworkError, StopRun, error_named
 from deep_research.pipeline.budget import BudgetLedger, Phase
@@ -19,9 +19,9 @@ from deep_research.store.port import Claim, JournalRow, Store
 from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.
-_INLINE_ANSWER_BYTES: Final = 8_192
-_BLOB: Final = "journal_blob"
-_LOOK_EVERY_S: Final = 1.0
+_INLINE_ANSWER_BYTES = 8_192
+_BLOB = "journal_blob"
+_LOOK_EVERY_S = 1.0
 
 
 class Trail:
@@ -88,26 +88,21 @@ class _Landed(NamedTuple):
     after: tuple[str, ...]
 
 
+@dataclass(kw_only=True, eq=False)
 class Journal:
     """All outside calls of one run, for the process that owns it."""
 
-    def __init__(self, *, store: Store, claim: Claim, ledger: BudgetLedger, clock: Clock, code_version: str) -> None:
-        self._store = store
-        self._claim = claim
-        self._ledger = ledger
-        self._clock = clock
-        self._code_version = code_version
-        self._flights: dict[str, asyncio.Task[_Landed]] = {}
-        self._performing: set[str] = set()
-        self._called_off: set[str] = set()
-        self._keys: set[str] = set()
-        self._is_known = False
-        self._stop: StopRun | None = None
-
-    @property
-    def ledger(self) -> BudgetLedger:
-        """Return what was spent and reserved."""
-        return self._ledger
+    store: Store
+    claim: Claim
+    ledger: BudgetLedger
+    clock: Clock
+    code_version: str
+    _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
+    _performing: set[str] = field(default_factory=set)
+    _called_off: set[str] = field(default_factory=set)
+    _keys: set[str] = field(default_factory=set)
+    _is_known: bool = False
+    _stop: StopRun | None = None
 
     def stop(self, reason: StopRun) -> None:
         """Start no further call; calls in flight may finish and be kept."""
@@ -163,10 +158,10 @@ class Journal:
         attempt, row = await self._newest(call)
         key = call.key(attempt)
         if row is not None and row.state == "done":
-            return _Landed(key, await self.unpack(row.answer), row.after)
+            return _Landed(key, await unpacked(row.answer, self.store), row.after)
         if row is not None and row.error is not None:
-            recorded = _failure(key, str(row.error["name"]), str(row.error["detail"]))
-            recorded.is_recorded = True
+            recorded = error_named(str(row.error["name"]), str(row.error["detail"]))
+            recorded.call_key, recorded.is_recorded = key, True
             raise recorded
         if self._stop is not None:
             raise self._stop
@@ -178,9 +173,9 @@ class Journal:
             state="started",
             estimate=call.estimate,
             orphaned=Spend() if row is None else row.orphaned + _at_stake(row.estimate),
-            started_at=self._clock.now(),
+            started_at=self.clock.now(),
             after=after,
-            code_version=self._code_version,
+            code_version=self.code_version,
         )
         self._performing.add(call.key(0))
         try:
@@ -192,21 +187,19 @@ class Journal:
         attempt = 0
         if not self._is_known:
             # Most calls are new: who knows all keys need not look for each.
-            self._keys |= {row.key for row in await self._store.list_calls(self._claim.run)}
+            self._keys |= {row.key for row in await self.store.list_calls(self.claim.run)}
             self._is_known = True
         while True:
             key = call.key(attempt)
-            row = await self._store.find_call(self._claim.run, key) if key in self._keys else None
+            row = await self.store.find_call(self.claim.run, key) if key in self._keys else None
             if row is None or not row.is_superseded:
                 return attempt, row
             attempt += 1
 
     async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
-        refused = await self._ledger.admit(call.estimate, call.phase)
+        refused = await self.ledger.admit(call.estimate, call.phase)
         if refused is not None:
-            failure = _failure(started.key, BudgetExceeded.__name__, refused)
-            await self._record(started, "refused", error=_error(failure, refused))
-            raise failure
+            raise await self._failed(started, BudgetExceeded(refused), state="refused")
         spend = Spend()
         try:
             if self._stop is not None:  # It may have waited for the budget meanwhile.
@@ -215,58 +208,41 @@ class Journal:
                 await self._write(started)
             answer = await _within(call.estimate.seconds, perform())
             spend = answer.spend
-            await self._record(started, "done", spend=spend, answer=await self._pack(answer.data))
+            await self._end(started, state="done", spend=spend, answer=await self._pack(answer.data))
             return answer.data
         except TimeoutError:
-            late = f"no answer within {call.estimate.seconds:g} s"
-            failure = _failure(started.key, NetworkError.__name__, late)
-            await self._record(started, "failed", error=_error(failure, late))
-            raise failure from None
+            late = NetworkError(f"no answer within {call.estimate.seconds:g} s")
+            raise await self._failed(started, late) from None
         except asyncio.CancelledError:
             if call.key(0) not in self._called_off:
                 raise
-            failure = _failure(started.key, CalledOff.__name__, "another source answered first")
-            await self._record(started, "failed", spend=spend, error=_error(failure, str(failure)))
-            raise failure from None
+            raise await self._failed(started, CalledOff("another source answered first", spend=spend)) from None
         except CallFailed as failed:
             spend = failed.spend
-            failed.call_key = started.key
-            await self._record(started, "failed", spend=spend, error=_error(failed, str(failed)))
+            await self._failed(started, failed)
             raise
         finally:
-            self._ledger.settle(call.estimate, spend)
+            self.ledger.settle(call.estimate, spend)
 
-    async def _record(
-        self,
-        started: JournalRow,
-        state: str,
-        *,
-        spend: Spend | None = None,
-        answer: Json = None,
-        error: JsonObject | None = None,
-    ) -> None:
-        ended = {
-            "state": state,
-            "spend": spend or Spend(),
-            "answer": answer,
-            "error": error,
-            "ended_at": self._clock.now(),
-        }
-        await self._write(started.model_copy(update=ended))
+    async def _failed(self, started: JournalRow, failure: CallFailed, *, state: str = "failed") -> CallFailed:
+        """Put a failure on record and return it, with the key of its call."""
+        failure.call_key = started.key
+        error = {"name": type(failure).__name__, "detail": str(failure), "category": str(failure.category)}
+        await self._end(started, state=state, spend=failure.spend, error=error)
+        return failure
+
+    async def _end(self, started: JournalRow, **ended: object) -> None:
+        await self._write(started.model_copy(update={**ended, "ended_at": self.clock.now()}))
 
     async def _write(self, row: JournalRow) -> None:
         self._keys.add(row.key)
-        await self._store.record_call(self._claim, row)
+        await self.store.record_call(self.claim, row)
 
     async def _pack(self, data: Json) -> Json:
         text = canonical_json(data).encode()
         if len(text) <= _INLINE_ANSWER_BYTES:
             return data
-        return {_BLOB: await self._store.put_blob(self._claim, text)}
-
-    async def unpack(self, answer: Json) -> Json:
-        """Return a row's answer, which may lie in a blob."""
-        return await unpacked(answer, self._store)
+        return {_BLOB: await self.store.put_blob(self.claim, text)}
 
 
 async def unpacked(answer: Json, store: Store) -> Json:
@@ -274,6 +250,12 @@ async def unpacked(answer: Json, store: Store) -> Json:
     if isinstance(answer, dict) and set(answer) == {_BLOB}:
         return json_of(await store.get_blob(str(answer[_BLOB])))
     return answer
+
+
+async def model_answers(rows: list[JournalRow], store: Store) -> list[JsonObject]:
+    """Return what a journal keeps of the calls to models that were answered."""
+    answers = [await unpacked(row.answer, store) for row in rows if row.kind == "llm" and row.state == "done"]
+    return [answer for answer in answers if isinstance(answer, dict)]
 
 
 async def _within(seconds: float, answer: Awaitable[Answer]) -> Answer:
@@ -303,26 +285,13 @@ def spent_so_far(rows: list[JournalRow]) -> Spend:
 
 def longest_chain_s(rows: list[JournalRow]) -> float:
     """Return the seconds of the longest chain of calls in which each needed the answer of the one before."""
-    duration = {row.key: (row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at is not None}
-    after = {row.key: row.after for row in rows}
     longest: dict[str, float] = {}
     for row in sorted(rows, key=lambda row: row.started_at):
-        longest[row.key] = duration.get(row.key, 0.0) + max(
-            (longest.get(key, 0.0) for key in after[row.key]), default=0.0
-        )
+        own_s = (row.ended_at - row.started_at).total_seconds() if row.ended_at else 0.0
+        longest[row.key] = own_s + max((longest.get(key, 0.0) for key in row.after), default=0.0)
     return max(longest.values(), default=0.0)
 
 
 def _at_stake(estimate: Spend) -> Spend:
     """Return what a lost call may have cost; a query or page counts once however often it is tried."""
     return Spend(usd=estimate.usd, tokens=estimate.tokens)
-
-
-def _failure(key: str, name: str, detail: str) -> CallFailed:
-    failure = error_named(name, detail)
-    failure.call_key = key
-    return failure
-
-
-def _error(failure: CallFailed, detail: str) -> JsonObject:
-    return {"name": type(failure).__name__, "detail": detail, "category": str(failure.category)}

@@ -1,8 +1,7 @@
 """The outside ports as a stage sees them: the same calls, each one journalled under the stage's scope."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
@@ -11,7 +10,7 @@ from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.clock import Clock
-from deep_research.pipeline.journal import Answer, Call, Journal, Trail
+from deep_research.pipeline.journal import Answer, Call, Journal, Perform, Trail
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.request import Spend
@@ -19,7 +18,6 @@ from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import Claim, Store
 from deep_research.value import Json, JsonObject, Value
 
 
@@ -28,48 +26,51 @@ class CallSite:
     """Where calls are made from: the journal, the scope in the run, and the answers the work rests on."""
 
     journal: Journal
-    store: Store
-    claim: Claim
     scope: Scope
     phase: Phase
     trail: Trail
 
+    async def call(
+        self,
+        kind: str,
+        payload: Json,
+        estimate: Spend,
+        perform: Perform,
+        *,
+        scope: Scope | None = None,
+        is_run_wide: bool = False,
+        is_decision: bool = False,
+    ) -> Json:
+        """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
+        call = Call(kind, scope or self.scope, payload, estimate, self.phase, is_run_wide, is_decision)
+        return await self.journal.call(call, perform, self.trail)
 
+
+@dataclass(frozen=True)
 class JournalledEngine:
     """A search engine whose answers are kept."""
 
-    def __init__(self, engine: SearchEngine, site: CallSite) -> None:
-        self._engine = engine
-        self._site = site
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self._engine.name
-
-    @property
-    def timeout_s(self) -> float:
-        """The time after which a search gives up."""
-        return self._engine.timeout_s
+    engine: SearchEngine
+    site: CallSite
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the hits from the journal or from the engine."""
 
         async def perform() -> Answer:
-            return Answer([hit.to_json() for hit in await self._engine.search(query, limit=limit)])
+            return Answer([hit.to_json() for hit in await self.engine.search(query, limit=limit)])
 
-        answer = await self._site.journal.call(self._call(query, limit), perform, self._site.trail)
+        answer = await self.site.journal.call(self._call(query, limit), perform, self.site.trail)
         return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
 
     def call_off(self, query: SearchQuery, *, limit: int) -> None:
         """Let a search that is under way go: another engine was quicker."""
-        self._site.journal.call_off(self._call(query, limit))
+        self.site.journal.call_off(self._call(query, limit))
 
     def _call(self, query: SearchQuery, limit: int) -> Call:
-        payload: Json = {"engine": self.name, "query": query.as_asked, "limit": limit}
-        estimate = Spend(seconds=self.timeout_s)
+        payload: Json = {"engine": self.engine.name, "query": query.as_asked, "limit": limit}
+        estimate = Spend(seconds=self.engine.timeout_s)
         # Two sections that ask the same of an engine ask once.
-        return Call("search", self._site.scope, payload, estimate, self._site.phase, is_run_wide=True)
+        return Call("search", self.site.scope, payload, estimate, self.site.phase, is_run_wide=True)
 
 
 class Snapshot(Value):
@@ -85,130 +86,90 @@ class Snapshot(Value):
     fetched_at: str = ""
 
 
+@dataclass(frozen=True)
 class JournalledFetcher:
     """A fetcher that gets each page of a run once, whichever section asks, and keeps its bytes."""
 
-    def __init__(self, fetcher: Fetcher, site: CallSite) -> None:
-        self._fetcher = fetcher
-        self._site = site
-
-    @property
-    def timeout_s(self) -> float:
-        """The time after which a fetch gives up."""
-        return self._fetcher.timeout_s
+    fetcher: Fetcher
+    site: CallSite
 
     async def fetch(self, address: str) -> Fetched:
         """Return the bytes from the store or from the address."""
-        canonical = canonical_address(address)
+        canonical, journal = canonical_address(address), self.site.journal
         fresh: list[bytes] = []
 
         async def perform() -> Answer:
-            page = await self._fetcher.fetch(address)
+            page = await self.fetcher.fetch(address)
             fresh.append(page.raw)
-            blob = await self._site.store.put_blob(self._site.claim, page.raw)
-            kept = Snapshot(
-                address=page.address,
-                media_type=page.media_type,
-                snapshot=blob,
-                title=page.title,
-                published=page.published,
-                status=page.status,
-                headers=page.headers,
-                fetched_at=page.fetched_at,
-            )
+            blob = await journal.store.put_blob(journal.claim, page.raw)
+            kept = Snapshot(**page.model_dump(exclude={"raw", "validators"}), snapshot=blob)
             return Answer(kept.to_json(), Spend(pages=1))
 
-        estimate = Spend(pages=1, seconds=self.timeout_s)
-        call = Call("fetch", fetch_scope(canonical), canonical, estimate, self._site.phase)
-        kept = Snapshot.from_json(await self._site.journal.call(call, perform, self._site.trail))
-        return Fetched(
-            address=kept.address,
-            media_type=kept.media_type,
-            raw=fresh[0] if fresh else await self._site.store.get_blob(kept.snapshot),
-            title=kept.title,
-            published=kept.published,
-            status=kept.status,
-            headers=kept.headers,
-            fetched_at=kept.fetched_at,
-        )
+        estimate = Spend(pages=1, seconds=self.fetcher.timeout_s)
+        answer = await self.site.call("fetch", canonical, estimate, perform, scope=fetch_scope(canonical))
+        kept = Snapshot.from_json(answer)
+        raw = fresh[0] if fresh else await journal.store.get_blob(kept.snapshot)
+        return Fetched(**kept.model_dump(exclude={"snapshot"}), raw=raw)
 
 
+@dataclass(frozen=True)
 class JournalledSandbox:
     """A sandbox whose figures are kept."""
 
-    def __init__(self, sandbox: Sandbox, site: CallSite) -> None:
-        self._sandbox = sandbox
-        self._site = site
-
-    @property
-    def timeout_s(self) -> float:
-        """The time after which code is stopped."""
-        return self._sandbox.timeout_s
+    sandbox: Sandbox
+    site: CallSite
 
     async def execute(self, code: str) -> Execution:
         """Return the figures from the journal or from the sandbox."""
 
         async def perform() -> Answer:
-            return Answer((await self._sandbox.execute(code)).to_json())
+            return Answer((await self.sandbox.execute(code)).to_json())
 
-        call = Call("sandbox", self._site.scope, code, Spend(seconds=self.timeout_s), self._site.phase)
-        return Execution.from_json(await self._site.journal.call(call, perform, self._site.trail))
+        estimate = Spend(seconds=self.sandbox.timeout_s)
+        return Execution.from_json(await self.site.call("sandbox", code, estimate, perform))
 
 
 # A provider that asks for a longer wait is left for the next one.
-LONGEST_WAIT_S: Final = 60.0
-_FIRST_WAIT_S: Final = 1.0
+LONGEST_WAIT_S = 60.0
+_FIRST_WAIT_S = 1.0
 
 
+@dataclass
 class JournalledModel:
     """The chain of models behind one port: the first that answers is asked, the others stand by.
 
     `is_given_up` says that the act was given up: what is on record is still returned, but no call is made.
     """
 
-    def __init__(
-        self,
-        models: tuple[ChatModel, ...],
-        site: CallSite,
-        *,
-        clock: Clock,
-        meter: PromptMeter,
-        tries: int = 1,
-        jitter: Callable[[], float] = lambda: 1.0,
-        on_delta: OnDelta | None = None,
-        is_given_up: bool = False,
-    ) -> None:
-        self._models = models
-        self._site = site
-        self._clock = clock
-        self._meter = meter
-        self._tries = tries
-        self._jitter = jitter
-        self._on_delta = on_delta
-        self._is_given_up = is_given_up
-        self.left_out = 0
-        self.replies: list[ModelReply] = []
+    models: tuple[ChatModel, ...]
+    site: CallSite
+    clock: Clock
+    meter: PromptMeter
+    tries: int = 1
+    jitter: Callable[[], float] = lambda: 1.0
+    on_delta: OnDelta | None = None
+    is_given_up: bool = False
+    left_out: int = 0
+    replies: list[ModelReply] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Return the name of the first model."""
-        return self._models[0].name
+        return self.models[0].name
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the models whose price nobody has told."""
-        return tuple(name for model in self._models for name in model.unpriced)
+        return tuple(name for model in self.models for name in model.unpriced)
 
     def estimate(self, request: ModelRequest) -> Spend:
         """Return the most that the first try can cost."""
-        return self._models[0].estimate(request)
+        return self.models[0].estimate(request)
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:  # noqa: ARG002 - the run's own is used
         """Answer the request from the journal or from the first model that can."""
         self.left_out = max(self.left_out, request.left_out)
         failure: NetworkError | ModelError | None = None
-        for link, model in enumerate(self._models):
-            for number in range(self._tries):
+        for link, model in enumerate(self.models):
+            for number in range(self.tries):
                 try:
                     reply = await self._try(model, request, link, number)
                 except (NetworkError, ModelBusy) as busy:
@@ -218,7 +179,7 @@ class JournalledModel:
                 except UnusableAnswer:
                     raise
                 except ModelError as refused:
-                    # The first reason is the one to tell: it concerns the model that was asked for.
+                    # The first reason is the one to raise: it concerns the model that was asked for.
                     failure = failure if isinstance(failure, ModelRefused) else refused
                     break
                 else:
@@ -230,24 +191,23 @@ class JournalledModel:
     async def _wait(self, failure: NetworkError | ModelBusy, number: int) -> bool:
         """Wait before the next try of the same model; say whether there is one."""
         asked_s = failure.retry_after_s if isinstance(failure, ModelBusy) else None
-        if number + 1 >= self._tries or (asked_s or 0.0) > LONGEST_WAIT_S:
+        if number + 1 >= self.tries or (asked_s or 0.0) > LONGEST_WAIT_S:
             return False
         if not failure.is_recorded:
-            await self._clock.sleep((asked_s or 0.0) + _FIRST_WAIT_S * 2**number * (0.5 + self._jitter() / 2))
+            await self.clock.sleep((asked_s or 0.0) + _FIRST_WAIT_S * 2**number * (0.5 + self.jitter() / 2))
         return True
 
     async def _try(self, model: ChatModel, request: ModelRequest, link: int, number: int) -> ModelReply:
         async def perform() -> Answer:
-            if self._is_given_up:
+            if self.is_given_up:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
-            measured = self._meter.measure(request)
-            reply = await model.complete(request, on_delta=self._on_delta)
+            measured = self.meter.measure(request)
+            reply = await model.complete(request, on_delta=self.on_delta)
             return Answer({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
         # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that
         # a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
-        call = Call("llm", self._site.scope, payload, model.estimate(request), self._site.phase, is_run_wide=True)
-        answer = await self._site.journal.call(call, perform, self._site.trail)
+        answer = await self.site.call("llm", payload, model.estimate(request), perform, is_run_wide=True)
         assert isinstance(answer, dict)
         return ModelReply.from_json(answer["reply"])

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from deep_research.errors import StageFailed
@@ -21,7 +22,10 @@ from deep_research.pipeline.stages.verify import verify
 from deep_research.pipeline.stages.write import ReportGenerator, write
 from deep_research.pipeline.state import RunState, Update, plain
 
+StageResult = Update | bool
 
+
+@dataclass(kw_only=True, eq=False)
 class StateMachine:
     """The stages of a run. Override a `_stage_*` method to change one; collaborators can be exchanged whole.
 
@@ -29,25 +33,15 @@ class StateMachine:
     failed.
     """
 
-    def __init__(
-        self,
-        *,
-        planner: ResearchPlanner | None = None,
-        executor: SearchExecutor | None = None,
-        analyzer: ResearchAnalyzer | None = None,
-        computation: ComputationEngine | None = None,
-        reporter: ReportGenerator | None = None,
-    ) -> None:
-        self.planner = planner or ResearchPlanner()
-        self.executor = executor or SearchExecutor()
-        self.analyzer = analyzer or ResearchAnalyzer()
-        self.computation = computation or ComputationEngine()
-        self.reporter = reporter or ReportGenerator()
+    planner: ResearchPlanner = field(default_factory=ResearchPlanner)
+    executor: SearchExecutor = field(default_factory=SearchExecutor)
+    analyzer: ResearchAnalyzer = field(default_factory=ResearchAnalyzer)
+    computation: ComputationEngine = field(default_factory=ComputationEngine)
+    reporter: ReportGenerator = field(default_factory=ReportGenerator)
 
     async def run_stage(self, state: RunState) -> Update:
         """Run the stage that `state` names, whatever its override looks like, and return its update."""
-        method = getattr(self, f"_stage_{state.stage}")
-        result: Any = method(state)
+        result: Any = getattr(self, f"_stage_{state.stage}")(state)
         if inspect.isawaitable(result):
             result = await result
         if result is False:
@@ -63,44 +57,44 @@ class StateMachine:
         except (TypeError, ValueError) as exc:
             raise StageFailed(f"The stage {state.stage} returned an update that is not plain JSON: {exc}.") from exc
 
-    async def _stage_intake(self, state: RunState) -> Update | bool:
+    async def _stage_intake(self, state: RunState) -> StageResult:
         return await intake(state)
 
-    async def _stage_plan(self, state: RunState) -> Update | bool:
+    async def _stage_plan(self, state: RunState) -> StageResult:
         return await plan(state, self.planner)
 
-    async def _stage_harvest(self, state: RunState) -> Update | bool:
+    async def _stage_harvest(self, state: RunState) -> StageResult:
         return await harvest(state, self.executor)
 
-    async def _stage_fetch(self, state: RunState) -> Update | bool:
+    async def _stage_fetch(self, state: RunState) -> StageResult:
         return await fetch(state)
 
-    async def _stage_extract(self, state: RunState) -> Update | bool:
+    async def _stage_extract(self, state: RunState) -> StageResult:
         return await extract(state)
 
-    async def _stage_compress(self, state: RunState) -> Update | bool:
+    async def _stage_compress(self, state: RunState) -> StageResult:
         return await compress(state, self.analyzer)
 
-    async def _stage_reflect(self, state: RunState) -> Update | bool:
+    async def _stage_reflect(self, state: RunState) -> StageResult:
         return await reflect(state, self.analyzer, self.planner)
 
-    async def _stage_analyze(self, state: RunState) -> Update | bool:
+    async def _stage_analyze(self, state: RunState) -> StageResult:
         return await analyze(state, self.analyzer)
 
-    async def _stage_chart(self, state: RunState) -> Update | bool:
+    async def _stage_chart(self, state: RunState) -> StageResult:
         return await chart(state, self.computation)
 
-    async def _stage_draft(self, state: RunState) -> Update | bool:
+    async def _stage_draft(self, state: RunState) -> StageResult:
         return await draft(state)
 
-    async def _stage_verify(self, state: RunState) -> Update | bool:
+    async def _stage_verify(self, state: RunState) -> StageResult:
         return await verify(state)
 
-    async def _stage_write(self, state: RunState) -> Update | bool:
+    async def _stage_write(self, state: RunState) -> StageResult:
         return await write(state, self.reporter)
 
-    async def _stage_audit(self, state: RunState) -> Update | bool:
+    async def _stage_audit(self, state: RunState) -> StageResult:
         return await audit(state)
 
-    async def _stage_cache(self, state: RunState) -> Update | bool:
+    async def _stage_cache(self, state: RunState) -> StageResult:
         return await cache(state)

@@ -8,7 +8,6 @@ from deep_research.in_thread import in_thread
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.scope import section_scope
 from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
 from deep_research.value import Value
@@ -19,7 +18,7 @@ Stop = Literal["", "sufficient", "budget", "iterations", "exhausted"]
 
 
 class SectionOutcome(Value):
-    """A section after its last round; `used` counts its search tasks, `granted` what it was dealt.
+    """A section after its last round; `used` counts its search tasks, `granted` what it was allocated.
 
     `stop` says why it is not searched for any further.
     """
@@ -41,15 +40,15 @@ class SectionOutcome(Value):
     after: tuple[str, ...] = ()
 
 
-def stop_of(state: dict[str, Any], *, most_rounds: int) -> Stop:
-    """Say why a section's loop ends after this round (SPEC L3), or "" where it searches again."""
+def stop_of(state: dict[str, Any], *, max_rounds: int) -> Stop:
+    """Say why a section's loop ends after this round, or "" where it searches again."""
     if state.get("is_sufficient"):
         return "sufficient"
     if state["round"] > 1 and not state["fresh"]:
         return "exhausted"
     if any(state["grants"][:1]):
         return ""
-    return "iterations" if state["round"] >= most_rounds else "budget"
+    return "iterations" if state["round"] >= max_rounds else "budget"
 
 
 async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWork:
@@ -74,19 +73,17 @@ async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWor
 async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
     """Return everything that was found, in plan order."""
     brief, plan = Brief.from_json(state["brief"]), Plan.from_json(state["plan"])
-    outcomes = {outcome.number: outcome for outcome in map(SectionOutcome.from_json, state.get("outcomes", []))}
+    outcomes = {outcome["number"]: outcome for outcome in state.get("outcomes", [])}
     sections = []
     for number, section in enumerate(plan.sections, start=1):
-        outcome = outcomes.get(number) or SectionOutcome(
-            scope=section_scope(number), number=number, title=section.title
-        )
+        outcome = outcomes.get(number, {})
         known = {
             "brief": state["brief"],
             "section": section.to_json(),
-            "evidence": [*outcome.evidence, *state.get("shared", {}).get(section.title, [])],
-            "synthesis": outcome.synthesis,
-            "round": outcome.rounds,
-            "asked": list(outcome.asked),
+            "evidence": [*outcome.get("evidence", ()), *state.get("shared", {}).get(section.title, [])],
+            "synthesis": outcome.get("synthesis", ""),
+            "round": outcome.get("rounds", 0),
+            "asked": outcome.get("asked", ()),
         }
         work = await section_work(known, records)
         own = await without_copies(work.evidence, state.get("copies", {}), records)

@@ -12,9 +12,10 @@ from deep_research.reasoning.values import Plan, SectionPlan
 from deep_research.sources.hit import SearchQuery
 
 MAX_SECTIONS = 5
-_MOST_CHARS = 100_000
+_MAX_CHARS = 100_000
 _PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
 _SECTION_KEYS = ("title", "description", "search_queries")
+Data = Mapping[object, object]
 _QUERY_KEYS = tuple(SearchQuery.model_fields)
 
 
@@ -34,42 +35,46 @@ def plan_as_text(plan: Plan, *, head: str) -> str:
     return "".join(f"# {line}\n" for line in head.splitlines()) + body
 
 
-def plan_from_text(text: str, original: Plan, say: Words) -> Plan:
+def plan_from_text(text: str, original: Plan, words: Words) -> Plan:
     """Return the plan that a text spells; what it leaves out but title and sections stays as it was."""
-    if len(text) > _MOST_CHARS:
-        raise InputError(say("plan.too_long", count=_MOST_CHARS))
+    if len(text) > _MAX_CHARS:
+        raise InputError(words("plan.too_long", count=_MAX_CHARS))
     try:
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as exc:
         line = exc.problem_mark.line + 1 if exc.problem_mark else 1
-        raise InputError(say("plan.not_yaml", line=line, problem=exc.problem or "YAML")) from exc
+        raise InputError(words("plan.not_yaml", line=line, problem=exc.problem or "YAML")) from exc
     except (yaml.YAMLError, RecursionError, ValueError) as exc:
-        raise InputError(say("plan.not_yaml", line=1, problem="YAML")) from exc
+        raise InputError(words("plan.not_yaml", line=1, problem="YAML")) from exc
     if not isinstance(data, Mapping):
-        raise InputError(say("plan.not_mapping"))
-    return _Reader(original, say).plan(data)
+        raise InputError(words("plan.not_mapping"))
+    return _Reader(original, words).plan(data)
 
 
 class _Reader:
     """Takes a plan from plain data, key by key, and says of the first thing that does not fit what would."""
 
-    def __init__(self, original: Plan, say: Words) -> None:
+    def __init__(self, original: Plan, words: Words) -> None:
         self._original = original
-        self._say = say
+        self._words = words
         self._known = {query.query: query for section in original.sections for query in section.search_queries}
 
-    def plan(self, data: Mapping[object, object]) -> Plan:
+    def plan(self, data: Data) -> Plan:
         self._check_keys(data, _PLAN_KEYS, "")
-        listed = self._list(self._present(data, "sections", "sections"), "sections")
+        listed = self._list(self._present(data, "sections"), "sections")
         if not listed:
-            raise InputError(self._say("plan.no_section"))
+            raise InputError(self._words("plan.no_section"))
         if len(listed) > MAX_SECTIONS:
-            raise InputError(self._say("plan.too_many", count=MAX_SECTIONS, given=len(listed)))
+            raise InputError(self._words("plan.too_many", count=MAX_SECTIONS, given=len(listed)))
         sections = tuple(self._section(section, f"sections {number}") for number, section in enumerate(listed, start=1))
-        self._check_titles(sections)
+        first: dict[str, int] = {}
+        for number, section in enumerate(sections, start=1):
+            same = first.setdefault(section.title.casefold(), number)
+            if same != number:
+                raise InputError(self._words("plan.same_title", first=same, second=number, title=section.title))
         kept = self._original
         return Plan(
-            research_title=self._filled(self._present(data, "research_title", "research_title"), "research_title"),
+            research_title=self._filled(self._present(data, "research_title"), "research_title"),
             goal=self._text(data.get("goal", kept.goal), "goal"),
             scope=self._text(data.get("scope", kept.scope), "scope"),
             domains=tuple(
@@ -78,20 +83,11 @@ class _Reader:
             sections=sections,
         )
 
-    def _check_titles(self, sections: Sequence[SectionPlan]) -> None:
-        first: dict[str, int] = {}
-        for number, section in enumerate(sections, start=1):
-            same = first.setdefault(section.title.casefold(), number)
-            if same != number:
-                raise InputError(self._say("plan.same_title", first=same, second=number, title=section.title))
-
     def _section(self, data: object, place: str) -> SectionPlan:
-        if not isinstance(data, Mapping):
-            self._refuse(place, "section")
-        self._check_keys(data, _SECTION_KEYS, f"{place}: ")
+        data = self._mapping(data, _SECTION_KEYS, place, "section")
         queries = self._list(data.get("search_queries", ()), f"{place}: search_queries")
         return SectionPlan(
-            title=self._filled(self._present(data, "title", f"{place}: title"), f"{place}: title"),
+            title=self._filled(self._present(data, "title", f"{place}: "), f"{place}: title"),
             description=self._text(data.get("description", ""), f"{place}: description"),
             search_queries=tuple(
                 self._query(query, f"{place}: search_queries {number}") for number, query in enumerate(queries, start=1)
@@ -101,24 +97,28 @@ class _Reader:
     def _query(self, data: object, place: str) -> SearchQuery:
         if isinstance(data, str):
             return self._known.get(data) or SearchQuery(query=self._filled(data, place))
-        if not isinstance(data, Mapping):
-            self._refuse(place, "query")
-        self._check_keys(data, _QUERY_KEYS, f"{place}: ")
-        query = self._filled(self._present(data, "query", f"{place}: query"), f"{place}: query")
+        data = self._mapping(data, _QUERY_KEYS, place, "query")
+        query = self._filled(self._present(data, "query", f"{place}: "), f"{place}: query")
         goal = self._text(data.get("goal", ""), f"{place}: goal")
         try:
             return SearchQuery.model_validate({**data, "query": query, "goal": goal})
         except ValidationError:
             self._refuse(place, "query")
 
-    def _check_keys(self, data: Mapping[object, object], known: Sequence[str], place: str) -> None:
+    def _mapping(self, data: object, known: Sequence[str], place: str, wanted: str) -> Data:
+        if not isinstance(data, Mapping):
+            self._refuse(place, wanted)
+        self._check_keys(data, known, f"{place}: ")
+        return data
+
+    def _check_keys(self, data: Data, known: Sequence[str], place: str) -> None:
         for key in data:
             if key not in known:
-                raise InputError(self._say("plan.unknown_key", place=f"{place}{key}", known=", ".join(known)))
+                raise InputError(self._words("plan.unknown_key", place=f"{place}{key}", known=", ".join(known)))
 
-    def _present(self, data: Mapping[object, object], key: str, place: str) -> object:
+    def _present(self, data: Data, key: str, place: str = "") -> object:
         if key not in data:
-            raise InputError(self._say("plan.missing", place=place))
+            raise InputError(self._words("plan.missing", place=f"{place}{key}"))
         return data[key]
 
     def _text(self, value: object, place: str) -> str:
@@ -132,7 +132,7 @@ class _Reader:
     def _filled(self, value: object, place: str) -> str:
         text = self._text(value, place)
         if not text:
-            raise InputError(self._say("plan.empty", place=place))
+            raise InputError(self._words("plan.empty", place=place))
         return text
 
     def _list(self, value: object, place: str) -> Sequence[object]:
@@ -143,4 +143,4 @@ class _Reader:
         return value
 
     def _refuse(self, place: str, wanted: str) -> NoReturn:
-        raise InputError(self._say("plan.wrong_type", place=place, wanted=self._say(f"plan.{wanted}")))
+        raise InputError(self._words("plan.wrong_type", place=place, wanted=self._words(f"plan.{wanted}")))

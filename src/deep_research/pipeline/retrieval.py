@@ -16,6 +16,9 @@ from deep_research.sources.ranking import LOCAL
 from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
 
+# What is counted of an engine, in the order of the report's table.
+_COUNTS = ("asked", "results", "empty", "failed", "read", "cited")
+
 
 @dataclass
 class EngineHealth:
@@ -56,14 +59,9 @@ class Health:
         engines: list[Json] = [
             {
                 "engine": one.name,
-                "asked": one.asked,
-                "results": one.results,
-                "empty": one.empty,
-                "failed": one.failed,
                 "not_tried": one.skipped,
                 "problems": dict(one.failures),
-                "read": one.read,
-                "cited": one.cited,
+                **{name: getattr(one, name) for name in _COUNTS},
             }
             for one in self.engines
         ]
@@ -73,26 +71,26 @@ class Health:
 
 async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
-    rows = [row for row in await records.calls() if not row.is_superseded]
-    fetches = [row for row in rows if row.kind == "fetch" and row.state in ("done", "failed")]
+    wanted = ("search", "fetch")
+    ended = [row for row in await records.calls() if row.kind in wanted and row.state in ("done", "failed")]
+    rows = [row for row in ended if not row.is_superseded]
     # Addresses that led to the same page are one page.
     pages: dict[str, str] = {}
-    for row in fetches:
-        if row.state == "done":
-            kept = Snapshot.from_json(await records.answer(row))
-            pages[row.scope.removeprefix(fetch_scope(""))] = kept.snapshot
-    used = set(cited)
+    blocked: dict[str, str] = {}
     engines: dict[str, EngineHealth] = {}
     for row in rows:
-        if row.kind == "search" and row.state in ("done", "failed"):
+        answer, address = await records.answer(row), row.scope.removeprefix(fetch_scope(""))
+        if row.kind == "search":
             name = Scope(row.scope).last
-            _count(engines.setdefault(name, EngineHealth(name)), row, await records.answer(row))
+            _count(engines.setdefault(name, EngineHealth(name)), row, answer)
+        elif row.kind == "fetch" and row.error is not None:
+            blocked[address] = str(row.error["detail"])
+        elif row.kind == "fetch":
+            pages[address] = Snapshot.from_json(answer).snapshot
+    used = set(cited)
     for engine in engines.values():
         read = {pages[address] for address in engine.found if address in pages}
         engine.read, engine.cited = len(read), len(read & used)
-    blocked = {
-        row.scope.removeprefix(fetch_scope("")): str(row.error["detail"]) for row in fetches if row.error is not None
-    }
     in_order = sorted(engines.values(), key=lambda one: (one.name != LOCAL, -one.cited, -one.results, one.name))
     read_pages = set(pages.values())
     return Health(tuple(in_order), len(read_pages), len(used & read_pages), blocked)
@@ -113,71 +111,63 @@ def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
     engine.found |= {canonical_address(str(hit["address"])) for hit in hits if isinstance(hit, dict)}
 
 
-def account_of(
-    health: Health, request: ResearchRequest, specs: Mapping[str, EngineSpec], said: Words
-) -> tuple[list[list[str]], list[str]]:
-    """Return the account of the search in the report's language: the rows of a table, and what is to be said to it."""
-    head = [said(f"search.{column}") for column in ("engine", "asked", "results", "empty", "failed", "read", "cited")]
-    rows = [
-        [
-            _title(one.name, specs, said),
-            *map(str, (one.asked, one.results, one.empty, one.failed, one.read, one.cited)),
+@dataclass(frozen=True)
+class Account:
+    """The account of the search in the report's language."""
+
+    health: Health
+    specs: Mapping[str, EngineSpec]
+    words: Words
+
+    def table(self) -> list[list[str]]:
+        """Return what each engine did, as the rows of a table, its head first."""
+        rows = [[self._title(one), *(str(getattr(one, name)) for name in _COUNTS)] for one in self.health.engines]
+        return [[self.words(f"search.{column}") for column in ("engine", *_COUNTS)], *rows]
+
+    def notes(self, request: ResearchRequest) -> list[str]:
+        """Say what became of the pages, and why engines failed."""
+        health = self.health
+        pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}
+        notes = [self.words("search.pages", **pages, cited=health.cited)]
+        if request.sites or request.since or request.until:
+            notes.append(self.words("search.limited"))
+        return notes + self._problems()
+
+    def notice(self) -> tuple[str, ...]:
+        """Say that the general web could not be searched, where its engines found nothing as they mostly failed."""
+        engines, specs = self.health.engines, self.specs
+        general = [one for one in engines if one.name in specs and not specs[one.name].is_specialist]
+        failed = sum(one.failed + one.skipped for one in general)
+        if any(one.results for one in general) or failed <= sum(one.empty for one in general):
+            return ()
+        asked = sum(one.asked + one.skipped for one in general)
+        lost = self.words("search.no_web", engines=self._listed(general), failed=failed, asked=asked)
+        others = [one for one in engines if one not in general and one.read]
+        return (lost, self.words("search.rests_on", sources=self._listed(others))) if others else (lost,)
+
+    def _problems(self) -> list[str]:
+        """Say why engines failed, in one line for those that failed in the same way."""
+        alike: dict[str, list[EngineHealth]] = {}
+        for one in self.health.engines:
+            if one.failures:
+                reason, _ = one.failures.most_common(1)[0]
+                alike.setdefault(reason.removeprefix(f"{self._title(one)} "), []).append(one)
+        return [
+            self.words(
+                "search.problem",
+                engines=self._listed(failing),
+                failed=sum(one.failed for one in failing),
+                asked=sum(one.asked for one in failing),
+                skipped=sum(one.skipped for one in failing),
+                reason=reason,
+            )
+            for reason, failing in alike.items()
         ]
-        for one in health.engines
-    ]
-    notes = [
-        said(
-            "search.pages",
-            tried=health.tried,
-            fetched=health.fetched,
-            blocked=len(health.blocked),
-            cited=health.cited,
-        )
-    ]
-    if request.sites or request.since or request.until:
-        notes.append(said("search.limited"))
-    return [head, *rows], notes + _problems(health, specs, said)
 
+    def _listed(self, engines: Iterable[EngineHealth]) -> str:
+        return self.words("report.list_separator").join(map(self._title, engines))
 
-def notice_of(health: Health, specs: Mapping[str, EngineSpec], said: Words) -> tuple[str, ...]:
-    """Say that the general web could not be searched, where its engines found nothing because they mostly failed."""
-    general = [one for one in health.engines if one.name in specs and not specs[one.name].is_specialist]
-    failed = sum(one.failed + one.skipped for one in general)
-    if any(one.results for one in general) or failed <= sum(one.empty for one in general):
-        return ()
-    listed = said("report.list_separator").join
-    lost = said(
-        "search.no_web",
-        engines=listed(_title(one.name, specs, said) for one in general),
-        failed=failed,
-        asked=sum(one.asked + one.skipped for one in general),
-    )
-    others = [one for one in health.engines if one not in general and one.read]
-    rest = said("search.rests_on", sources=listed(_title(one.name, specs, said) for one in others)) if others else ""
-    return tuple(filter(None, (lost, rest)))
-
-
-def _problems(health: Health, specs: Mapping[str, EngineSpec], said: Words) -> list[str]:
-    """Say why engines failed, in one line for those that failed in the same way."""
-    alike: dict[str, list[EngineHealth]] = {}
-    for one in health.engines:
-        if one.failures:
-            reason, _ = one.failures.most_common(1)[0]
-            alike.setdefault(reason.removeprefix(f"{_title(one.name, specs, said)} "), []).append(one)
-    return [
-        said(
-            "search.problem",
-            engines=said("report.list_separator").join(_title(one.name, specs, said) for one in failing),
-            failed=sum(one.failed for one in failing),
-            asked=sum(one.asked for one in failing),
-            skipped=sum(one.skipped for one in failing),
-            reason=reason,
-        )
-        for reason, failing in alike.items()
-    ]
-
-
-def _title(name: str, specs: Mapping[str, EngineSpec], said: Words) -> str:
-    if name == LOCAL:
-        return said("search.own")
-    return specs[name].title if name in specs else name
+    def _title(self, engine: EngineHealth) -> str:
+        if engine.name == LOCAL:
+            return self.words("search.own")
+        return self.specs[engine.name].title if engine.name in self.specs else engine.name

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.scope import Scope
-from deep_research.store.port import Store
 from deep_research.value import JsonObject, canonical_json
 
 FILE = "rounds.jsonl"
@@ -15,21 +15,21 @@ _KINDS = frozenset({"serp-query", "search-task", "source", "section-coverage"})
 _JUDGED = ("coverage", "dimensions", "score", "gaps", "next_queries", "stop")
 
 
+@dataclass(eq=False)
 class RoundLog:
     """Writes the file anew from the stored events, one writer at a time: sections end their rounds at once."""
 
-    def __init__(self) -> None:
-        self._told: list[RunEvent] = []
-        self._seq = 0
-        self._writing = asyncio.Lock()
+    _events: list[RunEvent] = field(default_factory=list)
+    _seq: int = 0
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def write(self, run: str, *, store: Store, folder: RunFolder) -> None:
+    async def write(self, folder: RunFolder) -> None:
         """Write what is known of every round that was begun."""
         async with self._writing:
-            for event in await store.read_events(run, after=self._seq):
+            for event in await folder.store.read_events(folder.claim.run, after=self._seq):
                 self._seq = event.seq
-                self._told += [event] if event.kind in _KINDS else []
-            await folder.write(FILE, "".join(canonical_json(line) + "\n" for line in rounds_of(self._told)))
+                self._events += [event] if event.kind in _KINDS else []
+            await folder.write(FILE, "".join(canonical_json(line) + "\n" for line in rounds_of(self._events)))
 
 
 def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:
@@ -43,24 +43,19 @@ def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:
 
 
 def _record(number: int, events: list[RunEvent]) -> JsonObject:
-    asked = [event.data for event in events if event.kind == "serp-query"]
+    listed = next((event.data["queries"] for event in events if event.kind == "serp-query"), [])
+    queries = listed if isinstance(listed, list) else []
     judged = next((event.data for event in events if event.kind == "section-coverage"), {})
     # A page that two queries found is one page.
-    pages = {str(event.data["document"]): int(str(event.data["evidence"])) for event in _read(events)}
-    queries = asked[0]["queries"] if asked else []
+    read = sorted((event for event in events if event.kind == "source"), key=lambda event: event.key)
+    pages = {str(event.data["document"]): int(str(event.data["evidence"])) for event in read}
     return {
         "section": events[0].data["section"],
         "round": number,
-        "queries": [query["query"] for query in queries if isinstance(query, dict)]
-        if isinstance(queries, list)
-        else [],
+        "queries": [query["query"] for query in queries if isinstance(query, dict)],
         "searched": sum(event.kind == "search-task" for event in events),
         "pages": len(pages),
         "evidence": sum(pages.values()),
         **{name: judged.get(name) for name in _JUDGED},
         "reasoning": judged.get("reason"),
     }
-
-
-def _read(events: Iterable[RunEvent]) -> list[RunEvent]:
-    return sorted((event for event in events if event.kind == "source"), key=lambda event: event.key)

@@ -1,4 +1,4 @@
-"""`AgentRuntime` (document 000): creates runs, claims them, drives the graph, and leaves every run in a known state."""
+"""`AgentRuntime`: creates runs, claims them, drives the graph, and leaves every run in a known state."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
@@ -18,6 +18,7 @@ from deep_research.errors import (
     RunCancelled,
     RunInterrupted,
     RunTaken,
+    StageFailed,
     StopRun,
     UsageError,
 )
@@ -43,22 +44,27 @@ from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, RunRow, Store
-from deep_research.value import Json, JsonObject, json_of
+from deep_research.value import Json, JsonObject, Value, json_of
 
-MAX_RETRIES: Final = 2
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+OnQuestion = Callable[[JsonObject], Awaitable[Json]]
 
-Result = TypeVar("Result")
+MAX_RETRIES = 2
+# How long a cancelled run waits for calls in flight: long enough to keep most answers, short enough for the user.
+_CANCEL_DRAIN_S = 10.0
+# Somebody who never answers a plan with sense is not asked for ever.
+_MAX_QUESTIONS = 20
 
 
 async def retry_with_backoff(
-    work: Callable[[], Awaitable[Result]],
+    work: Callable[[], Awaitable[T]],
     *,
     clock: Clock,
     on_retry: Callable[[Exception, int], Awaitable[None]],
-    max_retries: int = MAX_RETRIES,
-) -> Result:
+) -> T:
     """Do the work; after a retryable failure wait 2, then 4 seconds, and do it again."""
-    for retry in range(1, max_retries + 1):
+    for retry in range(1, MAX_RETRIES + 1):
         try:
             return await work()
         except Exception as exc:
@@ -67,15 +73,6 @@ async def retry_with_backoff(
             await on_retry(exc, retry)
             await clock.sleep(2**retry)
     return await work()
-
-
-_log = logging.getLogger(__name__)
-
-# How long a cancelled run waits for calls in flight: long enough to keep most answers, short enough for the asker.
-_CANCEL_DRAIN_S = 10.0
-# Somebody who never answers a plan with sense is not asked for ever.
-_MOST_QUESTIONS = 20
-OnQuestion = Callable[[JsonObject], Awaitable[Json]]
 
 
 @dataclass(frozen=True)
@@ -134,12 +131,12 @@ class AgentRuntime:
     async def create(self, request: ResearchRequest) -> RunRow:
         """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known.
 
-        What a model that searches by itself costs, nobody tells.
+        What a model that searches by itself costs is not known.
         """
         unpriced = dict.fromkeys(name for model in self._adapters.models for name in model.unpriced)
         unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
-            raise ConfigurationError().said("fault.no_price", models=", ".join(unpriced))
+            raise ConfigurationError().with_message("fault.no_price", models=", ".join(unpriced))
         now, run = self._adapters.clock.now(), self._adapters.new_id()
         row = RunRow(
             id=run,
@@ -169,13 +166,13 @@ class AgentRuntime:
         `retry` plays the run back from its journal and makes its failed calls again. Raise `StopRun` if this process
         must let go of the run, and whatever made the run fail.
         """
-        for _ in range(_MOST_QUESTIONS):
+        for questions_left in range(_MAX_QUESTIONS, -1, -1):
             row = await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
-            if row.status != "waiting" or row.pending is None or on_question is None:
-                return row
+            if row.status != "waiting" or row.pending is None or on_question is None or not questions_left:
+                break
             await self.answer(row.id, await on_question(row.pending))
             retry = False
-        return await self._session(run, on_event=on_event, on_live=on_live, retry=retry)
+        return row
 
     async def answer(self, run: str, answer: Json) -> None:
         """Answer the question that a run waits for; the first answer stands."""
@@ -208,23 +205,17 @@ class AgentRuntime:
                     row = await store.get_run(row.id)
                     context, stopwatch = await self._context(store, row, claim, on_event, on_live)
                 except DeepResearchError as exc:
-                    streaming = StreamingManager(store=store, claim=claim, clock=self._adapters.clock)
-                    await _leave(streaming, exc)
+                    await _leave(StreamingManager(store=store, claim=claim, clock=self._adapters.clock), exc)
                     raise
                 session.journal = context.journal
                 loop = asyncio.get_running_loop()
-
-                def stop(reason: StopRun) -> None:
-                    loop.call_soon_threadsafe(session.stop, reason)
-
-                heartbeat = Heartbeat(
-                    open_store=self._adapters.open_store,
-                    claim=claim,
-                    every_s=self._adapters.heartbeat_s,
-                    stopwatch=stopwatch,
-                    on_stop=stop,
-                )
-                with heartbeat:
+                with Heartbeat(
+                    self._adapters.open_store,
+                    claim,
+                    self._adapters.heartbeat_s,
+                    stopwatch,
+                    on_stop=lambda reason: loop.call_soon_threadsafe(session.stop, reason),
+                ):
                     return await self._drive(session, context, afresh=retry)
         finally:
             self._sessions.discard(session)
@@ -264,12 +255,13 @@ class AgentRuntime:
                 # What reads pages takes a moment to load; meanwhile the first answers of a model are awaited.
                 warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
-            skipped = await self._survey(context)
+            skipped = await self._refresh_index(context)
             async with open_checkpoints(self._adapters.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
                 self._graph = self._graph or build_graph(self._machine)
                 graph = self._graph.copy(update={"checkpointer": saver})
-                end = await self._run_graph(session, graph, context, is_known=is_known, skipped=skipped)
+                given = None if is_known else _initial_state(context.row, skipped)
+                end = await self._run_graph(session, graph, context, given)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":
                 await forget(self._adapters.checkpoints, context.row.id)
@@ -277,21 +269,18 @@ class AgentRuntime:
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except RunTaken:
-            await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
-            raise
         except Exception as exc:
-            if taken := await _leave(context.streaming, exc):
+            if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc):
                 # Whatever else went wrong here: the checkpoints under it had been taken along.
                 await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
                 raise taken from None
             raise
 
     async def _run_graph(
-        self, session: _Session, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]
+        self, session: _Session, graph: Graph, context: RunContext, given: DeepResearchState | None
     ) -> _End:
         """Run the graph in a task that a signal, a cancel or a takeover can stop; keep what is in flight."""
-        session.task = asyncio.ensure_future(self._retried(graph, context, is_known=is_known, skipped=skipped))
+        session.task = asyncio.ensure_future(self._retried(graph, context, given))
         if session.reason is not None:
             session.task.cancel()
         try:
@@ -305,17 +294,14 @@ class AgentRuntime:
             session.reason = session.reason or stop
             raise
         finally:
-            await self._land(context.journal, session.reason)
+            if isinstance(session.reason, RunTaken):
+                context.journal.abandon()
+            else:
+                timeout_s = _CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None
+                await context.journal.drain(timeout_s=timeout_s)
 
-    async def _land(self, journal: Journal, reason: StopRun | None) -> None:
-        """Keep the answers of calls in flight; a process that lost the run has no say any more."""
-        if isinstance(reason, RunTaken):
-            journal.abandon()
-        else:
-            await journal.drain(timeout_s=_CANCEL_DRAIN_S if isinstance(reason, RunCancelled) else None)
-
-    async def _survey(self, context: RunContext) -> list[Gap]:
-        """Bring the documents' index up to date; what cannot be read is told, and will stand in the report's limits."""
+    async def _refresh_index(self, context: RunContext) -> list[Gap]:
+        """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
         if self._adapters.corpus is None:
             return []
         emit = Emitter(context.streaming, "index")
@@ -329,14 +315,11 @@ class AgentRuntime:
         await emit("progress", {"step": "index", "status": "done", "data": counted})
         return skipped
 
-    async def _retried(self, graph: Graph, context: RunContext, *, is_known: bool, skipped: list[Gap]) -> _End:
-        begun = is_known
-
+    async def _retried(self, graph: Graph, context: RunContext, given: DeepResearchState | None) -> _End:
         async def drive() -> _End:
-            nonlocal begun
-            given = None if begun else _initial_state(context.row, skipped)
-            begun = True
-            return await self._invoke(graph, context, given)
+            nonlocal given
+            begin_with, given = given, None
+            return await self._invoke(graph, context, begin_with)
 
         async def on_retry(exc: Exception, retry: int) -> None:
             emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}/retry/{retry}")
@@ -409,3 +392,51 @@ def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
 def answer_needed(row: RunRow) -> AnswerNeeded:
     """Return the error of a run that waits for somebody who is not here."""
     return AnswerNeeded(f'Run {row.id} waits for an answer: deep-research runs answer {row.id} "…"')
+
+
+class Result(Value):
+    """The result of a run."""
+
+    title: str
+    final_report: str
+    learnings: tuple[str, ...]
+    sources: tuple[dict[str, object], ...]
+    images: tuple[str, ...]
+    is_verified: bool
+    run: str
+    folder: str
+
+
+class DeepResearchProcessor:
+    """Composes planner, executor, analyzer, computation, reporter and streaming; holds nothing about a run."""
+
+    def __init__(
+        self, adapters: Adapters, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
+    ) -> None:
+        self.adapters = adapters
+        self.machine = machine or StateMachine()
+        self.runtime = AgentRuntime(adapters, machine=self.machine, wiring=wiring, code_version=code_version)
+
+    async def process(
+        self,
+        request: ResearchRequest,
+        *,
+        on_event: OnEvent | None = None,
+        on_live: OnLive | None = None,
+        on_question: OnQuestion | None = None,
+    ) -> RunRow:
+        """Start a run and stay with it until it is done or waits for an answer."""
+        row = await self.runtime.create(request)
+        return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
+
+    async def result(self, row: RunRow) -> Result:
+        """Return the report of a run that is done."""
+        if row.result is None:
+            raise StageFailed(f"Run {row.id} has no report; it is {row.status}.")
+        store = self.adapters.open_store()
+        try:
+            text = (await store.get_blob(str(row.result["report"]))).decode()
+        finally:
+            await store.close()
+        kept = {key: row.result[key] for key in ("title", "learnings", "sources", "images", "is_verified")}
+        return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})

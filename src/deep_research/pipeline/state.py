@@ -30,17 +30,31 @@ def highest(known: int, new: int) -> int:
     return max(known, new)
 
 
-class DeepResearchState(TypedDict, total=False):
-    """The fields of document 002, then ours. `gathered_info` holds evidence ids, `final_report` a content id."""
+# Branches write to these fields at once.
+Unique = Annotated[list[str], merge_unique]
+ByScope = Annotated[list[JsonObject], merge_by_scope]
+Highest = Annotated[int, highest]
+
+
+class SectionOutput(TypedDict, total=False):
+    """What a section hands to the run."""
+
+    outcomes: ByScope
+    texts: ByScope
+    gathered_info: Unique
+    visited_sources: Unique
+    iteration_count: Highest
+    gaps: ByScope
+
+
+class DeepResearchState(SectionOutput, total=False):
+    """A run's state; `gathered_info` holds evidence ids, `final_report` a content id."""
 
     original_query: str
     clarified_query: str
     is_clarified: bool
     pending_question: str
     sections: list[JsonObject]
-    gathered_info: Annotated[list[str], merge_unique]
-    visited_sources: Annotated[list[str], merge_unique]
-    iteration_count: Annotated[int, highest]
     max_iterations: int
     is_sufficient: bool
     current_queries: list[str]
@@ -56,19 +70,16 @@ class DeepResearchState(TypedDict, total=False):
     plan: JsonObject
     dealt: int
     grants: list[list[int]]
-    outcomes: Annotated[list[JsonObject], merge_by_scope]
-    gaps: Annotated[list[JsonObject], merge_by_scope]
     copies: dict[str, str]
     shared: dict[str, list[str]]
     room: list[list[str]]
-    texts: Annotated[list[JsonObject], merge_by_scope]
     after: list[str]
     figures: list[str]
     checked: str
     is_verified: bool
 
 
-class SectionState(TypedDict, total=False):
+class SectionState(SectionOutput, total=False):
     """One section in research; `round` is the last one begun, `grants` are the queries each round may still use."""
 
     number: int
@@ -81,7 +92,7 @@ class SectionState(TypedDict, total=False):
     granted: int
     queries: list[JsonObject]
     asked: list[str]
-    tasks: Annotated[list[JsonObject], merge_by_scope]
+    tasks: ByScope
     evidence: list[str]
     fresh: int
     synthesis: str
@@ -90,24 +101,6 @@ class SectionState(TypedDict, total=False):
     stop: str
     open_questions: list[str]
     after: list[str]
-
-    outcomes: Annotated[list[JsonObject], merge_by_scope]
-    texts: Annotated[list[JsonObject], merge_by_scope]
-    gathered_info: Annotated[list[str], merge_unique]
-    visited_sources: Annotated[list[str], merge_unique]
-    iteration_count: Annotated[int, highest]
-    gaps: Annotated[list[JsonObject], merge_by_scope]
-
-
-class SectionOutput(TypedDict):
-    """What a section hands to the run."""
-
-    outcomes: Annotated[list[JsonObject], merge_by_scope]
-    texts: Annotated[list[JsonObject], merge_by_scope]
-    gathered_info: Annotated[list[str], merge_unique]
-    visited_sources: Annotated[list[str], merge_unique]
-    iteration_count: Annotated[int, highest]
-    gaps: Annotated[list[JsonObject], merge_by_scope]
 
 
 class TextState(TypedDict, total=False):
@@ -121,7 +114,16 @@ class TextState(TypedDict, total=False):
     after: list[str]
 
 
-class TaskState(TypedDict, total=False):
+class TaskOutput(TypedDict, total=False):
+    """What a search task hands to its section."""
+
+    tasks: ByScope
+    gathered_info: Unique
+    visited_sources: Unique
+    gaps: ByScope
+
+
+class TaskState(TaskOutput, total=False):
     """One search task of one round of one section."""
 
     number: int
@@ -135,20 +137,6 @@ class TaskState(TypedDict, total=False):
     hits: str
     after: list[str]
 
-    tasks: Annotated[list[JsonObject], merge_by_scope]
-    gathered_info: Annotated[list[str], merge_unique]
-    visited_sources: Annotated[list[str], merge_unique]
-    gaps: Annotated[list[JsonObject], merge_by_scope]
-
-
-class TaskOutput(TypedDict):
-    """What a search task hands to its section."""
-
-    tasks: Annotated[list[JsonObject], merge_by_scope]
-    gathered_info: Annotated[list[str], merge_unique]
-    visited_sources: Annotated[list[str], merge_unique]
-    gaps: Annotated[list[JsonObject], merge_by_scope]
-
 
 # What a node returns: a partial state of any of the three kinds. LangGraph takes a plain dict.
 Update = dict[str, Any]
@@ -160,7 +148,7 @@ def plain(update: object) -> Update:
 
 
 class Stage(StrEnum):
-    """One step of the pipeline; the nine names of document 001 are kept."""
+    """One step of the pipeline."""
 
     INTAKE = "intake"
     PLAN = "plan"

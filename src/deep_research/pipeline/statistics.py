@@ -1,17 +1,18 @@
-"""The statistics of a run (SPEC R9) from its journal and events: stages, steps, calls, costs, and how they compare."""
+"""The statistics of a run from its journal and events: stages, steps, calls, costs, and how they compare."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import accumulate
 from typing import NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
-from deep_research.pipeline.journal import longest_chain_s, spent_so_far, unpacked
+from deep_research.pipeline.journal import longest_chain_s, model_answers, spent_so_far
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow, RunRow, Store
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
 
 class Span(NamedTuple):
@@ -67,30 +68,28 @@ def within(some: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 def seconds_of(spans: Iterable[Span]) -> float:
     """Return the seconds that spans cover together: what overlaps counts once."""
-    total, reached = 0.0, None
+    total, reached = 0.0, datetime.min.replace(tzinfo=UTC)
     for span in sorted(spans):
-        begin = span.begin if reached is None else max(span.begin, reached)
-        total += max(0.0, (span.end - begin).total_seconds())
-        reached = span.end if reached is None else max(reached, span.end)
+        total += max(0.0, (span.end - max(span.begin, reached)).total_seconds())
+        reached = max(reached, span.end)
     return total
 
 
 # Rows of the journal that record a choice or a count, and call nobody.
 DECISIONS = frozenset({"query", "decision", "cache"})
-# SPEC R9: a run's seconds, searches and tokens a query stay below, its steps succeed above. Measured, no gates.
-MOST_SECONDS, MOST_SEARCHES, MOST_TOKENS_PER_QUERY, LEAST_STEPS_DONE = 60, 20, 10_000, 0.95
+# What a run aims at: its seconds, searches and tokens a query stay below, its steps succeed above. No gates.
+MAX_SECONDS, MAX_SEARCHES, MAX_TOKENS_PER_QUERY, MIN_STEPS_DONE = 60, 20, 10_000, 0.95
 
 
 async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
     """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
     rows, events = await store.list_calls(row.id), await store.read_events(row.id)
     spent = spent_so_far(rows).model_copy(update={"seconds": row.active_s})
-    asked = [await unpacked(each.answer, store) for each in rows if each.kind == "llm" and each.state == "done"]
-    return statistics_of(rows, events, spent=spent, answers=asked)
+    return statistics_of(rows, events, spent=spent, answers=await model_answers(rows, store))
 
 
 def statistics_of(
-    rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[Json] = ()
+    rows: list[JournalRow], events: list[RunEvent], *, spent: Spend, answers: Sequence[JsonObject] = ()
 ) -> JsonObject:
     """Return a run's figures. Durations are of the calls that were really made, also by earlier processes.
 
@@ -98,42 +97,44 @@ def statistics_of(
     """
     finished = [row for row in rows if row.ended_at is not None]
     made = [row for row in finished if row.state in ("done", "failed") and row.kind not in DECISIONS]
-    begin = min((row.started_at for row in made), default=None)
-    end = max((row.ended_at for row in made if row.ended_at), default=None)
-    between_s = (end - begin).total_seconds() if begin and end else 0.0
-    chain_s, spans, steps = longest_chain_s(finished), spans_of(events), _steps(events)
+    calls = [Span(row.started_at, row.ended_at) for row in made if row.ended_at]
+    between_s = (max(call.end for call in calls) - min(calls).begin).total_seconds() if calls else 0.0
+    chain_s, spans = longest_chain_s(finished), spans_of(events)
     wall_s, searches = seconds_of(spans), sum(row.spend.queries for row in rows)
+    fetched = [row.scope for row in made if row.kind == "fetch" and row.state == "done"]
     figures: JsonObject = {
         "spent": spent.to_json(),
         "calls": dict(sorted(Counter(f"{row.kind} {row.state}" for row in rows).items())),
         "success_rate": _rate(sum(row.state == "done" for row in made), len(made)),
         "wall_s": round(wall_s, 4),
         "stages": _stages(events, spans, wall_s),
-        "steps": steps,
+        "steps": _steps(events),
         "longest_chain_s": round(chain_s, 4),
         "first_call_to_last_answer_s": round(between_s, 4),
         "wall_over_chain": _rate(wall_s, chain_s),
-        "peak_in_flight": _peak(made),
+        "peak_in_flight": _peak(calls),
         "searches": searches,
         "engine_requests": sum(row.kind == "search" for row in made),
         "pages": sum(row.spend.pages for row in rows),
         "tokens_per_query": _rate(spent.tokens, searches),
         "usd_per_query": _rate(spent.usd, searches),
-        "duplicates": {"prompts": _repeated_prompts(answers), "fetches": _repeated_fetches(made)},
+        "duplicates": {
+            "prompts": sum(prompt.seen >= prompt.tokens for prompt in _prompts(answers)),
+            "fetches": len(fetched) - len(set(fetched)),
+        },
         "model": model_use(answers),
     }
     return figures | {"targets": _targets(figures)}
 
 
-def model_use(answers: Sequence[Json]) -> JsonObject:
+def model_use(answers: Sequence[JsonObject]) -> JsonObject:
     """Return what the models were asked and answered, in tokens.
 
     `prefix_share` is the share of prompt tokens with which the prompt sent before begins too, `cacheable_share` the
     share with which any earlier prompt of the run begins: the most that a provider's cache can serve.
     """
-    kept = [answer for answer in answers if isinstance(answer, dict)]
-    replies = [ModelReply.from_json(answer["reply"]) for answer in kept]
-    prompts = [PromptSize.from_json(answer["prompt"]) for answer in kept]
+    replies = [ModelReply.from_json(answer["reply"]) for answer in answers]
+    prompts = _prompts(answers)
     asked = sum(prompt.tokens for prompt in prompts)
     return {
         "calls": len(replies),
@@ -142,9 +143,13 @@ def model_use(answers: Sequence[Json]) -> JsonObject:
         "prompt_tokens": sum(reply.tokens_in for reply in replies),
         "completion_tokens": sum(reply.tokens_out for reply in replies),
         "cached_tokens": sum(reply.tokens_cached for reply in replies),
-        "prefix_share": round(sum(prompt.repeated for prompt in prompts) / asked, 4) if asked else 0.0,
-        "cacheable_share": round(sum(prompt.seen for prompt in prompts) / asked, 4) if asked else 0.0,
+        "prefix_share": _rate(sum(prompt.repeated for prompt in prompts), asked) or 0.0,
+        "cacheable_share": _rate(sum(prompt.seen for prompt in prompts), asked) or 0.0,
     }
+
+
+def _prompts(answers: Sequence[JsonObject]) -> list[PromptSize]:
+    return [PromptSize.from_json(answer["prompt"]) for answer in answers]
 
 
 def _rate(part: float, whole: float) -> float | None:
@@ -167,8 +172,8 @@ def _steps(events: list[RunEvent]) -> JsonObject:
     """Count what was done and what was not: stages at each place, searches and pages; what is under way is neither."""
     stages = Counter(step.status for step in steps_of(events))
     tasks = Counter(str(event.data["status"]) for event in events if event.kind == "search-task")
-    read = {place for event in events if event.kind == "source" for place in _page(event.key.split(":")[1])}
-    lost = {place for event in events if event.kind == "error" for place in _page(str(event.data.get("step", "")))}
+    read = _pages(event.key.split(":")[1] for event in events if event.kind == "source")
+    lost = _pages(str(event.data.get("step", "")) for event in events if event.kind == "error")
     ended = [event.data["status"] for event in events if event.kind == "run-status"][-1:]
     given_up = stages[""] if ended in (["done"], ["failed"]) else 0
     done = stages["done"] + stages["skipped"] + tasks["done"] + len(read)
@@ -176,51 +181,30 @@ def _steps(events: list[RunEvent]) -> JsonObject:
     return {"done": done, "failed": failed, "success_rate": _rate(done, done + failed)}
 
 
-def _page(scope: str) -> list[str]:
-    """Return a place in a run, if it is a page's."""
-    return [scope] if "/page/" in scope else []
+def _pages(scopes: Iterable[str]) -> set[str]:
+    return {scope for scope in scopes if "/page/" in scope}
 
 
-def _peak(rows: Iterable[JournalRow]) -> int:
+def _peak(calls: Iterable[Span]) -> int:
     """Return how many calls were under way at once."""
-    moments: list[tuple[datetime, int]] = []
-    for row in rows:
-        if row.ended_at is not None:
-            moments += [(row.started_at, 1), (row.ended_at, -1)]
-    peak = now = 0
+    moments = [moment for call in calls for moment in ((call.begin, 1), (call.end, -1))]
     # Where one call ends as another begins, they were not under way together.
-    for _, change in sorted(moments):
-        now += change
-        peak = max(peak, now)
-    return peak
-
-
-def _repeated_prompts(answers: Sequence[Json]) -> int:
-    prompts = [PromptSize.from_json(answer["prompt"]) for answer in answers if isinstance(answer, dict)]
-    return sum(prompt.seen >= prompt.tokens for prompt in prompts)
-
-
-def _repeated_fetches(rows: Iterable[JournalRow]) -> int:
-    times = Counter(row.scope for row in rows if row.kind == "fetch" and row.state == "done")
-    return sum(count - 1 for count in times.values())
+    return max(accumulate(change for _, change in sorted(moments)), default=0)
 
 
 def _targets(figures: JsonObject) -> JsonObject:
-    """Return what SPEC R9 aims at beside what was measured; None where there is nothing to measure."""
+    """Return what a run aims at beside what was measured; None where there is nothing to measure."""
     steps = figures["steps"]
-    rate = steps["success_rate"] if isinstance(steps, dict) else None
-    most = {
-        "seconds": (figures["wall_s"], MOST_SECONDS),
-        "tokens_per_query": (figures["tokens_per_query"], MOST_TOKENS_PER_QUERY),
-        "searches": (figures["searches"], MOST_SEARCHES),
+    limits = {
+        "seconds": (figures["wall_s"], MAX_SECONDS),
+        "tokens_per_query": (figures["tokens_per_query"], MAX_TOKENS_PER_QUERY),
+        "searches": (figures["searches"], MAX_SEARCHES),
+        "steps": (steps["success_rate"] if isinstance(steps, dict) else None, MIN_STEPS_DONE),
     }
-    targets: JsonObject = {
-        name: {"measured": measured, "target": target, "is_met": _below(measured, target)}
-        for name, (measured, target) in most.items()
-    }
-    is_met = rate > LEAST_STEPS_DONE if isinstance(rate, int | float) else None
-    return targets | {"steps": {"measured": rate, "target": LEAST_STEPS_DONE, "is_met": is_met}}
-
-
-def _below(measured: Json, target: float) -> bool | None:
-    return measured < target if isinstance(measured, int | float) else None
+    targets: JsonObject = {}
+    for name, (measured, target) in limits.items():
+        is_met = None
+        if isinstance(measured, int | float):
+            is_met = measured > target if name == "steps" else measured < target
+        targets[name] = {"measured": measured, "target": target, "is_met": is_met}
+    return targets

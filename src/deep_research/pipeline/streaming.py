@@ -1,10 +1,11 @@
-"""`StreamingManager`: what a run tells, kept before it is told, in order, and never twice."""
+"""`StreamingManager`: the events of a run, stored before they are emitted, in order, and never twice."""
 
 import asyncio
 import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import cast
 
 from deep_research.events import EventData, EventKind, LiveText, OnEvent, OnLive, RunEvent, RunStatus
@@ -15,68 +16,60 @@ from deep_research.value import JsonObject
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, kw_only=True)
 class StreamingManager:
     """The one place that writes a run's events and hands them to the caller.
 
-    A key is kind, scope and ordinal in the scope; work that is done again after a crash gives the same keys, and a key
-    that was told is not told again. A retry of the run tells only what came out differently, under keys of its own.
+    A key is kind, scope and ordinal in the scope; work that is done again after a crash gives the same keys, and no key
+    is emitted twice. A retry of the run emits only what came out differently, under keys of its own.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        claim: Claim,
-        clock: Clock,
-        attempt: int = 0,
-        on_event: OnEvent | None = None,
-        on_live: OnLive | None = None,
-        take_s: Callable[[], float] = lambda: 0.0,
-    ) -> None:
-        self._store = store
-        self._claim = claim
-        self._clock = clock
-        self._attempt = attempt
-        self._on_event = on_event
-        self._on_live = on_live
-        self._take_s = take_s
-        self._told: dict[str, JsonObject] | None = None
-        self._order = asyncio.Lock()
-        self._tellings: set[asyncio.Task[None]] = set()
+    store: Store
+    claim: Claim
+    clock: Clock
+    attempt: int = 0
+    on_event: OnEvent | None = None
+    on_live: OnLive | None = None
+    take_s: Callable[[], float] = lambda: 0.0
+    _emitted: dict[str, JsonObject] | None = None
+    _order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _emitting: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def tell(self, kind: EventKind, key: str, data: EventData) -> None:
-        """Keep one event and hand it on, unless it was told before; a cancelled branch does not stop in between."""
-        telling = asyncio.create_task(self._tell(kind, key, cast("JsonObject", data)))
-        self._tellings.add(telling)
-        telling.add_done_callback(self._told_or_failed)
-        await asyncio.shield(telling)
+    async def emit(self, kind: EventKind, key: str, data: EventData) -> None:
+        """Store one event and hand it on, unless that was done before; a cancelled branch does not stop in between."""
+        emitting = asyncio.create_task(self._emit(kind, key, cast("JsonObject", data)))
+        self._emitting.add(emitting)
+        emitting.add_done_callback(self._ended)
+        await asyncio.shield(emitting)
 
-    def _told_or_failed(self, telling: asyncio.Task[None]) -> None:
-        self._tellings.discard(telling)
-        if not telling.cancelled():
-            telling.exception()  # Marks it as seen: the branch that waited for it may be gone.
+    def _ended(self, emitting: asyncio.Task[None]) -> None:
+        self._emitting.discard(emitting)
+        if not emitting.cancelled():
+            emitting.exception()  # Marks it as seen: the branch that waited for it may be gone.
 
-    async def _tell(self, kind: EventKind, key: str, content: JsonObject) -> None:
+    async def _emit(self, kind: EventKind, key: str, content: JsonObject) -> None:
         async with self._order:
-            told = await self._told_before()
-            if key in told:
-                if self._attempt == 0 or told[key] == content:
+            if self._emitted is None:
+                events = await self.store.read_events(self.claim.run)
+                self._emitted = {event.key.partition("~")[0]: event.data for event in events}
+            if key in self._emitted:
+                if self.attempt == 0 or self._emitted[key] == content:
                     return
-                key = f"{key}~{self._attempt}"
-            new = NewEvent(at=self._clock.now(), kind=kind, key=key, data=content)
-            for event in await self._store.append_events(self._claim, [new]):
-                told[key.partition("~")[0]] = content
+                key = f"{key}~{self.attempt}"
+            new = NewEvent(at=self.clock.now(), kind=kind, key=key, data=content)
+            for event in await self.store.append_events(self.claim, [new]):
+                self._emitted[key.partition("~")[0]] = content
                 await self._hand_on(event)
 
-    def hear(self, live: LiveText) -> None:
+    def on_live_text(self, live: LiveText) -> None:
         """Hand on a piece of an answer while it comes."""
-        if self._on_live is None:
+        if self.on_live is None:
             return
         try:
-            self._on_live(live)
+            self.on_live(live)
         except Exception:  # A caller's callback must not cost the run what it has paid for.
             _log.exception("on_live failed at %s; the run goes on", live.scope)
-            self._on_live = None
+            self.on_live = None
 
     async def finish(
         self,
@@ -86,51 +79,45 @@ class StreamingManager:
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
     ) -> None:
-        """Give the run its status and tell it, in one transaction; the lease is released with it."""
+        """Give the run its status and emit it, in one transaction; the lease is released with it."""
         async with self._order:
             data: JsonObject = {"status": status}
             if error is not None:
                 data["reason"] = error["detail"]
-            key = f"run-status:epoch/{self._claim.epoch}:1"
-            told = NewEvent(at=self._clock.now(), kind="run-status", key=key, data=data)
-            for event in await self._store.finish(
-                self._claim,
+            key = f"run-status:epoch/{self.claim.epoch}:1"
+            new = NewEvent(at=self.clock.now(), kind="run-status", key=key, data=data)
+            for event in await self.store.finish(
+                self.claim,
                 status,
-                event=told,
-                active_s=self._take_s(),
+                event=new,
+                active_s=self.take_s(),
                 result=result,
                 error=error,
                 pending=pending,
             ):
                 await self._hand_on(event)
 
-    async def _told_before(self) -> dict[str, JsonObject]:
-        if self._told is None:
-            events = await self._store.read_events(self._claim.run)
-            self._told = {event.key.partition("~")[0]: event.data for event in events}
-        return self._told
-
     async def _hand_on(self, event: RunEvent) -> None:
-        if self._on_event is None:
+        if self.on_event is None:
             return
         try:
-            waiting = self._on_event(event)
+            waiting = self.on_event(event)
             if inspect.isawaitable(waiting):
                 await waiting
         except Exception:  # A caller's callback must not cost the run what it has paid for.
             _log.exception("on_event failed at %s; the run goes on", event.key)
 
 
+@dataclass(eq=False)
 class Emitter:
     """Events of one piece of work: counts ordinals afresh, so that doing the work again gives the same keys."""
 
-    def __init__(self, streaming: StreamingManager, scope: str) -> None:
-        self._streaming = streaming
-        self._scope = scope
-        self._count: Counter[EventKind] = Counter()
+    streaming: StreamingManager
+    scope: str
+    _count: Counter[EventKind] = field(default_factory=Counter)
 
     async def __call__(self, kind: EventKind, data: EventData) -> None:
-        """Tell one event."""
-        key = f"{kind}:{self._scope}:{self._count[kind]}"
+        """Emit one event."""
+        key = f"{kind}:{self.scope}:{self._count[kind]}"
         self._count[kind] += 1
-        await self._streaming.tell(kind, key, data)
+        await self.streaming.emit(kind, key, data)

@@ -8,7 +8,7 @@ from deep_research.value import JsonObject
 
 
 class WorkflowState(TypedDict):
-    """A run in a caller's eyes (document 000), projected from its events."""
+    """A run in a caller's eyes: where it is, what it did, and what failed."""
 
     status: RunStatus
     steps: list[str]
@@ -18,12 +18,12 @@ class WorkflowState(TypedDict):
 
 
 def workflow_state(events: Iterable[RunEvent]) -> WorkflowState:
-    """Project a run's events onto the record of document 000."""
+    """Return what a run's events say of it."""
     state = WorkflowState(status="created", steps=[], current_step=None, iterations=0, errors=[])
     for event in events:
         data = event.data
         if event.kind == "run-status":
-            state["status"] = data["status"]  # type: ignore[typeddict-item]  # the store only holds what `tell` checked
+            state["status"] = data["status"]  # type: ignore[typeddict-item]  # the store only holds what was emitted
         elif event.kind == "progress" and data["status"] == "started":
             state["current_step"] = str(data["step"])
             if data["step"] not in state["steps"]:

@@ -1,1 +1,1 @@
-"""What we tell: paragraphs, citation numbers, Markdown."""
+"""The report: paragraphs, citation numbers, Markdown."""

@@ -29,10 +29,14 @@ class Citations(Value):
         return [source.document for source in self.cited].index(document) + 1
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        """Return all sources, in the order of their numbers."""
+        return (*self.cited, *self.additional)
+
+    @property
     def share_cited(self) -> int:
         """Return the share of sources that are cited, in per cent."""
-        total = len(self.cited) + len(self.additional)
-        return round(100 * len(self.cited) / total) if total else 0
+        return round(100 * len(self.cited) / len(self.sources)) if self.sources else 0
 
 
 def number_sources(

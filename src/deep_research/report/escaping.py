@@ -5,16 +5,15 @@ take as markup, and nowhere else, so that "5 * 3", "a_b", "$5" and "AT&T" stay a
 """
 
 import re
-from typing import Final
 
 from deep_research.text.cleaning import clean_text
 
-_LINE_BREAK: Final = re.compile(r"\s*\n\s*")
-_PUNCTUATION: Final = r"[!-/:-@\[-`{-~]"
-_ESCAPED: Final = re.compile(rf"\\({_PUNCTUATION})")
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+_PUNCTUATION = r"[!-/:-@\[-`{-~]"
+_ESCAPED = re.compile(rf"\\({_PUNCTUATION})")
 # Emphasis and strike-through depend on what stands on both sides of a run.
-_RUN: Final = re.compile(r"\*+|_+|~+")
-_MARKUP: Final = re.compile(
+_RUN = re.compile(r"\*+|_+|~+")
+_MARKUP = re.compile(
     rf"""
       \\(?={_PUNCTUATION}|$)               # would take the next sign's meaning, or break the line
     | `                                    # code
@@ -28,7 +27,7 @@ _MARKUP: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_BLOCK_START: Final = re.compile(
+_BLOCK_START = re.compile(
     r"""
       (?=>|\|)                             # a quotation, a table
     | (?=[-+](?:\s|$)|-[-\s]*$)            # a list, a rule
@@ -38,12 +37,12 @@ _BLOCK_START: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_HEADING_END: Final = re.compile(r"(?:(?<=\s)|^)(?=#+$)")
-_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
-_ENTITY: Final = re.compile(r"(&#?\w+);")
+_HEADING_END = re.compile(r"(?:(?<=\s)|^)(?=#+$)")
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_ENTITY = re.compile(r"(&#?\w+);")
 # What would begin markup in an address or end it; "_" between letters and before brackets does neither.
-_NOT_IN_ADDRESS: Final = re.compile(r"[\s<>\"\\`*|]|(?<![^\W_])_+|~~+|\](?=\()|\$(?!\d)")
-_BACKTICKS: Final = re.compile(r"`{3,}")
+_NOT_IN_ADDRESS = re.compile(r"[\s<>\"\\`*|]|(?<![^\W_])_+|~~+|\](?=\()|\$(?!\d)")
+_BACKTICKS = re.compile(r"`{3,}")
 
 
 def escape(text: str) -> str:

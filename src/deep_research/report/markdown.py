@@ -55,41 +55,41 @@ class Report(Value):
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
     blocks = [f"# {escape_heading(report.title)}"]
-    if report.notice:
-        blocks += [f"**{words('report.notice')}**", _bullets(report.notice)]
-    if report.assumptions:
-        blocks += [f"**{words('report.assumptions')}**", _bullets(report.assumptions)]
+    for key, items in (("notice", report.notice), ("assumptions", report.assumptions)):
+        blocks += [f"**{words(f'report.{key}')}**", *_bullets(items)] if items else []
     if report.abstract:
         blocks.append(f"## {words('report.abstract')}")
         blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
     for chapter in report.chapters:
-        blocks.append(f"## {escape_heading(chapter.title)}")
-        for before, paragraph in zip((None, *chapter.paragraphs), chapter.paragraphs, strict=False):
-            if paragraph.lead and (before is None or before.lead != paragraph.lead):
-                blocks.append(f"**{escape(paragraph.lead)}**")
-            blocks.append(_paragraph(paragraph, number_of, words))
+        blocks += [f"## {escape_heading(chapter.title)}", *_chapter(chapter, number_of, words)]
+    knowledge, account = [], []
     if report.knowledge:
-        blocks += [
-            f"## {words('report.knowledge')}",
-            f"*{words('report.knowledge_note')}*",
-            escape_line(report.knowledge),
-        ]
-    if report.disagreements:
-        blocks.append(f"## {words('report.disagreements')}")
-        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.disagreements]
-    if report.gaps:
-        blocks += [f"## {words('report.gaps')}", _bullets(report.gaps)]
-    if report.limits:
-        blocks += [f"## {words('report.limits')}", _bullets(report.limits)]
+        knowledge = [f"*{words('report.knowledge_note')}*", escape_line(report.knowledge)]
     if report.account:
-        head, *rows = ([escape_cell(cell) for cell in cells] for cells in report.account)
-        table = "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *rows))
-        blocks += [f"## {words('report.account')}", table, _bullets(report.account_notes)]
-    if report.writing:
-        blocks += [f"## {words('report.writing')}", _bullets(report.writing)]
-    blocks += _references(citations, words)
-    blocks += ["---", escape_line(report.run_line)]
-    return "\n\n".join(blocks) + "\n"
+        head, *rows = [[escape_cell(cell) for cell in cells] for cells in report.account]
+        account = [_piped(head, rows), *_bullets(report.account_notes)]
+    closing = {
+        "knowledge": knowledge,
+        "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
+        "gaps": _bullets(report.gaps),
+        "limits": _bullets(report.limits),
+        "account": account,
+        "writing": _bullets(report.writing),
+        "references": _references(citations, words),
+    }
+    for key, own in closing.items():
+        blocks += [f"## {words(f'report.{key}')}", *own] if own else []
+    return "\n\n".join([*blocks, "---", escape_line(report.run_line)]) + "\n"
+
+
+def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
+    blocks, lead = [], ""
+    for paragraph in chapter.paragraphs:
+        if paragraph.lead and paragraph.lead != lead:
+            blocks.append(f"**{escape(paragraph.lead)}**")
+        lead = paragraph.lead
+        blocks.append(_paragraph(paragraph, number_of, words))
+    return blocks
 
 
 def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
@@ -97,35 +97,25 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
         return _table(paragraph.sentences, number_of, words)
     if paragraph.kind == "caption":
         return f"**{' '.join(escape(sentence.text) for sentence in paragraph.sentences)}**"
-    text = ""
-    for before, sentence in zip((None, *paragraph.sentences), paragraph.sentences, strict=False):
-        piece = _joint(before, words) + _sentence(sentence, number_of, words, is_first=before is None)
+    text = joint = ""
+    for at, sentence in enumerate(paragraph.sentences):
+        # Chinese punctuation brings its own space.
+        space = "" if _WIDE_END.search(sentence.text) else " "
+        markers = _markers(sentence.evidence, number_of)
+        gap = space if markers else ""
+        # Before the markers: a paragraph ends in one.
+        is_partly = sentence.verdict and sentence.verdict.kind == "partly"
+        doubt = f"{gap}{words('report.partly')}" if is_partly else ""
+        piece = f"{joint}{escape(sentence.text) if at else escape_line(sentence.text)}{doubt}{gap}{markers}"
         # Right behind a marker a bracket would make a link of both, and a tilde could end a strike-through.
         text += f"\\{piece}" if piece[:1] in ("(", "~") and text.endswith("]") else piece
+        # A sentence without a stop of its own is given one.
+        joint = space if _STOP.search(sentence.text) else words("report.value_separator")
     return text
 
 
-def _joint(before: Sentence | None, words: Words) -> str:
-    """Return what stands between two sentences; where the first has no stop of its own, it is given one."""
-    if before is None:
-        return ""
-    if not _STOP.search(before.text):
-        return words("report.value_separator")
-    return "" if _ends_wide(before.text) else " "
-
-
-def _sentence(sentence: Sentence, number_of: Cite, words: Words, *, is_first: bool) -> str:
-    markers = _markers(sentence, number_of)
-    gap = "" if not markers or _ends_wide(sentence.text) else " "
-    # Before the markers: a paragraph ends in one.
-    is_partly = sentence.verdict is not None and sentence.verdict.kind == "partly"
-    doubt = f"{gap}{words('report.partly')}" if is_partly else ""
-    text = escape_line(sentence.text) if is_first else escape(sentence.text)
-    return f"{text}{doubt}{gap}{markers}"
-
-
-def _markers(sentence: Sentence, number_of: Cite) -> str:
-    return "".join(f"[{number}]" for number in sorted({number_of(id_) for id_ in sentence.evidence}))
+def _markers(evidence: Sequence[str], number_of: Cite) -> str:
+    return "".join(f"[{number}]" for number in sorted(set(map(number_of, evidence))))
 
 
 def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
@@ -144,37 +134,31 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
-    lines = [[*line, _markers(row, number_of)] for line, row in zip(lines, rows, strict=True)]
-    head = [*head, words("report.source")]
-    return "\n".join(_piped(cells) for cells in (head, ["---"] * len(head), *lines))
+    lines = [[*line, _markers(row.evidence, number_of)] for line, row in zip(lines, rows, strict=True)]
+    return _piped([*head, words("report.source")], lines)
 
 
 def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[list[str], list[list[str]]]:
     """Return columns that say how well each figure is backed; the one of other figures only where there are any."""
-    backings = [row.backing or Backing() for row in rows]
-    head = [words(f"report.{key}") for key in ("figure", "statement", "origins", "others", "dated")]
-    lines = [
-        [
-            escape_cell(row.lead),
-            escape_cell(row.text),
-            _origins(backing, number_of, words),
-            _others(backing, number_of, words),
-            _days(backing, words),
-        ]
-        for row, backing in zip(rows, backings, strict=True)
-    ]
-    shown = [at for at in range(len(head)) if at != 3 or any(backing.against for backing in backings)]
-    return [head[at] for at in shown], [[line[at] for at in shown] for line in lines]
+    backings, separator = [row.backing or Backing() for row in rows], words("report.value_separator")
+    columns = {
+        "figure": [escape_cell(row.lead) for row in rows],
+        "statement": [escape_cell(row.text) for row in rows],
+        "origins": [_origins(backing, number_of, words) for backing in backings],
+        "others": [
+            separator.join(f"{escape_cell(figure)} [{number_of(id_)}]" for figure, id_ in backing.against) or "–"
+            for backing in backings
+        ],
+        "dated": [_days(backing, words) for backing in backings],
+    }
+    if not any(backing.against for backing in backings):
+        del columns["others"]
+    return [words(f"report.{key}") for key in columns], [list(line) for line in zip(*columns.values(), strict=True)]
 
 
 def _origins(backing: Backing, number_of: Cite, words: Words) -> str:
-    marks = "".join(f"[{number}]" for number in sorted({number_of(id_) for id_ in backing.also}))
+    marks = _markers(backing.also, number_of)
     return words("report.also", count=backing.origins, marks=marks) if marks else str(backing.origins)
-
-
-def _others(backing: Backing, number_of: Cite, words: Words) -> str:
-    others = (f"{escape_cell(figure)} [{number_of(id_)}]" for figure, id_ in backing.against)
-    return words("report.value_separator").join(others) or "–"
 
 
 def _days(backing: Backing, words: Words) -> str:
@@ -194,25 +178,20 @@ def _record(row: Sentence, words: Words) -> list[str]:
     return [escape_cell(about), escape_cell(values)]
 
 
-def _piped(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _ends_wide(text: str) -> bool:
-    """Return whether a sentence ends in Chinese punctuation, which brings its own space."""
-    return _WIDE_END.search(text) is not None
+def _piped(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def _references(citations: Citations, words: Words) -> list[str]:
-    blocks = [f"## {words('report.references')}"]
+    blocks: list[str] = []
     number = 1
     for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
         if sources:
             blocks += [f"### {words(f'report.{key}')}", _listed(sources, number, words)]
             number += len(sources)
-    share, total = citations.share_cited, len(citations.cited) + len(citations.additional)
+    share, total = citations.share_cited, len(citations.sources)
     counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
-    return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", _bullets(counts)]
+    return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", *_bullets(counts)]
 
 
 def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
@@ -229,5 +208,5 @@ def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     return "  \n".join(lines)
 
 
-def _bullets(items: Sequence[str]) -> str:
-    return "\n".join(f"- {escape_line(item)}" for item in items)
+def _bullets(items: Sequence[str]) -> list[str]:
+    return ["\n".join(f"- {escape_line(item)}" for item in items)] if items else []

@@ -121,9 +121,9 @@ def _require(name: "ModelName", settings: Settings) -> None:
     provider, address = name.provider, address_of(name, settings)
     if not address:
         variable = variable_of(f"{provider.setting}_address")
-        raise ConfigurationError().said("fault.no_address", provider=provider.name, variable=variable)
+        raise ConfigurationError().with_message("fault.no_address", provider=provider.name, variable=variable)
     if settings.offline and not is_local(address):
-        raise ConfigurationError().said("fault.not_offline", model=name)
+        raise ConfigurationError().with_message("fault.not_offline", model=name)
     require_ready(name, address=address, key=_key(provider, settings))
 
 

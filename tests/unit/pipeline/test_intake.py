@@ -118,7 +118,8 @@ def test_rules_give_the_focuses_of_a_question_and_of_its_answers() -> None:
     def focus(question: str, *answers: str, own: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         request = ResearchRequest(question=question, rules=rules, focus=own)
         inquiry = inquiry_from(request, exchanges=told(*answers), **given)
-        brief = brief_from(inquiry, Assessment(next_action="START_RESEARCH", confidence=1, task=TaskBrief(goal="g")))
+        assessment = Assessment(next_action="START_RESEARCH", confidence=1, task=TaskBrief(goal="g"))
+        brief = brief_from(inquiry, assessment, length="standard", today="2026-01-31")
         return brief.focus, brief.has_own_focus
 
     assert focus("KRAS inhibitors") == (("Targets", "Drugs"), True)

@@ -22,7 +22,7 @@ SMALL = World(pages=4, reasoner=ScriptedReasoner(sections=("Costs",), rounds=1))
 
 
 class _Sync(StateMachine):
-    def _stage_chart(self, state: RunState) -> Update | bool:  # type: ignore[override]  # SPEC R1 allows sync
+    def _stage_chart(self, state: RunState) -> Update | bool:  # type: ignore[override]  # an override may be sync
         return {"figures": ["mine"]}
 
 
@@ -32,7 +32,7 @@ class _Async(StateMachine):
 
 
 class _Goes(StateMachine):
-    def _stage_chart(self, state: RunState) -> bool:  # type: ignore[override]  # SPEC R1 allows sync
+    def _stage_chart(self, state: RunState) -> bool:  # type: ignore[override]  # an override may be sync
         return True
 
 
@@ -85,7 +85,7 @@ def test_an_override_can_build_on_the_stage_and_sees_its_run(tmp_path: Path) -> 
 @pytest.mark.parametrize("value", [object(), {1}, b"x", float("nan")])
 def test_an_override_whose_update_is_not_plain_fails_clearly(tmp_path: Path, value: object) -> None:
     class Odd(StateMachine):
-        def _stage_analyze(self, state: RunState) -> Update:  # type: ignore[override]  # SPEC R1 allows sync
+        def _stage_analyze(self, state: RunState) -> Update:  # type: ignore[override]  # an override may be sync
             return {"analysis": value}
 
     user = User(tmp_path)

@@ -75,7 +75,7 @@ def _chain(
     clock = clock or FakeClock()
     ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
     journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
-    site = CallSite(journal, store, claim, Scope(scope), "ending", Trail())
+    site = CallSite(journal, Scope(scope), "ending", Trail())
     return JournalledModel(tuple(models), site, clock=clock, meter=PromptMeter(), tries=3, is_given_up=is_given_up)
 
 

@@ -1,4 +1,4 @@
-"""The ways in from Python: `research`, its sync twin, and the names of document 002."""
+"""The ways in from Python: `research`, its sync form, and the public names."""
 
 import asyncio
 import sys

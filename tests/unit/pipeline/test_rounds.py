@@ -96,13 +96,13 @@ async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path:
 
         async def end(section: int) -> None:
             await _tell(store, claim, section)
-            await log.write(claim.run, store=store, folder=folder)
+            await log.write(folder)
 
         await asyncio.gather(*(end(section) for section in range(1, 9)))
         lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()
         assert [json.loads(line)["section"] for line in lines] == [f"S{section}" for section in range(1, 9)]
         # A process that goes on with the run knows nothing and writes the same.
-        await RoundLog().write(claim.run, store=store, folder=folder)
+        await RoundLog().write(folder)
         assert (tmp_path / FILE).read_text(encoding="utf-8").splitlines() == lines
     finally:
         await store.close()

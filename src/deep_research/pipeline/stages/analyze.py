@@ -1,6 +1,6 @@
 """How many independent origins stand behind a statement, and of which days: over all that a run has gathered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from deep_research.evidence.passage import Evidence
@@ -28,19 +28,12 @@ class _Source(NamedTuple):
     day: str
 
 
-async def backed_findings(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> Findings:
-    """Return the findings with their main statements, each with what backs it."""
-    evidence = await _evidence(findings, state, records)
-    weighed = await in_thread(weigh_findings, findings, evidence)
-    return findings.model_copy(update={"strength": tuple(await _backed(weighed, records))})
-
-
 async def disagreements(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
-    told = [piece for work in findings.sections for piece in work.evidence]
+    cited = [piece for work in findings.sections for piece in work.evidence]
     evidence = await _evidence(findings, state, records)
     title = words_in(findings.brief.language)("report.disagreements")
-    tables = await in_thread(find_disagreements, told, section=title, gathered=evidence)
+    tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence)
     rows = await _backed(await in_thread(weigh_tables, tables, evidence), records) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}
     backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
@@ -57,35 +50,35 @@ async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRe
 
 async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
     documents = dict.fromkeys(document for one in weighed for document in one.documents)
-    sources = await _sources(list(documents), records)
+    sources = await _sources(documents, records)
     return [one.row.model_copy(update={"backing": _backing(one, sources)}) for one in weighed]
 
 
 def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
     """Count origins: a copy, another page of the same site, and who names another as the one that says so add none."""
     own = sources[weighed.claim.piece.document]
-    told, counted = {own.origin}, set() if weighed.claim.is_hearsay else {own.origin}
+    named, counted = {own.origin}, set() if weighed.claim.is_hearsay else {own.origin}
     also: list[str] = []
     days = [own.day]
     for claim in weighed.agreeing:
         source = sources[claim.piece.document]
         counted |= set() if claim.is_hearsay else {source.origin}
-        if source.origin not in told:
-            told.add(source.origin)
+        if source.origin not in named:
+            named.add(source.origin)
             also.append(claim.piece.id)
             days.append(source.day)
-    known = sorted(filter(None, days))
+    known = sorted(filter(None, days)) or [""]
     return Backing(
         origins=max(1, len(counted)),
         published=own.day,
-        oldest=known[0] if known else "",
-        newest=known[-1] if known else "",
+        oldest=known[0],
+        newest=known[-1],
         also=tuple(also),
         against=tuple((claim.figure.raw.strip(), claim.piece.id) for claim in weighed.against),
     )
 
 
-async def _sources(documents: Sequence[str], records: RunRecords) -> dict[str, _Source]:
+async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _Source]:
     first = await records.documents()
     texts: dict[str, OriginText] = {}
     for document in documents:
@@ -95,16 +88,14 @@ async def _sources(documents: Sequence[str], records: RunRecords) -> dict[str, _
         day = next(filter(None, days if host_of(address) else reversed(days)), "")
         texts[document] = OriginText(text=read.text, published=day, address=address)
     leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
-    return {
-        document: _Source(_origin(leaders[document] or document, texts), texts[document].published)
-        for document in texts
-    }
-
-
-def _origin(document: str, texts: Mapping[str, OriginText]) -> str:
-    """Return what stands for an origin: a site, or a document where it is a file or one of many in an archive."""
-    address = texts[document].address
-    return document if is_archive(address) else host_of(address) or document
+    sources = {}
+    for document, text in texts.items():
+        leader = leaders[document] or document
+        address = texts[leader].address
+        # An origin is a site, or a document where it is a file or one of many in an archive.
+        origin = leader if is_archive(address) else host_of(address) or leader
+        sources[document] = _Source(origin, text.published)
+    return sources
 
 
 class ResearchAnalyzer:
@@ -124,7 +115,9 @@ class ResearchAnalyzer:
         self, findings: Findings, state: Mapping[str, Any], context: StageContext
     ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
-        weighed = await backed_findings(findings, state, context.records)
+        evidence = await _evidence(findings, state, context.records)
+        statements = await _backed(await in_thread(weigh_findings, findings, evidence), context.records)
+        weighed = findings.model_copy(update={"strength": tuple(statements)})
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 
 

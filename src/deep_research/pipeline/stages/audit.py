@@ -1,4 +1,4 @@
-"""Audit: the report as it was shipped, checked once more from its files and the stored texts (SPEC V1)."""
+"""Audit: the report as it was shipped, checked once more from its files and the stored texts."""
 
 from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.verify import CheckedBody

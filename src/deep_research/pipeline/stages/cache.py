@@ -1,29 +1,29 @@
 """Cache: seals the run: what was found and read, its statistics, and the copy of its report."""
 
 from deep_research.pipeline.folder import RunFolder, report_copy_of
+from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.escaping import escape_heading, fence
-from deep_research.sources.document import Document
 from deep_research.store.port import JournalRow
 from deep_research.value import JsonObject, canonical_json
 
-# SPEC R4: longer texts stand in a file of their own.
+# Longer texts stand in a file of their own.
 _INLINE_BYTES = 10 * 1024
 
 
 async def cache(state: RunState) -> Update:
     """Write what only the end of a run knows."""
     context = state.context
-    folder, run, records = context.run.folder, context.run.row.id, context.records
+    folder, records = context.run.folder, context.records
     calls = await records.calls()
     results = {"searches": await _searches(calls, records), "documents": await _documents(records, folder)}
     await folder.write("search_results.json", canonical_json(results) + "\n")
-    events = await records.store.read_events(run)
-    asked = [await records.answer(row) for row in calls if row.kind == "llm" and row.state == "done"]
-    statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=asked)
-    await context.run.rounds.write(run, store=records.store, folder=folder)
+    events = await records.store.read_events(records.run)
+    answers = await model_answers(calls, records.store)
+    statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
+    await context.run.rounds.write(folder)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_bytes()
     await folder.write_at(report_copy_of(folder.path), report)
@@ -45,11 +45,7 @@ async def _documents(records: RunRecords, folder: RunFolder) -> list[JsonObject]
         if len(document.text.encode("utf-8", "replace")) <= _INLINE_BYTES:
             listed.append(entry | {"text": document.text})
         else:
-            listed.append(entry | {"segment": await _segment(len(listed) + 1, document, address, folder)})
+            name = f"segment_{len(listed) + 1:03}.md"
+            await folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
+            listed.append(entry | {"segment": name})
     return listed
-
-
-async def _segment(number: int, document: Document, address: str, folder: RunFolder) -> str:
-    name = f"segment_{number:03}.md"
-    await folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
-    return name

@@ -1,4 +1,4 @@
-"""`ComputationEngine` (document 000): plans charts and has them drawn in a sandbox; its failure never fails a run."""
+"""`ComputationEngine`: plans charts and has them drawn in a sandbox; its failure never fails a run."""
 
 from deep_research.errors import CallFailed
 from deep_research.pipeline.context import StageContext
@@ -13,7 +13,7 @@ class ComputationEngine:
     """Turns findings into figures."""
 
     async def plan_report_charts(self, findings: Findings, context: StageContext) -> tuple[ChartSpec, ...]:
-        """Plan at most five charts (SPEC C2)."""
+        """Plan at most five charts."""
         specs = await context.reason("plan_charts", lambda reasoner: reasoner.plan_charts(findings))
         return specs[:MAX_CHARTS]
 

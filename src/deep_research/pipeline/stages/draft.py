@@ -4,7 +4,6 @@ checked by `verify`, which puts every refusal on record.
 
 from collections.abc import Sequence
 
-from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
@@ -15,8 +14,8 @@ from deep_research.reasoning.rules.quoting.selection import share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
-# Pieces of evidence that each section tells, however well the others do.
-_LEAST = 2
+# Pieces of evidence that each section has room for, however well the others do.
+_MIN_PIECES = 2
 
 
 async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:
@@ -32,9 +31,11 @@ async def draft(state: RunState) -> Update:
         # Of the section's own pages alone: which others are read by now, nobody can say a second time.
         copies = await find_copies(context.records, among={piece.document for piece in work.evidence})
         own = await without_copies(work.evidence, copies, context.records)
-        work = even_room(work.model_copy(update={"evidence": tuple(own)}), len(given["outline"]))
-        written = await begin_draft(work, context)
-        return {"draft": await context.records.keep(written), "evidence": [piece.id for piece in work.evidence]}
+        # An even share of the report's room, whatever the other sections will have.
+        room = work.brief.room // len(given["outline"])
+        (kept,) = share_room([own], room=room, least=_MIN_PIECES, largest=1.0)
+        written = await begin_draft(work.model_copy(update={"evidence": tuple(kept)}), context)
+        return {"draft": await context.records.keep(written), "evidence": [piece.id for piece in kept]}
     begun = await context.records.load_all(Paragraph, given.get("draft", ""))
     return {"draft": await context.records.keep(await complete_draft(work, begun, context))}
 
@@ -43,10 +44,11 @@ async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context:
     """Write a section, or complete what was begun, with all its evidence; the rows of its tables are set by code."""
     title = work.section.title
     written = list(begun) or await begin_draft(work, context)
-    offered = left_out(_prose(work), [sentence for paragraph in written for sentence in paragraph.sentences])
+    prose = [piece for piece in work.evidence if not piece.header]
+    offered = left_out(prose, [sentence for paragraph in written for sentence in paragraph.sentences])
     if offered:
-        wish = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
-        rest, again = work.model_copy(update=wish), context.at("again")
+        request = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
+        rest, again = work.model_copy(update=request), context.at("again")
         written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
         context.trail.join([again.trail])
     written = _once(written)
@@ -55,43 +57,32 @@ async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context:
     return [*written, *paragraphs_of(title, rows)]
 
 
-def even_room(work: SectionWork, sections: int) -> SectionWork:
-    """Return a section with what of its evidence the report has room for, whatever the others will have."""
-    (kept,) = share_room([work.evidence], room=work.brief.room // sections, least=_LEAST, largest=1.0)
-    return work.model_copy(update={"evidence": tuple(kept)})
-
-
 def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return what of each section's evidence the whole report has room for; what was told already stays told."""
-    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_LEAST)
+    """Return what of each section's evidence the whole report has room for; what is written already stays."""
+    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_MIN_PIECES)
     return [
-        list(dict.fromkeys((*told, *(piece.id for piece in kept)))) for told, kept in zip(begun, shared, strict=True)
+        list(dict.fromkeys((*written, *(piece.id for piece in kept))))
+        for written, kept in zip(begun, shared, strict=True)
     ]
 
 
 def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
     """Return what a reasoner wrote as claims to be checked: it does not call its own words a note or a caption."""
-    return [
-        paragraph.model_copy(update={"section": section, "kind": "table" if _is_table(paragraph) else "claim"})
-        for paragraph in paragraphs
-        if paragraph.sentences
-    ]
+    claims = []
+    for paragraph in paragraphs:
+        is_table = paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)
+        if paragraph.sentences:
+            kind = "table" if is_table else "claim"
+            claims.append(paragraph.model_copy(update={"section": section, "kind": kind}))
+    return claims
 
 
 def _once(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
-    """Return paragraphs in which no sentence is told twice."""
-    told: set[str] = set()
+    """Return paragraphs in which no sentence stands twice."""
+    known: set[str] = set()
     kept = []
     for paragraph in paragraphs:
-        fresh = {each.text: each for each in reversed(paragraph.sentences) if each.text not in told}
-        told |= set(fresh)
+        fresh = {each.text: each for each in reversed(paragraph.sentences) if each.text not in known}
+        known |= set(fresh)
         kept += [paragraph.model_copy(update={"sentences": tuple(fresh.values())[::-1]})] if fresh else []
     return kept
-
-
-def _prose(work: SectionWork) -> Sequence[Evidence]:
-    return [piece for piece in work.evidence if not piece.header]
-
-
-def _is_table(paragraph: Paragraph) -> bool:
-    return paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)

@@ -17,37 +17,25 @@ async def extract(state: RunState) -> Update:
         document=await context.records.document(given["document"]),
     )
     findings = await context.reason("extract", lambda reasoner: reasoner.extract(reading))
-    found = [_evidence(finding, reading) for finding in findings if _is_inside(finding, reading.document.text)]
-    headers = [_header(piece, finding, reading) for piece, finding in found if finding.header]
-    await context.run.store.put_evidence(context.run.claim, [*headers, *(piece for piece, _ in found)])
+    marked = [pieces for finding in findings if (pieces := _evidence(finding, reading))]
+    headers, found = [header for *own, _ in marked for header in own], [pieces[-1] for pieces in marked]
+    await context.run.store.put_evidence(context.run.claim, [*headers, *found])
     title = reading.section.title
     return {
-        "gathered_info": [piece.id for piece, _ in found if piece.section == title],
-        "shared": [piece.id for piece, _ in found if piece.section != title],
+        "gathered_info": [piece.id for piece in found if piece.section == title],
+        "shared": [piece.id for piece in found if piece.section != title],
     }
 
 
-def _is_inside(finding: Finding, text: str) -> bool:
-    spans = ((finding.start, finding.end), *([finding.header] if finding.header else []))
-    return all(0 <= start < end <= len(text) for start, end in spans)
-
-
-def _evidence(finding: Finding, reading: ReadingRequest) -> tuple[Evidence, Finding]:
-    document = reading.document
-    header = Passage(document=document.id, start=finding.header[0], end=finding.header[1]).id if finding.header else ""
-    piece = evidence_from(
-        Passage(document=document.id, start=finding.start, end=finding.end),
-        text=document.text,
-        finding=finding.finding,
-        section=finding.section or reading.section.title,
-        score=finding.score,
-        header=header,
-    )
-    return piece, finding
-
-
-def _header(piece: Evidence, finding: Finding, reading: ReadingRequest) -> Evidence:
-    start, end = finding.header or (0, 0)
-    passage = Passage(document=piece.document, start=start, end=end)
-    quote = reading.document.text[start:end]
-    return evidence_from(passage, text=reading.document.text, finding=quote, section=piece.section)
+def _evidence(finding: Finding, reading: ReadingRequest) -> list[Evidence]:
+    """Return a finding as evidence, after its header if it is a row; nothing where a mark lies outside the text."""
+    text, section = reading.document.text, finding.section or reading.section.title
+    spans = [*([finding.header] if finding.header else []), (finding.start, finding.end)]
+    if not all(0 <= start < end <= len(text) for start, end in spans):
+        return []
+    *headers, own = [Passage(document=reading.document.id, start=start, end=end) for start, end in spans]
+    header = headers[0].id if headers else ""
+    return [
+        *(evidence_from(one, text=text, finding=text[one.start : one.end], section=section) for one in headers),
+        evidence_from(own, text=text, finding=finding.finding, section=section, score=finding.score, header=header),
+    ]

@@ -1,4 +1,4 @@
-"""`SearchExecutor` (document 000): one search task over the sources that suit it (SPEC H2 to H4, H6)."""
+"""`SearchExecutor`: one search task over the sources that suit it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,10 +8,8 @@ from urllib.parse import urlsplit
 from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
-from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.text.script import detect_language
@@ -26,7 +24,7 @@ class SearchExecutor:
             try:
                 await context.count_query(query.query)
             except BudgetExceeded as refused:
-                await context.lost(Gap.of(refused, kind="search", scope=context.scope, subject=query.query))
+                await context.lost("search", query.query, refused)
                 return []
             return await self._hits(suited(query, context), context)
 
@@ -37,13 +35,14 @@ class SearchExecutor:
         if not any(answer.hits for answer in answers):
             answers += await search.all_of(route.last_resort, context)
         # Where the general web cannot be had, the open sources do its work.
-        if search.has_lost(route.chain) or not any(answer.hits for answer in answers):
+        is_web_lost = route.chain and all(name in search.failures for name in route.chain)
+        if is_web_lost or not any(answer.hits for answer in answers):
             answers += await search.all_of(route.widened, context)
         # With no answer at all, nobody can say that there is nothing to be found.
         if search.failures and not search.answered:
-            # A service that was left alone failed before; why, others tell better.
+            # A service that was left alone failed before: the others say better why.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
-            await context.lost(Gap.of(first, kind="search", scope=context.scope, subject=query.query))
+            await context.lost("search", query.query, first)
         return fuse(answers, query=query, today=context.run.row.created_at.date())
 
     async def _first(self, route: "Route", search: "_Search", context: StageContext) -> list[Ranked]:
@@ -51,7 +50,7 @@ class SearchExecutor:
         config = context.request.search
         if config.parallel_strategy == "batch":
             return await search.all_of((*route.own, *route.chain, *route.beside), context)
-        left, right = _fork(context), _fork(context)
+        left, right = context.at(), context.at()
         if config.parallel_strategy == "race":
             sides = [search.race((*route.chain, *route.beside), left), search.all_of(route.own, right)]
         else:
@@ -70,10 +69,6 @@ class _Search:
     limit: int
     answered: int = 0
     failures: dict[str, CallFailed] = field(default_factory=dict)
-
-    def has_lost(self, names: Sequence[str]) -> bool:
-        """Say whether every one of these engines was asked and failed."""
-        return bool(names) and all(name in self.failures for name in names)
 
     async def ask(self, name: str, at: StageContext) -> Ranked:
         """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
@@ -131,33 +126,32 @@ class _Search:
             await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def _fork(context: StageContext) -> StageContext:
-    return replace(context, trail=context.trail.fork())
-
-
 def _is_on(address: str, sites: Sequence[str]) -> bool:
     """Say whether an address lies on one of the sites, where some were named; files always do."""
     host = urlsplit(address).hostname if sites and address.startswith(("http://", "https://")) else None
     return host is None or any(host == site or host.endswith(f".{site}") for site in sites)
 
 
-# SPEC P5: where patents stand for whoever has no key to an office's own search.
+# Where patents are found without a key to an office's own search.
 _PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
+
+
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Route:
     """The engines of a query: `last_resort` and then `widened` are only asked where the others find nothing."""
 
-    own: tuple[str, ...] = ()
-    chain: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    last_resort: tuple[str, ...] = ()
-    widened: tuple[str, ...] = ()
+    own: Names = ()
+    chain: Names = ()
+    beside: Names = ()
+    last_resort: Names = ()
+    widened: Names = ()
 
 
 def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
-    """Return the query with what its asker said about the whole run: the kind of source, the time, the sites."""
+    """Return the query with what the user said about the whole run: the kind of source, the time, the sites."""
     request = context.request
     kind = request.search.strategy if query.kind == "general" else query.kind
     has_office = any("patents" in spec.kinds for spec in context.run.adapters.specs.values())
@@ -180,13 +174,15 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
         return Route(own=own)
     specs = context.run.adapters.specs
     specialists = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
-    web = [name for name in names if name not in own and not _is_specialist(specs.get(name))]
-    fitting = tuple(name for name in web if _holds(specs.get(name), query.kind))
     known = {spec.name for spec in specialists}
+    web = [name for name in names if name not in own and name not in known]
+    # Of an engine that nobody described, all is hoped for.
+    fitting = tuple(name for name in web if name not in specs or query.kind in specs[name].kinds)
     beside = tuple(name for name in query.engines if name in known) or choose_sources(query, specialists)
-    # For papers, code and patents the general web is the last resort (SPEC H4); for the rest it comes first.
+    # For papers, code and patents the general web is the last resort; for the rest it comes first.
     chain = fitting if query.kind in ("general", "news") else tuple(name for name in fitting if name in specs)
-    chain = chain or (tuple(web) if not beside else ())
+    if not chain and not beside:
+        chain = tuple(web)
     return Route(
         own=own,
         chain=chain,
@@ -194,15 +190,6 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
         last_resort=tuple(name for name in web if name not in chain),
         widened=widen(query, specialists, beside),
     )
-
-
-def _is_specialist(spec: EngineSpec | None) -> bool:
-    return spec is not None and spec.is_specialist
-
-
-def _holds(spec: EngineSpec | None, kind: str) -> bool:
-    """Say whether an engine serves a kind of source; of one that nobody described, all is hoped for."""
-    return spec is None or kind in spec.kinds
 
 
 async def harvest(state: RunState, executor: SearchExecutor) -> Update:

@@ -1,4 +1,4 @@
-"""Intake: from a question to a brief with stated assumptions, or to one question back (SPEC section 1)."""
+"""Intake: from a question to a brief with stated assumptions, or to one question back."""
 
 from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words_in
@@ -20,9 +20,10 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
 from deep_research.sources.hit import Hit
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
+_RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 
 def inquiry_from(
@@ -33,14 +34,14 @@ def inquiry_from(
     known_terms: tuple[str, ...],
     unknown_terms: tuple[str, ...],
 ) -> Inquiry:
-    """Return what intake knows; focuses that the asker's rules set for such a question count as the asker's own."""
-    told = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
+    """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
+    asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
         language=language,
         clarify="off" if request.assume else request.clarify,
-        focus=request.focus or focus_by_rule(request.rules, told),
+        focus=request.focus or focus_by_rule(request.rules, asked),
         exchanges=exchanges,
         known_terms=(*known_terms, *request.rules.terms),
         unknown_terms=unknown_terms,
@@ -60,11 +61,18 @@ async def intake(state: RunState) -> Update:
         unknown_terms=tuple(given.get("unknown_terms", ())),
     )
     assessment = await assess(inquiry, context)
-    await context.run.folder.write("clarify.json", canonical_json(_record(inquiry, assessment)) + "\n")
-    if assessment.next_action == "CANNOT_DO":
-        raise ClarificationFailed(assessment.reasoning)
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
+    record = {key: value for key, value in inquiry.to_json().items() if key in _RECORDED}
+    record |= {
+        "refined_question": brief.question,
+        "next_action": assessment.next_action,
+        "assumptions": list(assessment.assumptions),
+        "assessment": assessment.to_json(),
+    }
+    await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
+    if assessment.next_action == "CANNOT_DO":
+        raise ClarificationFailed(assessment.reasoning)
     return {
         "assessment": assessment.to_json(),
         "brief": brief.to_json(),
@@ -75,12 +83,12 @@ async def intake(state: RunState) -> Update:
 
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
-    """Judge the question, and bring the judgement in line with what the asker allows, whoever judged."""
+    """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
     # Without a model sections come from the documents, so that no focus is inferred.
     by_rules = assess_by_rules(inquiry, states_focus=bool(context.run.adapters.models))
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
-    # Strict is to the letter of the rules, and the asker's own vague words are vague, whatever a model thinks of them.
+    # Strict is to the letter of the rules, and the user's own vague words are vague, whatever a model thinks of them.
     is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
@@ -106,7 +114,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
     if action == "NEED_CLARIFICATION" and not may_ask(inquiry):
         action = "START_RESEARCH"
     if action == "VERIFY_TOPIC":
-        return assessment.model_copy(update={"next_action": action})
+        return assessment
     if action == "NEED_CLARIFICATION":
         asked, ours = assessment.clarification, by_rules.clarification
         has_own_words = bool(inquiry.rules.questions or inquiry.rules.options)
@@ -114,19 +122,19 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
         return assessment.model_copy(update={"next_action": action, "clarification": question})
     task = assessment.task if assessment.task.goal else by_rules.task
     focus, inferred = _enough(task.research_focus, inquiry.language)
-    say = words_in(inquiry.language)
-    told = spelled_out(assessment.refined_query, inquiry.rules, say)
+    words = words_in(inquiry.language)
+    spelled = spelled_out(assessment.refined_query, inquiry.rules, words)
     assumptions = assessment.assumptions
     if not assumptions and not assessment.is_clear:
         assumptions = by_rules.assumptions
-    assumptions += told.assumptions
+    assumptions += spelled.assumptions
     if inferred:
-        assumptions += (say("clarify.assume_focus", focus=say("report.list_separator").join(inferred)),)
+        assumptions += (words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)),)
     return assessment.model_copy(
         update={
             "next_action": action,
             "task": TaskBrief(goal=task.goal, research_focus=focus),
-            "refined_query": told.text,
+            "refined_query": spelled.text,
             "assumptions": assumptions,
             "clarification": None,
         }
@@ -134,7 +142,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
 
 
 def _enough(focus: tuple[str, ...], language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the focuses with a third beside two (SPEC I3), and what was inferred."""
+    """Return the focuses with a third beside two, and what was inferred."""
     if len(focus) != MIN_FOCUSES:
         return focus, ()
     names = focus_names(ASKED_DEFAULTS, words_in(language))
@@ -150,15 +158,13 @@ def _any_question(assessment: Assessment, inquiry: Inquiry) -> ClarificationQues
 
 
 def may_ask(inquiry: Inquiry) -> bool:
-    """Say whether the asker may be asked once more."""
+    """Say whether the user may be asked once more."""
     if inquiry.clarify == "off" or len(inquiry.exchanges) >= MAX_CLARIFICATION_ROUNDS:
         return False
     return not any(is_no_preference(exchange.answer) for exchange in inquiry.exchanges)
 
 
-def brief_from(
-    inquiry: Inquiry, assessment: Assessment, *, length: ReportLength = "standard", today: str = ""
-) -> Brief:
+def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength, today: str) -> Brief:
     """Return the question as it will be researched; what was inferred is listed as an assumption."""
     answers = [exchange.answer for exchange in inquiry.exchanges if not is_no_preference(exchange.answer)]
     question = assessment.refined_query or " — ".join([inquiry.question, *answers])
@@ -176,22 +182,8 @@ def brief_from(
     )
 
 
-def _record(inquiry: Inquiry, assessment: Assessment) -> JsonObject:
-    return {
-        "question": inquiry.question,
-        "context": inquiry.context,
-        "refined_question": brief_from(inquiry, assessment).question,
-        "next_action": assessment.next_action,
-        "assumptions": list(assessment.assumptions),
-        "exchanges": [exchange.to_json() for exchange in inquiry.exchanges],
-        "known_terms": list(inquiry.known_terms),
-        "unknown_terms": list(inquiry.unknown_terms),
-        "assessment": assessment.to_json(),
-    }
-
-
 def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bool) -> Exchange:
-    """Return the asker's answer; in strict mode one that says nothing ends the run."""
+    """Return the user's answer; in strict mode one that says nothing ends the run."""
     if is_strict and (is_no_preference(answer) or is_no_option(answer, len(question.options))):
         raise ClarificationFailed(
             "The question was not answered, and clarify is strict: answer it in words or by an option's number, "
@@ -202,5 +194,5 @@ def exchange_from(question: ClarificationQuestion, answer: str, *, is_strict: bo
 
 def names_it(hit: Hit, term: str) -> bool:
     """Say whether a hit is about a term: an engine may return what only resembles it. What was cut off may be."""
-    told = f"{hit.title} {hit.snippet}".casefold()
-    return term.casefold() in told or not hit.snippet or hit.snippet.endswith(("…", "..."))
+    text = f"{hit.title} {hit.snippet}".casefold()
+    return term.casefold() in text or not hit.snippet or hit.snippet.endswith(("…", "..."))

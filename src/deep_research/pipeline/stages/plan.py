@@ -1,9 +1,10 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
+from typing import Any
+
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
@@ -19,7 +20,10 @@ class ResearchPlanner:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
         adapters = context.run.adapters
         key = digest(
-            brief.to_json(), [model.name for model in adapters.models], sorted(adapters.specs), context.code_version
+            brief.to_json(),
+            [model.name for model in adapters.models],
+            sorted(adapters.specs),
+            context.run.row.code_version,
         )
         if (kept := await context.kept("plan", key)) is not None:
             return Plan.from_json(kept)
@@ -58,8 +62,7 @@ class ResearchPlanner:
         context: StageContext,
     ) -> list[SearchQuery]:
         """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
-        fresh = [query for query in offered if query.query not in work.asked][:count]
-        if fresh:
+        if fresh := [query for query in offered if query.query not in work.asked][:count]:
             return fresh
         request = QueryRequest(
             brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
@@ -84,14 +87,7 @@ async def plan(state: RunState, planner: ResearchPlanner) -> Update:
     brief, context = Brief.from_json(state.input["brief"]), state.context
     drawn = by_own_focus(await planner.write_report_plan(brief, context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
-        await context.lost(
-            Gap(
-                kind="section",
-                scope=context.scope,
-                subject=dropped.title,
-                reason=f"a report has {MAX_SECTIONS} sections",
-            )
-        )
+        await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
     if drawn.sections and not context.run.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
@@ -110,16 +106,16 @@ async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, con
 
 
 def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
-    """Return the plan with the asker's own focuses as its sections, whatever the planner made of them."""
+    """Return the plan with the user's own focuses as its sections, whatever the planner made of them."""
     titles = tuple(section.title for section in drawn.sections)
     if not brief.has_own_focus or titles == brief.focus:
         return drawn
     by_title = {section.title.casefold(): section for section in drawn.sections}
-    in_order = drawn.sections if len(titles) == len(brief.focus) else ()
-    sections = []
-    for number, focus in enumerate(brief.focus):
-        known = by_title.get(focus.casefold()) or (in_order[number] if in_order else None)
-        sections.append((known or SectionPlan(title=focus)).model_copy(update={"title": focus}))
+    others = drawn.sections if len(titles) == len(brief.focus) else [SectionPlan(title=focus) for focus in brief.focus]
+    sections = (
+        by_title.get(focus.casefold(), other).model_copy(update={"title": focus})
+        for focus, other in zip(brief.focus, others, strict=True)
+    )
     return drawn.model_copy(update={"sections": tuple(sections)})
 
 
@@ -127,11 +123,15 @@ def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
     """Share the run's queries out to the sections in plan order; a query budget cuts the rounds short."""
     if not plan.sections:
         raise InputError("The plan has no section: give at least one.")
-    depth = request.depth
-    allowed = [limit for limit in (depth.max_total_queries, request.budget.queries) if limit is not None]
-    dealt = allocate(depth.model_copy(update={"max_total_queries": min(allowed)}).rounds(), len(plan.sections))
     # A round without a query for a section is none of its rounds.
-    return [[grant for grant in own if grant] for own in dealt]
+    return [[grant for grant in own if grant] for own in allocate(queries_by_round(request), len(plan.sections))]
+
+
+def queries_by_round(request: ResearchRequest) -> list[int]:
+    """Return how many queries each round of a run may use: its depth, within its budget."""
+    limits = (request.depth.max_total_queries, request.budget.queries)
+    allowed = min(limit for limit in limits if limit is not None)
+    return request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
 
 
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
@@ -144,14 +144,7 @@ def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
 
 
 async def next_queries(
-    work: SectionWork,
-    *,
-    grant: int,
-    domains: tuple[str, ...],
-    open_questions: tuple[str, ...],
-    offered: tuple[SearchQuery, ...],
-    planner: ResearchPlanner,
-    context: StageContext,
+    state: dict[str, Any], work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -160,12 +153,13 @@ async def next_queries(
     if grant == 0:
         return []
     if work.round > 1:
-        return await planner.generate_followup_queries(
-            work, gaps=open_questions, offered=offered, count=grant, context=context
-        )
+        gaps = tuple(state.get("open_questions", ()))
+        offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
+        return await planner.generate_followup_queries(work, gaps=gaps, offered=offered, count=grant, context=context)
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant or (planned and not context.run.adapters.models):
         return planned
+    domains = tuple(state.get("domains", ()))
     drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

@@ -33,11 +33,10 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
             "gaps": [*reflection.gaps, *reflection.thin],
             "next_queries": [query.query for query in reflection.next_queries],
             "reason": reflection.reasoning,
-            "stop": stop_of(after, most_rounds=context.request.depth.max_iterations),
+            "stop": stop_of(after, max_rounds=context.request.depth.max_iterations),
         },
     )
-    run = context.run
-    await run.rounds.write(run.row.id, store=run.store, folder=run.folder)
+    await context.run.rounds.write(context.run.folder)
     return {
         "synthesis": await context.records.keep(synthesis),
         "coverage": synthesis.coverage,
@@ -56,12 +55,11 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
 
     async def look() -> str:
         first = await context.records.documents()
-        found = [await context.records.document(document) for document in wanted]
-        facts = [
-            SourceFacts(document=read.id, host=_host(first.get(read.id, "")), published=read.published)
-            for read in found
-        ]
-        return canonical_json([each.to_json() for each in facts])
+        facts = []
+        for document in wanted:
+            host, read = _host(first.get(document, "")), await context.records.document(document)
+            facts.append(SourceFacts(document=document, host=host, published=read.published).to_json())
+        return canonical_json(facts)
 
     try:
         known = json_of(await context.decide("sources", wanted, look)) if wanted else []

@@ -1,6 +1,6 @@
 """Verify: a verdict for each sentence of a section or of the analysis, and the facts that the writing left out."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -8,7 +8,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.missing_figures import quotes_of, untold
+from deep_research.pipeline.missing_figures import missing_figures, quotes_of
 from deep_research.pipeline.outcome import findings_from, section_work
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.stages.draft import as_claims
@@ -44,9 +44,9 @@ class Checked(Value):
         """Return all sentences that were kept."""
         return [sentence for paragraph in self.paragraphs for sentence in paragraph.sentences]
 
-    def of(self, *sections: str) -> tuple[Paragraph, ...]:
-        """Return the paragraphs of these sections."""
-        return tuple(paragraph for paragraph in self.paragraphs if paragraph.section in sections)
+    def of(self, section: str) -> tuple[Paragraph, ...]:
+        """Return the paragraphs of a section."""
+        return tuple(paragraph for paragraph in self.paragraphs if paragraph.section == section)
 
 
 def ids_of(evidence: Iterable[Evidence]) -> frozenset[str]:
@@ -61,10 +61,9 @@ async def check(paragraphs: Sequence[Paragraph], known: Collection[str], context
     """
     checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context)
     kept = tuple(paragraph for paragraph, _ in checked if paragraph.sentences)
-    counts: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for paragraph in kept:
-        kinds = [sentence.verdict.kind for sentence in paragraph.sentences if sentence.verdict]
-        counts.setdefault(paragraph.section, Counter()).update(kinds)
+        counts[paragraph.section].update(each.verdict.kind for each in paragraph.sentences if each.verdict)
     for section, counted in counts.items():
         await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
     return Checked(paragraphs=kept, dropped=tuple(refusal for _, refused in checked for refusal in refused))
@@ -89,13 +88,15 @@ async def _check_paragraph(
 
 def _check_note(sentence: Sentence, section: str) -> Sentence | Refusal:
     """Let a note stand that claims nothing: a figure, a date or an address needs a source."""
-    if not claims_nothing(sentence.text):
-        return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason="unfounded")
-    return Sentence(text=sentence.text)
+    return Sentence(text=sentence.text) if claims_nothing(sentence.text) else _refused(sentence, section, "unfounded")
+
+
+def _refused(sentence: Sentence, section: str, reason: str, **more: Any) -> Refusal:
+    return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason, **more)
 
 
 def claims_nothing(text: str, asked: str = "") -> bool:
-    """Say whether a text holds no figure, date or address beyond those that the asker named."""
+    """Say whether a text holds no figure, date or address beyond those that the user named."""
     asked_digits, asked_words = split_figures(asked)
     named = {figure.value for figure in asked_digits} | {worded.values[0][0] for worded in asked_words}
     days = {date.iso for date in dates_of(asked)}
@@ -115,8 +116,7 @@ async def _check_sentence(
 ) -> Sentence | Refusal:
     unknown = [id_ for id_ in sentence.evidence if id_ not in known]
     if unknown or not sentence.evidence:
-        reason = f"unknown: {', '.join(unknown)}" if unknown else "uncited"
-        return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason)
+        return _refused(sentence, section, f"unknown: {', '.join(unknown)}" if unknown else "uncited")
     sentence, passages = await _under_headers(sentence, context)
     checked = sentence.model_copy(update={"verdict": await _verdict(sentence, passages, context)})
     revision = ""
@@ -125,14 +125,7 @@ async def _check_sentence(
     if _kind(checked) not in ("contradicted", "not_found"):
         return checked if checked.cells else _with_what_carries(checked, passages)
     verdict = checked.verdict or Verdict(kind="not_found")
-    return Refusal(
-        section=section,
-        text=sentence.text,
-        evidence=sentence.evidence,
-        kind=verdict.kind,
-        reason=verdict.reason,
-        revision=revision,
-    )
+    return _refused(sentence, section, verdict.reason, kind=verdict.kind, revision=revision)
 
 
 def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
@@ -166,7 +159,7 @@ async def _mend(sentence: Sentence, passages: tuple[Evidence, ...], context: Sta
     revised = sentence.model_copy(update={"text": text, "revised_from": sentence.text})
     revised = revised.model_copy(update={"verdict": await _verdict(revised, passages, again)})
     context.trail.join([again.trail])
-    return (revised if _rank(revised) > _rank(sentence) else sentence), text
+    return max(sentence, revised, key=lambda each: _ORDER.index(_kind(each))), text
 
 
 async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict:
@@ -208,14 +201,15 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
     in common with the sentence prove nothing either.
     """
     remark = " ".join(judgement.reason.split())[:_SHOWN_CHARS]
+    reason = f": {remark}" if remark else ""
     if judgement.verdict == "not_found":
-        return Verdict(kind="not_found", reason=_with("absent", remark))
+        return Verdict(kind="not_found", reason=f"absent{reason}")
     for passage in passages:
         found = find_span(judgement.span, passage.quote)
         if found and is_related(sentence.text, passage.quote[slice(*found)]):
             return Verdict(
                 kind=judgement.verdict,
-                reason="judged" if judgement.verdict == "supported" else _with("judged", remark),
+                reason="judged" if judgement.verdict == "supported" else f"judged{reason}",
                 evidence=passage.id,
                 start=passage.start + found[0],
                 end=passage.start + found[1],
@@ -223,16 +217,8 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
     return Verdict(kind="not_checked", reason="unproved")
 
 
-def _with(code: str, remark: str) -> str:
-    return f"{code}: {remark}" if remark else code
-
-
 def _kind(sentence: Sentence) -> str:
     return sentence.verdict.kind if sentence.verdict else "not_checked"
-
-
-def _rank(sentence: Sentence) -> int:
-    return _ORDER.index(_kind(sentence))
 
 
 # Where the analysis stands among the texts of a run; a section's text stands at its own scope.
@@ -261,29 +247,29 @@ async def verify(state: RunState) -> Update:
 
 
 async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
-    """Check a section as it was written; see to it that it tells the figures of its evidence."""
-    title, known, said = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
+    """Check a section as it was written; see to it that it holds the figures of its evidence."""
+    title, known, words = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
     checked = await check(drafted, known, context)
     if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
-        missing = untold(title, work.evidence, checked.sentences)
+        missing = missing_figures(title, work.evidence, checked.sentences)
     else:
         missing = quotes_of(title, work.evidence)
     apart = context.at("untold")
     quoted = await check(missing, known, apart)
     context.trail.join([context.trail, apart.trail])
-    told = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
+    claims = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
     tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
     further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
     if further:
-        caption = Sentence(text=said("report.further_figures"))
+        caption = Sentence(text=words("report.further_figures"))
         further.insert(0, Paragraph(section=title, kind="caption", sentences=(caption,)))
-    return Checked(paragraphs=(*told, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
+    return Checked(paragraphs=(*claims, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
 
 
 async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
     """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
-    said = words_in(findings.brief.language)
-    title, lead = said("report.analysis"), said("report.changes")
+    words = words_in(findings.brief.language)
+    title, lead = words("report.analysis"), words("report.changes")
     known = ids_of(piece for work in findings.sections for piece in work.evidence)
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
@@ -292,17 +278,14 @@ async def verify_analysis(analysis: Analysis, findings: Findings, context: Stage
 
 async def body_from(state: dict[str, Any], records: RunRecords) -> CheckedBody:
     """Return the texts of a run as they were checked, in plan order."""
-    sections: list[Checked] = []
-    analysis = Checked()
-    for text in state.get("texts", []):
-        if text.get("checked"):
-            checked = await records.load(Checked, text["checked"])
-            if text["scope"] == ANALYSIS:
-                analysis = checked
-            else:
-                sections.append(checked)
+    texts = {
+        text["scope"]: await records.load(Checked, text["checked"])
+        for text in state.get("texts", [])
+        if text.get("checked")
+    }
+    analysis = texts.pop(ANALYSIS, Checked())
     return CheckedBody(
-        paragraphs=tuple(paragraph for section in sections for paragraph in section.paragraphs),
+        paragraphs=tuple(paragraph for section in texts.values() for paragraph in section.paragraphs),
         analysis=analysis.paragraphs,
-        dropped=tuple(refusal for one in (*sections, analysis) for refusal in one.dropped),
+        dropped=tuple(refusal for text in (*texts.values(), analysis) for refusal in text.dropped),
     )

@@ -1,4 +1,4 @@
-"""`ReportGenerator` (document 000): from checked paragraphs to the numbered report and the files that prove it."""
+"""`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,11 @@ from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.retrieval import Health, account_of, health_of, notice_of
+from deep_research.pipeline.retrieval import Account, Health, health_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
@@ -25,25 +27,19 @@ from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
 from deep_research.request import BUDGET_KINDS, Budget
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import canonical_json
 
 
 @dataclass(frozen=True)
 class WrittenReport:
     """The report and what its citations rest on."""
 
-    title: str
+    report: Report
     text: str
-    paragraphs: list[Paragraph]
     citations: Citations
     evidence: list[Evidence]
     places: dict[str, str]
     health: Health
-
-    def proof(self, piece: Evidence) -> JsonObject:
-        """Return a line of `evidence.jsonl` (SPEC W2)."""
-        address = next(source.address for source in self.citations.cited if source.document == piece.document)
-        return piece.to_json() | {"source": address, "place": self.places.get(piece.id, "")}
 
 
 class ReportGenerator:
@@ -61,80 +57,48 @@ class ReportGenerator:
         context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
-        said, records = words_in(findings.brief.language), context.records
-        report = self._report(findings, body, conclusion, state, said, context)
-        report = report.model_copy(update={"disagreements": _whole(disagreements), "knowledge": knowledge})
-        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
-        evidence = await records.evidence(cited)
-        document_of = {piece.id: piece.document for piece in evidence}
-        sources, places = await _sources(evidence, said, records)
-        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
-        models = await models_that_wrote(records)
-        writing = wording_of(report.paragraphs, models, said)
-        foreign = _foreign(_quoted(report.paragraphs, document_of), citations, said, has_model=bool(models))
-        limits = (*report.limits, *foreign, *await _noticed(citations, said, records))
-        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
-        health = await health_of(cited_snapshots, records)
-        account, notes = account_of(health, context.request, context.run.adapters.specs, said)
-        report = report.model_copy(
-            update={
-                "notice": notice_of(health, context.run.adapters.specs, said),
-                "limits": limits,
-                "writing": writing,
-                "account": tuple(map(tuple, account)) if health.engines else (),
-                "account_notes": tuple(notes),
-            }
-        )
-        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=said)
-        return WrittenReport(report.title, text, report.paragraphs, citations, evidence, places, health)
-
-    def _report(
-        self,
-        findings: Findings,
-        body: CheckedBody,
-        conclusion: Conclusion,
-        state: dict[str, Any],
-        said: Words,
-        context: StageContext,
-    ) -> Report:
-        chapters = [
-            Chapter(title=section.title, paragraphs=own)
-            for section in findings.plan.sections
-            if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
-        ]
-        abstract = conclusion.abstract
-        if not chapters:
-            abstract = (note("abstract", said("nothing.report")),)
-        elif not conclusion.is_answered:
-            # What the sources hold instead is shown, not spread out as if it were an answer.
-            abstract = (note("abstract", said("nothing.answer")),)
-            nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
-            chapters = [Chapter(title=said("report.nearest"), paragraphs=nearest)]
-        else:
-            closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
-            chapters += [Chapter(title=said(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
-        row = context.run.row
-        return Report(
+        words, records, row = words_in(findings.brief.language), context.records, context.run.row
+        abstract, chapters = _chapters(findings, body, conclusion, words)
+        gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
+        report = Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
             abstract=abstract,
             chapters=tuple(chapters),
+            # Of a disagreement, verification must have left both sides.
+            disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
+            knowledge=knowledge,
             gaps=conclusion.unanswered,
-            limits=limits_of(
-                [*state.get("gaps", []), *(gap.to_json() for gap in context.gaps)],
-                budget=context.request.budget,
-                words=said,
-            ),
-            run_line=said("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+            run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
+        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
+        evidence = await records.evidence(cited)
+        document_of = {piece.id: piece.document for piece in evidence}
+        sources, places = await _sources(evidence, words, records)
+        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
+        models = await models_that_wrote(records)
+        writing = wording_of(report.paragraphs, models, words)
+        foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
+        limits = limits_of(gaps, context.request.budget, words)
+        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
+        health = await health_of(cited_snapshots, records)
+        account = Account(health, context.run.adapters.specs, words)
+        report = report.model_copy(
+            update={
+                "notice": account.notice(),
+                "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
+                "writing": writing,
+                "account": tuple(map(tuple, account.table())) if health.engines else (),
+                "account_notes": tuple(account.notes(context.request)),
+            }
+        )
+        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
+        return WrittenReport(report, text, citations, evidence, places, health)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
-        """Write the report and its proofs to the run folder (SPEC W2, R4)."""
+        """Write the report and its proofs to the run folder."""
         folder = context.run.folder
-        numbers = {
-            str(number): source.to_json()
-            for number, source in enumerate((*written.citations.cited, *written.citations.additional), start=1)
-        }
+        numbers = {str(number): source.to_json() for number, source in enumerate(written.citations.sources, start=1)}
         lines = [
             {
                 "id": f"p{number}",
@@ -144,21 +108,42 @@ class ReportGenerator:
                 "cite_ids": list(paragraph.cite_ids),
                 "sentences": [sentence.to_json() for sentence in paragraph.sentences],
             }
-            for number, paragraph in enumerate(written.paragraphs, start=1)
+            for number, paragraph in enumerate(written.report.paragraphs, start=1)
+        ]
+        address_of = {source.document: source.address for source in written.citations.cited}
+        proofs = [
+            piece.to_json() | {"source": address_of[piece.document], "place": written.places.get(piece.id, "")}
+            for piece in written.evidence
         ]
         await folder.write("paragraphs.jsonl", _json_lines(lines))
-        await folder.write("evidence.jsonl", _json_lines([written.proof(piece) for piece in written.evidence]))
+        await folder.write("evidence.jsonl", _json_lines(proofs))
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         await folder.write("report.md", written.text)
 
 
-def _whole(disagreements: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
-    """Return the disagreements of which verification left both sides."""
-    return tuple(table for table in disagreements if len(table.sentences) > 1)
+def _chapters(
+    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
+) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
+    """Return the abstract and the chapters, or what there is instead of an answer."""
+    chapters = [
+        Chapter(title=section.title, paragraphs=own)
+        for section in findings.plan.sections
+        if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
+    ]
+    if not chapters:
+        return (note("abstract", words("nothing.report")),), []
+    if not conclusion.is_answered:
+        # What the sources hold instead is shown, not spread out as if it were an answer.
+        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
+        nothing = note("abstract", words("nothing.answer"))
+        return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
+    closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
+    closing = [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+    return conclusion.abstract, chapters + closing
 
 
-async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
+async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
     sources: list[Source] = []
     places: dict[str, str] = {}
@@ -168,15 +153,14 @@ async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> t
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
             if place is not None:
-                own[piece.id] = said(f"place.{place.kind}", label=place.label)
+                own[piece.id] = words(f"place.{place.kind}", label=place.label)
         places |= own
-        named = tuple(dict.fromkeys(own.values()))
         sources.append(
             Source(
                 document=id_,
                 title=read.title,
                 address=address,
-                places=named,
+                places=tuple(dict.fromkeys(own.values())),
                 language=read.language,
                 published=read.published,
                 warnings=read.warnings,
@@ -185,33 +169,38 @@ async def _sources(cited: list[Evidence], said: Words, records: RunRecords) -> t
     return sources, places
 
 
-def _quoted(paragraphs: Sequence[Paragraph], document_of: Mapping[str, str]) -> set[str]:
-    """Return the documents whose own words stand in the report."""
+def _foreign(
+    paragraphs: Sequence[Paragraph],
+    document_of: Mapping[str, str],
+    citations: Citations,
+    words: Words,
+    *,
+    has_model: bool,
+) -> list[str]:
+    """Say which sources are quoted in another language than the report's."""
     sentences = (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
-    return {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
-
-
-def _foreign(quoted: set[str], citations: Citations, said: Words, *, has_model: bool) -> list[str]:
-    """Say which sources are quoted in another language than the report's (SPEC P6)."""
-    own = said.language[:2]
-    quotes = [source for source in citations.cited if source.document in quoted]
-    titles = [source.title for source in quotes if source.language and source.language[:2] != own]
+    quoted = {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
+    titles = [
+        source.title
+        for source in citations.cited
+        if source.document in quoted and source.language and source.language[:2] != words.language[:2]
+    ]
     key = "limits.quoted_languages" if has_model else "limits.languages"
-    return [said(key, titles=said("report.list_separator").join(titles))] if titles else []
+    return [words(key, titles=words("report.list_separator").join(titles))] if titles else []
 
 
-async def _noticed(citations: Citations, said: Words, records: RunRecords) -> list[str]:
-    """Say what readers noticed about the cited sources, and which of all that were read hold orders to an assistant."""
+async def _noticed(citations: Citations, words: Words, records: RunRecords) -> list[str]:
+    """Say what readers noticed about the cited sources, and which of all that were read hold a prompt injection."""
     remarks = [
-        said("limits.noticed", address=source.address, remark=remark)
+        words("limits.noticed", address=source.address, remark=remark)
         for source in citations.cited
         for remark in source.warnings
         if remark != PROMPT_INJECTION_FOUND
     ]
-    for source in (*citations.cited, *citations.additional):
+    for source in citations.sources:
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_prompt_injections(text) or count_prompt_injections(source.title):
-            remarks.append(said("limits.quarantined", address=source.address, count=count))
+            remarks.append(words("limits.quarantined", address=source.address, count=count))
     return remarks
 
 
@@ -219,49 +208,34 @@ def _json_lines(records: list[Any]) -> str:
     return "".join(canonical_json(record) + "\n" for record in records)
 
 
-def result_of(written: WrittenReport, *, report: str) -> JsonObject:
-    """Return what the run's row keeps of its report; the text lies in the store under its content id."""
-    return {
-        "title": written.title,
-        "report": report,
-        "sources": [source.to_json() for source in (*written.citations.cited, *written.citations.additional)],
-        "learnings": [piece.finding for piece in written.evidence],
-        "images": [],
-    }
+# Of what failed of one kind, so much is listed one by one; `retrieval.json` has the rest.
+_MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
 
 
-# Of what failed of one kind, so much is told one by one; `retrieval.json` has the rest.
-_MOST_LINES = {"search": 2, "page": 6, "section": 6}
-
-
-def limits_of(gaps: list[dict[str, Any]], *, budget: Budget, words: Words) -> tuple[str, ...]:
+def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
     """Say what was left out: one line for each budget that was reached, then one for each thing that failed."""
-    known = [Gap.from_json(gap) for gap in gaps]
     lines = []
     for kind in BUDGET_KINDS:
-        refused = Counter(gap.kind for gap in known if gap.budget == kind)
+        refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
         if refused:
             left_out = words("report.list_separator").join(
                 words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
             )
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
-    failed_acts = [gap for gap in known if gap.kind == "act" and gap.budget is None]
-    if failed_acts:
-        lines.append(words("failed.stand_in", count=len(failed_acts)))
-    unread = sum(gap.count for gap in known)
-    if unread:
+    lost = [gap for gap in gaps if gap.budget is None]
+    if failed_acts := sum(gap.kind == "act" for gap in lost):
+        lines.append(words("failed.stand_in", count=failed_acts))
+    if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
-    lost = [gap for gap in known if gap.budget is None]
-    for what, name in (("search", "query"), ("page", "address"), ("section", "section")):
-        told = dict.fromkeys(_told(gap, name, words) for gap in lost if gap.kind == what)
-        most = _MOST_LINES[what]
-        lines += list(told)[:most]
-        if len(told) > most:
-            lines.append(words(f"failed.more_{what}", count=len(told) - most))
+    for what, (name, limit) in _MAX_LINES.items():
+        failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
+        lines += failed[:limit]
+        if len(failed) > limit:
+            lines.append(words(f"failed.more_{what}", count=len(failed) - limit))
     return tuple(dict.fromkeys(lines))
 
 
-def _told(gap: Gap, name: str, words: Words) -> str:
+def _failure(gap: Gap, name: str, words: Words) -> str:
     if gap.kind == "page" and gap.subject in gap.reason:
         return gap.reason
     return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
@@ -280,12 +254,12 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
     """Say how much of a report a model worded, and what of that is not, or only partly, supported."""
     claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
     # What the abstract repeats of the body is one sentence.
-    told = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
-    worded = [sentence for sentence in told if not is_quoted(sentence)]
+    claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
+    worded = [sentence for sentence in claimed if not is_quoted(sentence)]
     if not worded or not models:
         return ()
     named = words("report.list_separator").join(models)
-    lines = [words("limits.worded", count=len(worded), total=len(told), models=named)]
+    lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
     counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
     lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
     return tuple(lines)
@@ -293,13 +267,9 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
 
 async def models_that_wrote(records: RunRecords) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
-    names = set()
-    for row in await records.calls():
-        if row.kind == "llm" and row.state == "done":
-            answer = await records.answer(row)
-            if isinstance(answer, dict) and isinstance(answer["prompt"], dict) and answer["prompt"]["act"] in _WRITING:
-                names.add(ModelReply.from_json(answer["reply"]).model)
-    return sorted(names)
+    answers = await model_answers(await records.calls(), records.store)
+    writing = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in _WRITING]
+    return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
 
 
 async def write(state: RunState, reporter: ReportGenerator) -> Update:
@@ -307,12 +277,14 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     context, given = state.context, state.input
     findings = await findings_from(given, context.records)
     body = await body_from(given, context.records)
+    evidence = tuple(piece for work in findings.sections for piece in work.evidence)
+    documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=findings.brief,
         plan=findings.plan,
         paragraphs=body.paragraphs,
-        evidence=tuple(piece for work in findings.sections for piece in work.evidence),
-        titles=await _titles(findings, context.records),
+        evidence=evidence,
+        titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )
     conclusion, disputed = await both(
@@ -350,12 +322,19 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
 
 
 async def _stored(written: WrittenReport, context: StageContext) -> str:
-    """Store the report and what the run's row keeps of it; return the content id of the latter."""
+    """Store the report, and what the run's row keeps of it; return the content id of the latter."""
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
-    await context.emit("final-report", {"title": written.title, "report": report, "path": path})
-    return await store.put_blob(claim, canonical_json(result_of(written, report=report)).encode())
+    await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
+    result = {
+        "title": written.report.title,
+        "report": report,
+        "sources": [source.to_json() for source in written.citations.sources],
+        "learnings": [piece.finding for piece in written.evidence],
+        "images": [],
+    }
+    return await store.put_blob(claim, canonical_json(result).encode())
 
 
 async def _disputed(findings: Findings, state: dict[str, Any], context: StageContext) -> Checked:
@@ -366,19 +345,19 @@ async def _disputed(findings: Findings, state: dict[str, Any], context: StageCon
 
 def _claims(conclusion: Conclusion) -> list[Paragraph]:
     """Return abstract, conclusion and outlook to be checked; only an outlook may hold notes, which need no source."""
-    ahead = [paragraph for paragraph in conclusion.outlook if paragraph.kind == "note"]
+    outlook = [paragraph.model_copy(update={"section": "outlook"}) for paragraph in conclusion.outlook]
     return [
         *as_claims(conclusion.abstract, "abstract"),
         *as_claims(conclusion.conclusion, "conclusion"),
-        *as_claims([paragraph for paragraph in conclusion.outlook if paragraph.kind != "note"], "outlook"),
-        *(paragraph.model_copy(update={"section": "outlook"}) for paragraph in ahead),
+        *as_claims([paragraph for paragraph in outlook if paragraph.kind != "note"], "outlook"),
+        *(paragraph for paragraph in outlook if paragraph.kind == "note"),
     ]
 
 
-def _gaps(told: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
     asked = f"{brief.original} {brief.question}"
-    once = dict.fromkeys(told)
+    once = dict.fromkeys(open_questions)
     founded = tuple(text for text in once if claims_nothing(text, asked))
     refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
     return founded, tuple(refusals)
@@ -391,8 +370,3 @@ def _sound(draft: Draft) -> Draft:
         sound = [each for each in paragraph.sentences if each.verdict and each.verdict.kind == "supported"]
         kept += [paragraph.model_copy(update={"sentences": tuple(sound)})] if sound else []
     return draft.model_copy(update={"paragraphs": tuple(kept)})
-
-
-async def _titles(findings: Findings, records: RunRecords) -> tuple[str, ...]:
-    documents = dict.fromkeys(piece.document for work in findings.sections for piece in work.evidence)
-    return tuple([(await records.document(document)).title for document in documents])

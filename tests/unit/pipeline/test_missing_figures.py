@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.missing_figures import left_out, quotes_of, untold
+from deep_research.pipeline.missing_figures import left_out, missing_figures, quotes_of
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.verify.particulars import figures_of
 from deep_research.verify.quote import check_quote
@@ -45,13 +45,13 @@ def garbled(draw: st.DrawFn) -> Sentence:
 @given(kept=st.lists(garbled(), max_size=8), evidence=st.permutations(EVIDENCE), count=st.integers(0, len(EVIDENCE)))
 def test_no_figure_is_lost(kept: list[Sentence], evidence: list[Evidence], count: int) -> None:
     chosen = evidence[:count]
-    told = (Paragraph(section="s", sentences=tuple(kept)), *untold("s", chosen, kept))
+    told = (Paragraph(section="s", sentences=tuple(kept)), *missing_figures("s", chosen, kept))
     assert figures(told) >= figures(quotes_of("s", chosen))
 
 
 @given(kept=st.lists(garbled(), max_size=8))
 def test_every_row_is_a_quotation_and_stands_once(kept: list[Sentence]) -> None:
-    rows = [row for part in untold("s", EVIDENCE, kept) for row in part.sentences]
+    rows = [row for part in missing_figures("s", EVIDENCE, kept) for row in part.sentences]
     assert len({row.text for row in rows}) == len(rows)
     for row in rows:
         (cited,) = [source for source in EVIDENCE if source.id in row.evidence]
@@ -65,7 +65,7 @@ def test_what_is_told_with_its_source_is_not_told_again() -> None:
     retold = Sentence(
         text="In 2025 the bill stood at 146.2 million euros after 4 years, for 210 workers.", evidence=(source.id,)
     )
-    assert untold("s", [source], [retold]) == ()
+    assert missing_figures("s", [source], [retold]) == ()
     elsewhere = retold.model_copy(update={"evidence": ("other",)})
     assert left_out([source], [elsewhere]) == (source,)
 
@@ -73,14 +73,14 @@ def test_what_is_told_with_its_source_is_not_told_again() -> None:
 def test_a_figure_without_its_unit_is_not_told() -> None:
     source = piece("The retrofit cost €146.2 million.")
     bare = Sentence(text="It came to 146.2 million.", evidence=(source.id,))
-    [found] = untold("s", [source], [bare])
+    [found] = missing_figures("s", [source], [bare])
     assert [row.text for row in found.sentences] == [source.quote]
 
 
 def test_a_sentence_that_leans_on_another_is_quoted_with_it_as_one_row() -> None:
     source = piece(COST)
     told = Sentence(text="It cost 146.2 million euros.", evidence=(source.id,))
-    [found] = untold("s", [source], [told])
+    [found] = missing_figures("s", [source], [told])
     assert [row.text for row in found.sentences] == [
         "The retrofit cost €146.2 million by 2025. It took 4 years and 210 workers."
     ]
@@ -89,5 +89,5 @@ def test_a_sentence_that_leans_on_another_is_quoted_with_it_as_one_row() -> None
 def test_rows_of_tables_are_not_quoted_as_prose() -> None:
     rows = [row for row, _ in rows_of(table(["Part", "Cost in EUR million"], ["Tank", "11.7"]))]
     assert rows
-    assert untold("s", rows, []) == ()
+    assert missing_figures("s", rows, []) == ()
     assert quotes_of("s", rows) == ()
