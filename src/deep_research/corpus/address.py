@@ -24,7 +24,7 @@ def address_of(path: str) -> str:
     text = os.fsencode(path).decode("utf-8", "surrogateescape")
     if not (text.isascii() and text.isprintable() and "%" not in text):
         text = "".join(map(_escape_unseen, text))
-    text = _WHITE_ENDS.sub(lambda ends: "".join(map(_escape, ends.group())), text)
+    text = _WHITE_ENDS.sub(lambda ends: "".join(map(_escape, ends[0])), text)
     return _WEB.sub(r"\1%3A", text, count=1) if _WEB.match(text) else text
 
 

@@ -311,7 +311,7 @@ def _names(
 ) -> list[str]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
     text = f"{here.title}\n{text_of(session, here.document, here.start, here.end)}"
-    spans = "\n".join(match.group() for match in islice(_NAME.finditer(text), _MAX_SPANS))
+    spans = "\n".join(match[0] for match in islice(_NAME.finditer(text), _MAX_SPANS))
     counted = sorted((pool.count(term, _COMMON_NAME), term) for term in {*content_terms(spans), *titles} - asked)
     # A name that no other passage holds leads nowhere.
     return [term for count, term in counted if 1 < count < _COMMON_NAME][:_MAX_NAMES]

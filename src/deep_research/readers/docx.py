@@ -92,6 +92,6 @@ def _heading_level(paragraph: Paragraph, style: str) -> int:
         return 1
     numbered = _HEADING_STYLE.match(style)
     if numbered:
-        return max(1, int(numbered.group(1)))
+        return max(1, int(numbered[1]))
     outline = paragraph._p.xpath(_OUTLINE)
     return int(outline[0]) + 1 if outline and int(outline[0]) < 6 else 0

@@ -4,7 +4,7 @@ Judged by the page's own markup and rules; what scripts or external sheets would
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lxml import etree, html
 
@@ -15,7 +15,7 @@ _HEX = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-f])")
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RGB = re.compile(rf"rgba?\(\s*{_NUMBER}(%?)[\s,]+{_NUMBER}%?[\s,]+{_NUMBER}%?(?:[\s,/]+{_NUMBER}(%?))?\s*\)")
 _HSL = re.compile(r"hsla?\(([^()]*)\)")
-_NAMED: Final = {
+_NAMED = {
     "white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240),
     "whitesmoke": (245, 245, 245), "ghostwhite": (248, 248, 255), "floralwhite": (255, 250, 240),
     "gray": (128, 128, 128), "grey": (128, 128, 128), "silver": (192, 192, 192), "lightgray": (211, 211, 211),
@@ -24,7 +24,7 @@ _NAMED: Final = {
 }  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
 # Two colours this near in each channel cannot be told apart at reading distance.
-_NEAR: Final = 12
+_NEAR = 12
 
 
 class Colour(NamedTuple):
@@ -71,23 +71,23 @@ def looks_like(text: Colour, background: Colour | None) -> bool:
     )
 
 
-_NEVER_SHOWN: Final = frozenset(
+_NEVER_SHOWN = frozenset(
     """script style template noscript noframes noembed iframe object svg canvas audio video datalist rp""".split()
 )
 # `aria-hidden` on a mark or a formula keeps a screen reader from spelling it; on a block it marks what waits unseen.
-_BLOCKS: Final = frozenset(
+_BLOCKS = frozenset(
     "div section article aside p ul ol li dl table form nav header footer dialog blockquote pre h1 h2 h3".split()
 )
-_ROOTS: Final = frozenset({"html", "body"})
+_ROOTS = frozenset({"html", "body"})
 # What a page can name by its number, and no tree lets be written back.
 # A name that no page can write: HTML knows no namespaces.
-_DROPPED: Final = "{urn:deep-research}dropped"
+_DROPPED = "{urn:deep-research}dropped"
 _LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
-_UNIT_PX: Final = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
-_PLAIN_PX: Final = 16.0
-_READABLE_PX: Final = 2.0
+_UNIT_PX = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
+_PLAIN_PX = 16.0
+_READABLE_PX = 2.0
 # Far enough to be outside any screen; layouts shift things by less.
-_FAR_PX: Final = 900.0
+_FAR_PX = 900.0
 _ZERO_BOX = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?\s*\)")
 _CLIPPED = re.compile(r"inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|polygon\(\s*0\s+0\s*,\s*0\s+0\s*,\s*0\s+0")
 _SHIFTED = re.compile(r"translate(?:x|y|3d)?\(([^()]*)\)")
@@ -181,7 +181,7 @@ def _is_clipped(declared: Declarations) -> bool:
     return any(size == 0 for size in sizes) or (sizes[0] == 1 and sizes[1] == 1)
 
 
-_OVERFLOW: Final = ("overflow", "overflow-x", "overflow-y")
+_OVERFLOW = ("overflow", "overflow-x", "overflow-y")
 
 
 def _is_far_away(declared: Declarations) -> bool:

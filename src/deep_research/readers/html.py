@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import PurePath
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import trafilatura
 from lxml import etree, html
@@ -19,9 +19,9 @@ from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
 
-WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
-TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"
-MUCH_LEFT_OUT: Final = "the main text is a small part of a long page; the rest was left out"
+WHOLE_TAKEN = "no main text was found; the whole page was taken"
+TOO_LARGE = "the page is too large to tell its main text; the whole page was taken"
+MUCH_LEFT_OUT = "the main text is a small part of a long page; the rest was left out"
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):
@@ -35,21 +35,21 @@ _BLOCKS = frozenset(
 )
 _MARK = re.compile(r"^(?:#{1,6} | *- )")
 _WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
-_IN_LAYOUT: Final = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
+_IN_LAYOUT = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
 _BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_WEIGHT, _MIN_SHARE = 250, 0.25
-_SHORT_PAGE: Final = 3_000
+_SHORT_PAGE = 3_000
 # What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
 _MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
 _PARAGRAPH, _OPENING_CHARS, _MAX_COMPARED = 100, 60, 300_000
-_SENTENCE_ENDS: Final = tuple('.!?…"”。！？')
+_SENTENCE_ENDS = tuple('.!?…"”。！？')
 _LONG_PAGE, _SMALL_SHARE = 10_000, 0.15
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
-_NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
+_NO_TEXT = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
 # and slow to find.
-_DATE_SEARCH: Final = {"original_date": True, "extensive_search": False}
+_DATE_SEARCH = {"original_date": True, "extensive_search": False}
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -229,7 +229,7 @@ def add_visible(source: str, blocks: BlockText, name: str) -> bool:
 def parse_page(raw: bytes, name: str) -> html.HtmlElement:
     """Return the tree of a page in whatever encoding it is."""
     declared = _DECLARED.search(raw[:4096])
-    source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
+    source, _ = decode(raw, name, declared=declared[1].decode("ascii") if declared else "")
     return _parse(source, name)
 
 
@@ -273,7 +273,7 @@ def _walk_main(body: etree._Element, blocks: BlockText) -> None:
                 blocks.row(_content(cell) for cell in row.iter("cell"))
             blocks.end_block()
         elif tag == "code":
-            blocks.verbatim("".join(str(part) for part in element.itertext()))
+            blocks.verbatim("".join(map(str, element.itertext())))
         elif tag == "quote" and len(element):
             blocks.paragraph(element.text or "")
             _walk_main(element, blocks)
@@ -356,7 +356,7 @@ def _add_whole(node: etree._Element, blocks: BlockText) -> None:
     if node.tag == "tr":
         blocks.row(_content(cell) for cell in node.iterchildren("td", "th"))
     elif node.tag == "pre":
-        blocks.verbatim("".join(str(part) for part in node.itertext()))
+        blocks.verbatim("".join(map(str, node.itertext())))
     elif node.tag != "head":
         blocks.heading(_content(node), int(str(node.tag)[1]))
 
@@ -364,15 +364,15 @@ def _add_whole(node: etree._Element, blocks: BlockText) -> None:
 Extent = Literal["common", "large", "too large"]
 
 # Of 389 real pages the largest has 6,210 elements.
-_MAX_COMMON_ELEMENTS: Final = 8_000
+_MAX_COMMON_ELEMENTS = 8_000
 # At this number trafilatura alone takes some five seconds.
-_MAX_ELEMENTS: Final = 50_000
-_MAX_FILLED_CELLS: Final = 200_000
-_MAX_ROW_CELLS: Final = 2_000
+_MAX_ELEMENTS = 50_000
+_MAX_FILLED_CELLS = 200_000
+_MAX_ROW_CELLS = 2_000
 # Browsers take no wider spans, nor does trafilatura.
-_MAX_SPAN: Final = 1_000
+_MAX_SPAN = 1_000
 # Python refuses to read numbers of thousands of digits.
-_MAX_SPAN_DIGITS: Final = 1_000
+_MAX_SPAN_DIGITS = 1_000
 
 
 def extent_of(tree: html.HtmlElement) -> Extent:

@@ -96,8 +96,8 @@ def _front_matter(source: str) -> tuple[dict[str, str], str, int]:
     match = _FRONT_MATTER.match(source)
     if match is None:
         return {}, source, 1
-    fields = {key.lower(): value.strip(" \t").strip("\"'") for key, value in _FIELD.findall(match.group(1))}
-    return fields, source[match.end() :], 1 + match.group().count("\n")
+    fields = {key.lower(): value.strip(" \t").strip("\"'") for key, value in _FIELD.findall(match[1])}
+    return fields, source[match.end() :], 1 + match[0].count("\n")
 
 
 def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
@@ -110,16 +110,16 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
         if fence or mark:
             stripped.append(line)
             if mark and not fence:
-                fence = mark.group(1)
-            elif mark and mark.group(1).startswith(fence):
+                fence = mark[1]
+            elif mark and mark[1].startswith(fence):
                 fence = ""
         elif heading := _HEADING.match(line):
-            label = strip_inline(_heading_label(heading.group(2)))
+            label = strip_inline(_heading_label(heading[2]))
             headings.append((index, label))
-            stripped.append(f"{heading.group(1)} {label}".rstrip())
+            stripped.append(f"{heading[1]} {label}".rstrip())
         elif (underline := _UNDERLINE.match(line)) and _is_title_line(stripped, headings, index):
             headings.append((index - 1, stripped[-1].strip()))
-            stripped[-1] = ("# " if underline.group(1)[0] == "=" else "## ") + stripped[-1].strip()
+            stripped[-1] = ("# " if underline[1][0] == "=" else "## ") + stripped[-1].strip()
             stripped.append("")
         elif _DEFINITION.match(line):
             stripped.append("")

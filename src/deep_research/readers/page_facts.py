@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import date
 from itertools import islice
-from typing import Final, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from lxml import html
@@ -14,21 +14,21 @@ from lxml import html
 from deep_research.readers.blocks import one_line
 from deep_research.value import Value
 
-_ARTICLES: Final = ("Article", "Posting", "Report", "ScholarlyArticle", "WebPage", "Book", "Dataset", "TechArticle")
-_DATE_NAMES: Final = (
+_ARTICLES = ("Article", "Posting", "Report", "ScholarlyArticle", "WebPage", "Book", "Dataset", "TechArticle")
+_DATE_NAMES = (
     "article:published_time", "citation_publication_date", "citation_date", "citation_online_date", "datepublished",
     "date", "pubdate", "publishdate", "publish-date", "publish_date", "dc.date", "dc.date.issued", "dcterms.issued",
     "dcterms.created", "sailthru.date", "parsely-pub-date", "og:published_time", "og:article:published_time",
 )  # fmt: skip
-_AUTHOR_NAMES: Final = ("author", "citation_author", "article:author", "dc.creator", "parsely-author", "byl")
-_TITLE_NAMES: Final = ("citation_title", "og:title", "twitter:title")
+_AUTHOR_NAMES = ("author", "citation_author", "article:author", "dc.creator", "parsely-author", "byl")
+_TITLE_NAMES = ("citation_title", "og:title", "twitter:title")
 _TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
 # Technical articles are documentation: code and tables, which are no article's.
 _ARTICLE_TYPES = re.compile(r"(?!Tech)\w*(?:Article|BlogPosting)|Report")
-_THREAD_TYPES: Final = frozenset({"DiscussionForumPosting", "QAPage"})
+_THREAD_TYPES = frozenset({"DiscussionForumPosting", "QAPage"})
 _DATE = re.compile(r"((?:19|20)\d\d)[-/.年](\d{1,2})(?:[-/.月](\d{1,2}))?")
-_MAX_AUTHORS: Final = 6
-_MAX_NODES: Final = 500
+_MAX_AUTHORS = 6
+_MAX_NODES = 500
 
 
 class PageFacts(Value):

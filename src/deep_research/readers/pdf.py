@@ -145,7 +145,7 @@ def _runs_on(before: str, following: str) -> bool:
 
 def _iso_date(stamp: str) -> str:
     match = _PDF_DATE.match(stamp)
-    if not match or not "1900" <= match.group(1) <= "2199":
+    if not match or not "1900" <= match[1] <= "2199":
         return ""
     return "-".join(part for part in match.groups() if part)
 
@@ -220,8 +220,8 @@ def _mend(before: str, line: str, words: Mapping[str, int]) -> str:
     The hyphen stays if the document writes the word with it elsewhere, and goes in any other case.
     """
     cut, rest = _CUT_WORD.search(before), _FIRST_WORD.match(line)
-    if cut is None or rest is None or not rest.group()[0].islower():
+    if cut is None or rest is None or not rest[0][0].islower():
         return ""
-    whole, hyphened = (cut.group(1) + rest.group()).lower(), f"{cut.group(1)}-{rest.group()}".lower()
+    whole, hyphened = (cut[1] + rest[0]).lower(), f"{cut[1]}-{rest[0]}".lower()
     keeps_hyphen = words.get(hyphened, 0) > words.get(whole, 0)
     return before[:-1] + ("-" if keeps_hyphen else "") + line

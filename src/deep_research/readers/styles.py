@@ -6,7 +6,7 @@ fetched, so that a rule in them is not known here.
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lxml import html
 
@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 # Brackets and quotes hold signs that end nothing; one that is never closed reaches to the end, as in browsers.
 _TOKEN = re.compile(r"[^;\"'(]+|\([^)]*\)?|\"[^\"]*\"?|'[^']*'?|(;)")
 _NAME = re.compile(r"[a-z-]+\Z")
-_MAX_NAME_CHARS: Final = 40
+_MAX_NAME_CHARS = 40
 _SIGHT = re.compile(
     r"display|visibility|opacity|font|color|background|position|left|right|top|bottom|text-indent|margin|transform"
     r"|clip|height|width|overflow|filter",
@@ -34,17 +34,17 @@ _ATTRIBUTE_NAME = re.compile(r"[\w-]+")
 _COMBINATOR = re.compile(r"\s*(>)\s*|\s+")
 _WIDTH = re.compile(r"(min|max)-width\s*:\s*(\d+(?:\.\d*)?|\.\d+)(px|r?em)")
 # The page is judged as on a common screen, not as printed and not as on a telephone.
-_SCREEN_PX: Final = 1280.0
+_SCREEN_PX = 1280.0
 # Bounds for pages that are made to take long; real ones stay far below.
-_MAX_RULES: Final = 20_000
-_MAX_RULES_ALIKE: Final = 300
-_MAX_NESTED_BLOCKS: Final = 8
-_MAX_STEPS: Final = 30
+_MAX_RULES = 20_000
+_MAX_RULES_ALIKE = 300
+_MAX_NESTED_BLOCKS = 8
+_MAX_STEPS = 30
 # How often rules may be held against elements, in all: so many times, and more for each element and sign of the rules.
 # Of 389 real pages none needs half of it.
 _LOOKS, _LOOKS_PER_ELEMENT, _LOOKS_PER_SIGN = 5_000, 60, 3
 # A look at an element with many classes costs more.
-_CLASS_CHARS_PER_LOOK: Final = 100
+_CLASS_CHARS_PER_LOOK = 100
 
 
 class Compound(NamedTuple):

@@ -27,7 +27,7 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
     (re.compile(r"\bper cent\b", re.IGNORECASE), "percent"),
     # "US" and "U.S." would otherwise become the stop word "us".
     (re.compile(r"\bU\.S\.(?:A\.)?(?!\w)|\bUSA?\b"), "usa"),
-    (re.compile(r"\b(?:[A-Za-z]\.){2,}"), lambda match: match.group().replace(".", "") + " "),
+    (re.compile(r"\b(?:[A-Za-z]\.){2,}"), lambda match: match[0].replace(".", "") + " "),
 )
 _LETTER = rf"[^\W_{CJK}]"
 _TERM = re.compile(rf"[{CJK}]+|\d+(?:\.\d+)+(?![a-z])|[a-z0-9]+(?:['-][a-z0-9]+)*|{_LETTER}+(?:-{_LETTER}+)*")
@@ -97,7 +97,7 @@ def _spell_out(text: str) -> str:
 def _scale_word(match: re.Match[str]) -> str:
     _, currency, number, letter = match.groups()
     if not currency and letter not in ("M", "B", "bn", "mn", "tn"):
-        return match.group()
+        return match[0]
     return f"{number} {_SCALES[letter.lower()]} "
 
 

@@ -101,7 +101,7 @@ def _fold(text: str) -> Folded:
     done = 0
     for match in uneven.finditer(text):
         keep(done, match.start())
-        stretch = match.group()
+        stretch = match[0]
         folded = " " if stretch.isspace() else _fold_stretch(stretch)
         pieces.append(folded)
         starts.extend([match.start()] * len(folded))

@@ -268,7 +268,7 @@ def _orders(text: str, grammar: Grammar) -> Iterator[_Order]:
         for pattern in (grammar.certain, grammar.weak):
             for match in pattern.finditer(plain, first):
                 if not _NO_ORDER.search(plain[max(0, match.start() - 12) : match.start()]):
-                    start = match.end() - len(match.group().lstrip("。！？；， \n\t"))
+                    start = match.end() - len(match[0].lstrip("。！？；， \n\t"))
                     yield _Order(begin + start, begin + match.end(), begin + match.end(), pattern is grammar.weak)
         for match in grammar.mention.finditer(plain, first):
             order = _about_answer(plain, match, first, grammar)

@@ -108,7 +108,7 @@ def _find_quantities(text: str) -> tuple[Quantity, ...]:
             continue
         if match.start("number") not in dated:
             found += _quantities_of(match, text)
-        elif match.group("upper") and match.start("upper") not in dated:
+        elif match["upper"] and match.start("upper") not in dated:
             # "18 % in 2020 to 16 % in 2022": a date begins no range, and what follows "to" counts by itself.
             found += _quantities_of(match, text)[1:]
     found += [_chinese_quantity(match, text) for match in _CHINESE.finditer(plain) if _counts(match)]
@@ -117,38 +117,38 @@ def _find_quantities(text: str) -> tuple[Quantity, ...]:
 
 def _names_a_thing(text: str, match: re.Match[str]) -> bool:
     start, end = match.span()
-    if match.group("currency"):
+    if match["currency"]:
         return False
-    if match.group("unit") == "G":  # a network generation, never grams
+    if match["unit"] == "G":  # a network generation, never grams
         return True
     after = text[end : end + 2]
     if after[:1].isascii() and (after[:1].isalnum() or after[:1] == "_"):
         return True
     if re.match(r"\.\d|-[A-Za-z]", after):
-        return not match.group("unit") and not match.group("scale")
+        return not match["unit"] and not match["scale"]
     if text[start - 1 : start] == "[" and after[:1] in ("]", ","):
         return True
     return bool(_NAMING.search(text, max(0, start - 12), start))
 
 
 def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
-    currency, scale_word, unit_word = match.group("currency"), match.group("scale"), match.group("unit")
+    currency, scale_word, unit_word = match["currency"], match["scale"], match["unit"]
     end = match.end()
     factor = SCALES.get((scale_word or "").lower(), 1.0)
     unit = UNITS.get((unit_word or "").lower(), "")
     if scale_word and scale_word.lower() in LOOSE_SCALES and not currency and not scale_word.isupper():
         factor, unit = 1.0, unit or UNITS.get(scale_word.lower(), "")
-        end = match.end("scale") if unit else match.end("upper" if match.group("upper") else "number")
+        end = match.end("scale") if unit else match.end("upper" if match["upper"] else "number")
     if currency:
         unit = CURRENCY_SIGNS[currency.strip().upper()]
-    sign = -1.0 if match.group("sign") == "-" else 1.0
-    lower = _value(match.group("number"), factor) * sign
-    if not match.group("upper"):
+    sign = -1.0 if match["sign"] == "-" else 1.0
+    lower = _value(match["number"], factor) * sign
+    if not match["upper"]:
         return [_quantity(lower, unit, match.start(), end, text)]
     middle = match.end("number")
     return [
         _quantity(lower, unit, match.start(), middle, text),
-        _quantity(_value(match.group("upper"), factor), unit, match.end("range"), end, text),
+        _quantity(_value(match["upper"], factor), unit, match.end("range"), end, text),
     ]
 
 
@@ -163,16 +163,16 @@ def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quant
 
 def _counts(match: re.Match[str]) -> bool:
     """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
-    numeral, unit = match.group("numeral"), match.group("unit")
+    numeral, unit = match["numeral"], match["unit"]
     return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
 
 
 def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
-    share, unit = match.group("share"), match.group("unit")
+    share, unit = match["share"], match["unit"]
     if share:
         value = chinese_number(share) if share[0] in _NUMERALS else _value(share, 1.0)
         return _quantity(value, "%", *match.span(), text)
-    value = chinese_number(match.group("numeral"))
+    value = chinese_number(match["numeral"])
     if unit == "成":
         return _quantity(value * 10, "%", *match.span(), text)
     return _quantity(value, UNITS[unit], *match.span(), text)

@@ -181,17 +181,17 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
     following = _NEXT.match(text, match.end(), end)
     if following is None:
         return True
-    word = following.group(1)
+    word = following[1]
     # "iPhone", "mtDNA" and "rim1" may begin a sentence; a plain lower-case word does not.
     if word[0].islower() and word.islower() and not any(letter.isdigit() for letter in word):
         return False
-    if match.lastgroup == "ellipsis" or match.group("mark") != ".":
+    if match.lastgroup == "ellipsis" or match["mark"] != ".":
         return True
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())
-    last = before.group() if before else ""
+    last = before[0] if before else ""
     if begin >= match.start() - len(last) and _LIST_NUMBER.fullmatch(last):
         return False
-    return _word_can_end(last, word, is_closed=bool(match.group("closed")))
+    return _word_can_end(last, word, is_closed=bool(match["closed"]))
 
 
 def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:

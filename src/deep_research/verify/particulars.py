@@ -93,7 +93,7 @@ def spell_negations(text: str) -> str:
     """Return the text in plain letters with one word for every negation."""
 
     def spell(match: re.Match[str]) -> str:
-        return f" {NEGATION_WORD} " if match.lastgroup == "negation" else match.group()
+        return f" {NEGATION_WORD} " if match.lastgroup == "negation" else match[0]
 
     return _NEGATION_OR_NOT.sub(spell, plain_letters(text))
 

@@ -108,7 +108,7 @@ def words_of(text: str) -> tuple[str, ...]:
 def tokens_of(text: str) -> list[Token]:
     """Return the words and signs of a text in order."""
     folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
-    return [Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
+    return [Token(match[0], *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
 def whole_sentences(text: str) -> list[TextSpan]:

@@ -21,7 +21,7 @@ _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
 
 def find_references(text: str) -> list[str]:
     """Return the addresses and markers that a text names, in order."""
-    return [match.group().rstrip(".,;:!?)/") for match in _REFERENCE.finditer(text)]
+    return [match[0].rstrip(".,;:!?)/") for match in _REFERENCE.finditer(text)]
 
 
 def unknown_reference(text: str, quotes: Sequence[str]) -> str:

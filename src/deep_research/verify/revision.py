@@ -75,7 +75,7 @@ def _words(text: str) -> list[_Word]:
                 words.append(_Word(stem(token) if token.isascii() else token, tuple(marks)))
                 marks = []
         if match:
-            marks.append(match.group())
+            marks.append(match[0])
             at = match.end()
     if marks and words:
         # "5 亿元左右": a hedge at the end speaks of the word before it.

@@ -124,7 +124,7 @@ def _language(text: str) -> Language:
 
 def _heading(block: str) -> tuple[int, str]:
     match = _HEADING.match(block)
-    return (len(match.group(1)), match.group(2)) if match else (0, "")
+    return (len(match[1]), match[2]) if match else (0, "")
 
 
 def _is_assumptions(label: str, exempt: set[str]) -> bool:
@@ -139,7 +139,7 @@ def _read_references(
     for line in block.split("\n"):
         match = _REFERENCE.fullmatch(line.strip())
         if match:
-            listed.append(Reference(int(match.group(1)), is_cited))
+            listed.append(Reference(int(match[1]), is_cited))
         elif line.lstrip().startswith("["):
             malformed.append(line.strip())
 
@@ -153,7 +153,7 @@ def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
         fenced = _FENCE.match(line.strip())
         if fence:
             open_lines.append(line)
-            if fenced and fenced.group(1).startswith(fence):
+            if fenced and fenced[1].startswith(fence):
                 fence = ""
             continue
         kind = "table" if fenced else _line_kind(line)
@@ -167,7 +167,7 @@ def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
         if kind:
             open_lines.append(line)
             open_kind = kind
-        fence = fenced.group(1) if fenced else ""
+        fence = fenced[1] if fenced else ""
     if open_lines:
         yield open_kind, _joined(open_lines)
 

@@ -112,7 +112,7 @@ def _says_nothing_new(content: str, before: str) -> bool:
         return True
     short = _ABBREVIATION.fullmatch(content)
     if short:
-        return _abbreviates(short.group(1), before)
+        return _abbreviates(short[1], before)
     parts = [part.strip() for part in content.split(";")]
     return all(_CITATION.fullmatch(part) or _CROSS_REFERENCE.fullmatch(to_simplified(part)) for part in parts)
 
@@ -121,7 +121,7 @@ def _abbreviates(short: str, before: str) -> bool:
     """Return whether the letters are the initials of the words right before them."""
     letters = [letter for letter in short if letter.isalpha()]
     stretch = _WORDS_BEFORE.search(before, max(0, len(before) - 160))
-    named = stretch.group().replace("'s", "").replace("-", " ").split() if stretch else []
+    named = stretch[0].replace("'s", "").replace("-", " ").split() if stretch else []
     used: list[str] = []
     while letters and named:
         word = named.pop()

@@ -149,7 +149,7 @@ def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> 
 
 def _digits(raw: str) -> float | None:
     match = _DIGITS.search(raw)
-    return float(match.group().replace(",", "")) if match else None
+    return float(match[0].replace(",", "")) if match else None
 
 
 def _is_date_of(wanted: str, held: str) -> bool:
@@ -185,7 +185,7 @@ def _unknown_name(text: str, quotes: str) -> str:
     stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
     initials = "".join(word[0].upper() for word in words)
     for match in _NAME.finditer(text):
-        parts = match.group().split()
+        parts = match[0].split()
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
         begins = not text[: match.start()].strip(" \"'“‘(")
