@@ -79,11 +79,8 @@ def _decode(raw: bytes, declared: str) -> tuple[str, str]:
 
 def _certain(raw: bytes) -> tuple[str, str] | None:
     """Return the text and its encoding where the bytes leave no doubt, whatever anybody declares."""
-    for mark, encoding in _MARKS:
-        if raw.startswith(mark):
-            return raw.decode(encoding, "replace"), encoding
-    encoding = _wide_encoding(raw)
-    if encoding:
+    marked = (encoding for mark, encoding in _MARKS if raw.startswith(mark))
+    if encoding := next(marked, "") or _wide_encoding(raw):
         return raw.decode(encoding, "replace"), encoding
     text = _try(raw, "utf-8")
     return None if text is None else (text, "utf-8")
@@ -118,13 +115,11 @@ def _reads_well(text: str) -> bool:
 def _wide_encoding(raw: bytes) -> str:
     """Return the UTF-16 form of text without a mark: Latin text then has a zero in every second byte."""
     sample = raw[:4096]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
-    if half >= 2 and odd > 0.6 * half and even < 0.1 * half:
-        return "utf-16-le"
-    if half >= 2 and even > 0.6 * half and odd < 0.1 * half:
-        return "utf-16-be"
-    return ""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if half < 2 or max(even, odd) <= 0.6 * half or min(even, odd) >= 0.1 * half:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _try(raw: bytes, encoding: str) -> str | None:

@@ -43,7 +43,7 @@ def read(raw: bytes, name: str) -> Reading:
     if not values:
         raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
     warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()
-    return reading_of(_entries(values), name, warnings)
+    return reading_of(_entries(values), warnings)
 
 
 def _values(text: str) -> tuple[list[Json], int]:
@@ -70,12 +70,11 @@ def _entries(values: list[Json]) -> Iterator[Message]:
     names = {handle: name for value in values for handle, name in _full_names(value, 0)}
     others: list[Json] = []
     for value in values:
-        found = False
-        for message in _messages(value, "", 0):
-            found = True
+        messages = list(_messages(value, "", 0))
+        for message in messages:
             sender, channel = (names.get(each, each) for each in (message.sender, message.channel))
             yield message._replace(sender=sender, channel=channel)
-        if not found:
+        if not messages:
             others.append(value)
     for value in others:
         short, long = _fields(value)

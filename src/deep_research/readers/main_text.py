@@ -90,8 +90,7 @@ def take_main_part(tree: html.HtmlElement) -> MainPart:
         if element not in weights:
             continue
         for find_margin in MARGIN_RULES:
-            margin = find_margin(element, weights, whole)
-            if margin is not None:
+            if (margin := find_margin(element, weights, whole)) is not None:
                 _drop(margin, weights)
                 break
     main = _main_element(body, weights)
@@ -213,15 +212,13 @@ def _is_large(group: list[etree._Element], weights: _Weights, min_weight: float)
 
 def _is_thread(group: list[etree._Element], weights: _Weights) -> bool:
     linked = sum(weights[link] for post in group for link in post.iter("a"))
-    if linked >= _MAX_LINKED * sum(weights[post] for post in group):
-        return False
-    return sum(map(_is_dated, group)) >= _MIN_DATED * len(group)
+    return linked < _MAX_LINKED * sum(weights[post] for post in group) and sum(
+        map(_is_dated, group)
+    ) >= _MIN_DATED * len(group)
 
 
 def _is_dated(post: etree._Element) -> bool:
-    if next(post.iter("time"), None) is not None:
-        return True
-    return _DATE.search(" ".join(map(str, post.itertext()))) is not None
+    return next(post.iter("time"), None) is not None or _DATE.search(" ".join(map(str, post.itertext()))) is not None
 
 
 def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
@@ -238,11 +235,9 @@ def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
 
 
 def _keep_first_line(panel: etree._Element) -> None:
-    is_found = False
-    for element in panel.iter(etree.Element):
-        has_text = weight_of(element.text) or any(weight_of(child.tail) for child in element)
-        if has_text and is_found:
-            element.text = None
-            for child in element:
-                child.tail = " "
-        is_found = is_found or bool(has_text)
+    elements = panel.iter(etree.Element)
+    filled = [one for one in elements if weight_of(one.text) or any(weight_of(child.tail) for child in one)]
+    for element in filled[1:]:
+        element.text = None
+        for child in element:
+            child.tail = " "

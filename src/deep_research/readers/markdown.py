@@ -1,7 +1,7 @@
 """Markdown: links become their text, images and emphasis marks go, lines stay where they were."""
 
 import re
-from pathlib import PurePath
+from itertools import accumulate
 
 from deep_research.readers.encoding import decode
 from deep_research.readers.places import heading_places
@@ -43,14 +43,12 @@ def read(raw: bytes, name: str) -> Reading:
     fields, body, first_line = _front_matter(source)
     lines, headings = _strip_lines(_without_comments(body).split("\n"))
     text = "\n".join(lines)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
     labelled = [(starts[index], label) for index, label in headings]
     dates = find_dates(fields.get("date", fields.get("published", "")))
     return Reading(
         text=text,
-        title=fields.get("title") or next((label for _, label in headings if label), PurePath(name).stem),
+        title=fields.get("title") or next((label for _, label in headings if label), ""),
         author=fields.get("author", ""),
         published=dates[0].iso if dates and "Q" not in dates[0].iso else "",
         places=(

@@ -31,4 +31,4 @@ def read(raw: bytes, name: str) -> Reading:
     warnings = [f"{broken} messages cannot be taken apart and were left out"] if broken else []
     if len(starts) > MAX_MESSAGES:
         warnings.append(f"only the first {MAX_MESSAGES} of {len(starts)} messages were read; split the mailbox")
-    return reading_of(messages, name, warnings)
+    return reading_of(messages, warnings)

@@ -62,10 +62,7 @@ class Compound(NamedTuple):
             (not self.tag or self.tag == element.tag)
             and (not self.id or self.id == element.get("id"))
             and (not self.classes or self.classes <= set((element.get("class") or "").split()))
-            and all(
-                element.get(name) is not None if value is None else element.get(name) == value
-                for name, value in self.attributes
-            )
+            and all(name in element.attrib and value in (None, element.get(name)) for name, value in self.attributes)
         )
 
 
@@ -118,7 +115,8 @@ class StyleSheet:
                 is_important = value.endswith("!important")
                 if is_important or name not in important:
                     merged[name] = value.removesuffix("!important").rstrip()
-                    important |= {name} if is_important else set()
+                    if is_important:
+                        important.add(name)
         return merged
 
     def _add(self, selector: str, declared: Declarations, order: int, *, may_hide: bool) -> None:
@@ -221,21 +219,16 @@ def _closing(css: str, opening: int) -> int:
 
 
 def _holds_on_screen(prelude: str) -> bool:
-    if prelude.startswith(("@supports", "@layer")):
-        return True
-    return prelude.startswith("@media") and any(_query_holds(query) for query in prelude[6:].split(","))
+    return prelude.startswith(("@supports", "@layer")) or (
+        prelude.startswith("@media") and any(map(_query_holds, prelude[6:].split(",")))
+    )
 
 
 def _query_holds(query: str) -> bool:
     """Judge one media query by its type and widths; one that asks for anything else is taken not to hold."""
-    rest = _WIDTH.sub("", query)
-    if re.sub(r"[\s()]|\band\b|\bonly\b|\bscreen\b|\ball\b", "", rest):
-        return False
-    for bound, number, unit in _WIDTH.findall(query):
-        width_px = float(number) * (1 if unit == "px" else 16)
-        if width_px > _SCREEN_PX if bound == "min" else width_px < _SCREEN_PX:
-            return False
-    return True
+    rest = re.sub(r"[\s()]|\band\b|\bonly\b|\bscreen\b|\ball\b", "", _WIDTH.sub("", query))
+    widths = [(bound, float(number) * (1 if unit == "px" else 16)) for bound, number, unit in _WIDTH.findall(query)]
+    return not rest and all(px <= _SCREEN_PX if bound == "min" else px >= _SCREEN_PX for bound, px in widths)
 
 
 def _steps(selector: str) -> tuple[Compound, ...]:

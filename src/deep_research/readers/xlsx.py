@@ -7,7 +7,6 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from pathlib import PurePath
 
 import openpyxl
 from openpyxl.cell.read_only import EmptyCell, ReadOnlyCell
@@ -56,7 +55,7 @@ def read(raw: bytes, name: str) -> Reading:
     author, dated = one_line(properties.creator or ""), properties.modified or properties.created
     return Reading(
         text=blocks.text(),
-        title=one_line(properties.title or "") or PurePath(name).stem,
+        title=one_line(properties.title or ""),
         author="" if author.lower() in _TOOL_NAMES else author,
         published=dated.date().isoformat() if dated else "",
         places=blocks.places(),
