@@ -31,7 +31,7 @@ _LARGER = {
     "iso8859-1": "cp1252", "ascii": "cp1252",
 }  # fmt: skip
 # What Python calls an encoding and no text is in; one of them is slow without bound.
-_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+_NO_CHARSETS = frozenset("idna punycode raw-unicode-escape undefined unicode-escape utf-7".split())
 _LABEL = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 # Below this share of characters that make sense, a text was not read in its own encoding.
 _MIN_SHARE = 0.12
@@ -52,7 +52,8 @@ _DETECTION_BYTES = 64_000
 def decode(raw: bytes, name: str, *, declared: str = "") -> tuple[str, str]:
     """Return the text of a file, cleaned, and the encoding it was in."""
     text, encoding = _decode(raw, declared)
-    if len(_CONTROL.findall(text[:_DETECTION_BYTES])) > _MAX_CONTROL_SHARE * min(len(text), _DETECTION_BYTES):
+    sample = text[:_DETECTION_BYTES]
+    if len(_CONTROL.findall(sample)) > _MAX_CONTROL_SHARE * len(sample):
         raise SourceError(f"{name!r} is not text: it holds binary data; convert it to text, PDF or DOCX first.")
     return clean_text(text), encoding
 

@@ -16,11 +16,10 @@ _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RGB = re.compile(rf"rgba?\(\s*{_NUMBER}(%?)[\s,]+{_NUMBER}%?[\s,]+{_NUMBER}%?(?:[\s,/]+{_NUMBER}(%?))?\s*\)")
 _HSL = re.compile(r"hsla?\(([^()]*)\)")
 _NAMED = {
-    "white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240),
-    "whitesmoke": (245, 245, 245), "ghostwhite": (248, 248, 255), "floralwhite": (255, 250, 240),
-    "gray": (128, 128, 128), "grey": (128, 128, 128), "silver": (192, 192, 192), "lightgray": (211, 211, 211),
-    "lightgrey": (211, 211, 211), "red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 128, 0),
-    "yellow": (255, 255, 0), "navy": (0, 0, 128), "azure": (240, 255, 255), "beige": (245, 245, 220),
+    "white": "ffffff", "black": "000000", "snow": "fffafa", "ivory": "fffff0", "whitesmoke": "f5f5f5",
+    "ghostwhite": "f8f8ff", "floralwhite": "fffaf0", "gray": "808080", "grey": "808080", "silver": "c0c0c0",
+    "lightgray": "d3d3d3", "lightgrey": "d3d3d3", "red": "ff0000", "blue": "0000ff", "green": "008000",
+    "yellow": "ffff00", "navy": "000080", "azure": "f0ffff", "beige": "f5f5dc",
 }  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
 # Two colours this near in each channel cannot be told apart at reading distance.
@@ -55,7 +54,7 @@ def colour_of(value: str) -> Colour | None:
     words = _WORD.findall(value)
     if "transparent" in words:
         return Colour(0, 0, 0, is_clear=True)
-    return next((Colour(*_NAMED[word]) for word in words if word in _NAMED), None)
+    return next((Colour(*bytes.fromhex(_NAMED[word])) for word in words if word in _NAMED), None)
 
 
 def looks_like(text: Colour, background: Colour | None) -> bool:

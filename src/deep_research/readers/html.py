@@ -33,9 +33,9 @@ _BLOCKS = frozenset(
     details summary body table td th""".split()
 )
 _MARK = re.compile(r"^(?:#{1,6} | *- )")
-_WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
-_IN_LAYOUT = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
-_BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
+_WHOLE = frozenset("h1 h2 h3 h4 h5 h6 tr pre".split())
+_IN_LAYOUT = "table ul ol pre blockquote h1 h2 h3 h4".split()
+_BREAKING = frozenset("lb br p item li div cell".split())
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_WEIGHT, _MIN_SHARE = 250, 0.25
 _SHORT_PAGE = 3_000
@@ -45,7 +45,7 @@ _PARAGRAPH, _OPENING_CHARS, _MAX_COMPARED = 100, 60, 300_000
 _SENTENCE_ENDS = tuple('.!?…"”。！？')
 _LONG_PAGE, _SMALL_SHARE = 10_000, 0.15
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
-_NO_TEXT = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
+_NO_TEXT = frozenset("script style link noscript iframe template".split())
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
 # and slow to find.
 _DATE_SEARCH = {"original_date": True, "extensive_search": False}

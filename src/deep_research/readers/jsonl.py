@@ -15,22 +15,22 @@ from deep_research.readers.port import Reading
 from deep_research.value import Json, JsonObject
 
 # Spelled without case, "_" and "-"; the first that an object has is taken.
-_BODY = ("body", "text", "content", "message", "msg", "plaintext", "bodytext", "bodyplain", "bodyhtml", "html", "parts")
-_SENDER = ("from", "sender", "author", "user", "username", "createdby", "speaker", "role")
-_SENDER_NAME = ("fromname", "sendername", "authorname", "realname")
-_TO = ("to", "torecipients", "recipients", "recipient")
-_COPY = ("cc", "ccrecipients")
-_DATE = (
-    *("date", "sent", "sentat", "sentdatetime", "datetime", "timestamp", "time", "ts", "createat", "createdat"),
-    *("createtime", "createddatetime", "created", "posted", "postedat", "receivedat", "published", "publishedat"),
-)
-_SUBJECT = ("subject", "title", "topic")
-_CHANNEL = ("channel", "channelname", "room", "group", "conversation", "thread")
-_CONTAINER = (*_CHANNEL, "title", "name")
-_FILES = ("attachments", "files")
-_NAMING = ("name", "displayname", "realname", "fullname", "username", "filename", "title", "role")
-_ADDRESS = ("address", "email", "emailaddress", "mail")
-_HEADERS = ("headers", "header", "envelope", "metadata", "meta")
+_BODY = "body text content message msg plaintext bodytext bodyplain bodyhtml html parts".split()
+_SENDER = "from sender author user username createdby speaker role".split()
+_SENDER_NAME = "fromname sendername authorname realname".split()
+_TO = "to torecipients recipients recipient".split()
+_COPY = "cc ccrecipients".split()
+_DATE = """
+    date sent sentat sentdatetime datetime timestamp time ts createat createdat createtime createddatetime created
+    posted postedat receivedat published publishedat
+""".split()
+_SUBJECT = "subject title topic".split()
+_CHANNEL = "channel channelname room group conversation thread".split()
+_CONTAINER = [*_CHANNEL, "title", "name"]
+_FILES = "attachments files".split()
+_NAMING = "name displayname realname fullname username filename title role".split()
+_ADDRESS = "address email emailaddress mail".split()
+_HEADERS = "headers header envelope metadata meta".split()
 _UNREAD = re.compile(r"passw|pwd|secret|token|apikey|credential|privatekey|hash|^(?:id|uuid|guid|type|kind|object)$")
 _MAX_DEPTH = 12
 _LONG_FIELD_CHARS = 80

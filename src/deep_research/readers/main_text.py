@@ -15,11 +15,10 @@ from lxml import etree, html
 from deep_research.readers.blocks import one_line
 from deep_research.text.folding import to_simplified
 
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_MARGINS = frozenset({"nav", "aside", "menu", "dialog"})
-_CONTROLS = frozenset({"select", "option", "textarea", "input", "label"})
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_MARGINS = frozenset("nav aside menu dialog select option textarea input label".split())
 _CONTENT = frozenset({"main", "article", "section", "li"})
-_POST_TAGS = ("article", "div", "dl", "li", "section", "table", "tbody", "tr")
+_POST_TAGS = "article div dl li section table tbody tr".split()
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _MARGIN_NAMES = frozenset(
     """nav navigation navbar menu footer sidebar breadcrumb breadcrumbs toc pagination toolbar buttons cookie consent
@@ -134,7 +133,7 @@ def _by_element(element: etree._Element, weights: _Weights, whole: float) -> etr
     elif tag == "button" or element.get("role") == "button":
         is_margin = weights[element] < _MIN_BUTTON_TEXT and not _asks_or_heads(element)
     else:
-        is_margin = tag in _MARGINS or tag in _CONTROLS
+        is_margin = tag in _MARGINS
     return element if is_margin and weights[element] < _MAX_MARGIN_SHARE * whole else None
 
 

@@ -15,13 +15,13 @@ from lxml import html
 from deep_research.readers.blocks import one_line
 from deep_research.value import Value
 
-_ARTICLES = ("Article", "Posting", "Report", "ScholarlyArticle", "WebPage", "Book", "Dataset", "TechArticle")
-_DATE_NAMES = (
-    "article:published_time", "citation_publication_date", "citation_date", "citation_online_date", "datepublished",
-    "date", "pubdate", "publishdate", "publish-date", "publish_date", "dc.date", "dc.date.issued", "dcterms.issued",
-    "dcterms.created", "sailthru.date", "parsely-pub-date", "og:published_time", "og:article:published_time",
-)  # fmt: skip
-_AUTHOR_NAMES = ("author", "citation_author", "article:author", "dc.creator", "parsely-author", "byl")
+_ARTICLES = "Article Posting Report ScholarlyArticle WebPage Book Dataset TechArticle".split()
+_DATE_NAMES = """
+    article:published_time citation_publication_date citation_date citation_online_date datepublished date pubdate
+    publishdate publish-date publish_date dc.date dc.date.issued dcterms.issued dcterms.created sailthru.date
+    parsely-pub-date og:published_time og:article:published_time
+""".split()
+_AUTHOR_NAMES = "author citation_author article:author dc.creator parsely-author byl".split()
 _TITLE_NAMES = ("citation_title", "og:title", "twitter:title")
 _TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
 # Technical articles are documentation: code and tables, which are no article's.
@@ -152,7 +152,10 @@ def _declared(tree: html.HtmlElement, metas: _Metas, scripts: list[str]) -> Lite
     marked = [str(element.get("itemtype")).rpartition("/")[2] for element in tree.xpath("//*[@itemtype]")]
     if not _THREAD_TYPES.isdisjoint((*linked, *marked)):
         return "thread"
-    is_marked = sum(_ARTICLE_TYPES.fullmatch(kind) is not None for kind in marked) == 1
-    is_article = is_marked or any(map(_ARTICLE_TYPES.fullmatch, linked))
-    is_article = is_article or "article" in metas.get("og:type", ()) or "article:published_time" in metas
+    is_article = (
+        sum(map(bool, map(_ARTICLE_TYPES.fullmatch, marked))) == 1
+        or any(map(_ARTICLE_TYPES.fullmatch, linked))
+        or "article" in metas.get("og:type", ())
+        or "article:published_time" in metas
+    )
     return "article" if is_article else ""

@@ -132,8 +132,7 @@ def _join_pages(pages: list[list[str]]) -> tuple[str, tuple[Place, ...]]:
 
 
 def _runs_on(before: str, following: str) -> bool:
-    last = before.rsplit("\n", 1)[-1]
-    return following[:1].islower() and last[-1:] not in ".!?。！？:：" and is_full_line(last, display_width(last))
+    return following[:1].islower() and before[-1:] not in ".!?。！？:："
 
 
 def _iso_date(stamp: str) -> str:

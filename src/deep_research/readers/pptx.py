@@ -28,7 +28,7 @@ from deep_research.readers.port import MAX_PAGES, MAX_ROWS, Reading
 _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58)  # noqa: DTZ001 - a stamp as written in the file, not a moment
 _EMPTY_TITLE = re.compile(r"(?:powerpoint)?\s*(?:presentation|演示文稿|簡報)?\s*\d*", re.IGNORECASE)
 _NOTES = "Notes"
-_ASIDE = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.SLIDE_NUMBER)
+_MARGINAL = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.SLIDE_NUMBER)
 _BULLETED = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY, PP_PLACEHOLDER.VERTICAL_OBJECT)
 _MAX_GROUP_DEPTH = 10
 # Shapes whose tops lie within a quarter of an inch stand side by side and are read from left to right.
@@ -105,9 +105,10 @@ def _add_shape(shape: BaseShape, blocks: BlockText, depth: int) -> None:
             _add_shape(inner, blocks, depth + 1)
     elif isinstance(shape, GraphicFrame):
         _add_graphic(shape, blocks)
-    elif isinstance(shape, Shape) and not (shape.is_placeholder and shape.placeholder_format.type in _ASIDE):
-        is_list = shape.is_placeholder and shape.placeholder_format.type in _BULLETED
-        _add_text(shape.text_frame, blocks, is_list=is_list)
+    elif isinstance(shape, Shape):
+        kind = shape.placeholder_format.type if shape.is_placeholder else None
+        if kind not in _MARGINAL:
+            _add_text(shape.text_frame, blocks, is_list=kind in _BULLETED)
 
 
 def _add_text(frame: TextFrame, blocks: BlockText, *, is_list: bool) -> None:
