@@ -43,7 +43,8 @@ def support_hint(sentence: Sentence, passages: Sequence[Evidence]) -> Hint:
     """Compare a sentence with its passages by terms, direction and hard facts."""
     text = spell_negations(sentence.text)
     subject = frozenset(content_terms(text))
-    sentences = [each for passage in passages for each in _sentences(passage.quote)]
+    quotes = [passage.quote for passage in passages]
+    sentences = [quote[span.start : span.end] for quote in quotes for span in whole_sentences(quote)]
     held = [analyze(spell_negations(each)) for each in sentences]
     return Hint(
         covered=_covered(subject, [subject.intersection(terms) for terms in held]),
@@ -62,10 +63,6 @@ def unchecked_reason(sentence: Sentence, passages: Sequence[Evidence]) -> str:
     if all(detect_language(passage.quote)[:2] != language for passage in passages):
         return "unproved"
     return "likely" if support_hint(sentence, passages).is_likely else "doubtful"
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[span.start : span.end] for span in whole_sentences(text)]
 
 
 def _covered(subject: frozenset[str], shared: Sequence[frozenset[str]]) -> float:

@@ -168,12 +168,11 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     """Return whether the sentences that speak about the claim's subject say the contrary of it."""
     said = _terms(claim)
     subject = {term for term in said.words if _is_content(term) and term not in _sides()}
-    near = [_shared(held, subject) for sentence in sentences for held in _pieces(_terms(sentence))]
-    near = [held for held in near if held.share]
-    if not near:
-        return False
+    pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
+    shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
+    near = [held._replace(share=share) for held, share in shares if share]
     checks = (_is_denied, _has_opposite, _is_substituted, _is_reversed)
-    return any(check(said, near) for check in checks)
+    return bool(near) and any(check(said, near) for check in checks)
 
 
 def _terms(text: str) -> Terms:
@@ -192,10 +191,6 @@ def _pieces(held: Terms) -> Iterator[Terms]:
     """Yield a sentence, in pieces if it is longer than any sentence is."""
     for at in range(0, len(held.words), _MAX_TERMS):
         yield Terms(held.words[at : at + _MAX_TERMS], held.denied[at : at + _MAX_TERMS])
-
-
-def _shared(held: Terms, subject: Collection[str]) -> Terms:
-    return held._replace(share=len(set(subject).intersection(held.words)) / max(1, len(subject)))
 
 
 def _relation(one: str, other: str) -> int:

@@ -63,12 +63,12 @@ class ShippedReport(NamedTuple):
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = _headings("gaps", "limits", "account", "knowledge", "writing", "outlook", "notice", "assumptions")
-    references = _headings("references")
+    places = dict.fromkeys(_headings("references"), "references") | dict.fromkeys(exempt, "exempt")
     cited, additional = _headings("cited_sources"), _headings("additional_sources")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
-    place: Literal["body", "exempt", "references"] = "body"
+    place = "body"
     is_cited, after_assumptions = True, False
     for kind, block in _blocks(text):
         if kind == "heading":
@@ -77,15 +77,17 @@ def read_report(text: str) -> ShippedReport:
                 is_cited = title in cited or (is_cited and title not in additional)
                 continue
             if level <= 2:
-                is_own = level == 2
-                place = "references" if is_own and title in references else "body"
-                place = "exempt" if is_own and title in exempt else place
+                place = places.get(title, "body") if level == 2 else "body"
                 is_cited = True
         if place == "references":
-            _read_references(block, kind, is_cited, listed, malformed)
+            for line in block.split("\n") if kind == "prose" else ():
+                if match := _REFERENCE.fullmatch(line.strip()):
+                    listed.append(Reference(int(match[1]), is_cited))
+                elif line.lstrip().startswith("["):
+                    malformed.append(line.strip())
             continue
-        is_label = kind == "label"
-        after_assumptions = (after_assumptions and kind == "item") or (is_label and _is_assumptions(block, exempt))
+        names_assumptions = kind == "label" and block.strip("*:： ") in exempt
+        after_assumptions = (after_assumptions and kind == "item") or names_assumptions
         blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
     return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed))
 
@@ -125,23 +127,6 @@ def _language(text: str) -> Language:
 def _heading(block: str) -> tuple[int, str]:
     match = _HEADING.match(block)
     return (len(match[1]), match[2]) if match else (0, "")
-
-
-def _is_assumptions(label: str, exempt: set[str]) -> bool:
-    return label.strip("*:： ") in exempt
-
-
-def _read_references(
-    block: str, kind: BlockKind, is_cited: bool, listed: list[Reference], malformed: list[str]
-) -> None:
-    if kind != "prose":
-        return
-    for line in block.split("\n"):
-        match = _REFERENCE.fullmatch(line.strip())
-        if match:
-            listed.append(Reference(int(match[1]), is_cited))
-        elif line.lstrip().startswith("["):
-            malformed.append(line.strip())
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:

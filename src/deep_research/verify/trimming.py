@@ -100,18 +100,14 @@ def possible_cuts(sentence: str) -> list[Cut]:
 
 
 def _is_note(content: str, before: str) -> bool:
-    if _NOTE_NUMBER.fullmatch(content):
-        return True
-    if not _NOTE_NUMBERS.fullmatch(content):
-        return False
-    return not _ENDS_IN_FIGURE.search(before) and not _INTERVAL.search(before)
+    is_list = _NOTE_NUMBERS.fullmatch(content) and not _ENDS_IN_FIGURE.search(before) and not _INTERVAL.search(before)
+    return bool(_NOTE_NUMBER.fullmatch(content) or is_list)
 
 
 def _says_nothing_new(content: str, before: str) -> bool:
     if _SHORT_NAME.fullmatch(to_simplified(content)):
         return True
-    short = _ABBREVIATION.fullmatch(content)
-    if short:
+    if short := _ABBREVIATION.fullmatch(content):
         return _abbreviates(short[1], before)
     parts = [part.strip() for part in content.split(";")]
     return all(_CITATION.fullmatch(part) or _CROSS_REFERENCE.fullmatch(to_simplified(part)) for part in parts)

@@ -91,8 +91,9 @@ def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[s
     if name := _unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
     near = _nearest(sentence.text, passages, floor=_SAME_WORDS, subject_of=_subject)
-    is_turned = near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2
-    return near.contradicts("negation") if near and is_turned else None
+    if near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2:
+        return near.contradicts("negation")
+    return None
 
 
 def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
