@@ -49,7 +49,7 @@ def left_out(evidence: Sequence[Evidence], told: Iterable[Sentence]) -> tuple[Ev
     return tuple(piece for piece in evidence if untold(piece.section, [piece], sentences))
 
 
-def _figures(sentence: Sentence, piece: Evidence) -> list[Quantity]:
+def _figures(sentence: Sentence, piece: Evidence) -> Sequence[Quantity]:
     return figures_of(sentence.text) if piece.id in sentence.evidence else []
 
 

@@ -8,7 +8,6 @@ import threading
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol
 
 from deep_research.text.folding import fold_character, simplified_table
 from deep_research.text.stop_words import CHINESE_BIGRAMS, CHINESE_PARTICLE_WORDS, CHINESE_PARTICLES, ENGLISH
@@ -117,19 +116,15 @@ def _stem(word: str) -> str:
         return word
     # A stemmer keeps the word it is working on in itself.
     with _STEM_LOCK:
-        return _stemmer().stemWord(word)
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the name snowballstemmer gives it
+        return _stemmer()(word)
 
 
 @lru_cache(maxsize=1)
-def _stemmer() -> _Stemmer:
+def _stemmer() -> Callable[[str], str]:
     import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
 
-    stemmer: _Stemmer = snowballstemmer.stemmer("english")
-    return stemmer
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    return stem_word
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ is a name.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -142,7 +142,7 @@ def _chinese_order(match: re.Match[str]) -> Values:
 
 Reader = Callable[[re.Match[str]], Values]
 # An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of.
-_RULES: Final[tuple[tuple[list[str], re.Pattern[str], Reader], ...]] = tuple(
+_RULES: tuple[tuple[list[str], re.Pattern[str], Reader], ...] = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE), reader)
     for hints, pattern, reader in (
         # One in three, 2 out of 5; but not three in 12 months.
@@ -183,7 +183,7 @@ _RULES: Final[tuple[tuple[list[str], re.Pattern[str], Reader], ...]] = tuple(
         (
             "分之",
             rf"(?<![{_NUMERALS}\d])(?P<of>[{_NUMERALS}]+|\d+)分之(?P<top>[{_NUMERALS}]+|\d+)",
-            lambda match: () if match["of"] == "百" else _share(_figure(match["top"]), _figure(match["of"])),
+            lambda match: () if match["of"] == "百" else _ratio(match),
         ),
         ("半", r"一半|半数|过半|减半", lambda _: _share(1, 2)),
         ("翻 倍", r"翻了?一?番|翻了?一?倍|倍增", lambda _: _multiple(2)),

@@ -5,8 +5,8 @@ Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
@@ -79,8 +79,7 @@ _NAMING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number of a text at its full size, with its unit's one name ("" where it has none)."""
 
     value: float
@@ -90,14 +89,10 @@ class Quantity:
     raw: str
 
 
-def find_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
-    return list(_find_quantities(text))
-
-
 # As with dates: the same sentences are looked at again and again.
 @lru_cache(maxsize=2_048)
-def _find_quantities(text: str) -> tuple[Quantity, ...]:
+def find_quantities(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
     if not _COUNTED.search(text):
         return ()
     plain = to_simplified(text).translate(_PLAIN_SIGNS)
@@ -145,9 +140,8 @@ def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
     lower = _value(match["number"], factor) * sign
     if not match["upper"]:
         return [_quantity(lower, unit, match.start(), end, text)]
-    middle = match.end("number")
     return [
-        _quantity(lower, unit, match.start(), middle, text),
+        _quantity(lower, unit, match.start(), match.end("number"), text),
         _quantity(_value(match["upper"], factor), unit, match.end("range"), end, text),
     ]
 
@@ -169,13 +163,11 @@ def _counts(match: re.Match[str]) -> bool:
 
 def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
     share, unit = match["share"], match["unit"]
-    if share:
-        value = chinese_number(share) if share[0] in _NUMERALS else _value(share, 1.0)
-        return _quantity(value, "%", *match.span(), text)
-    value = chinese_number(match["numeral"])
-    if unit == "成":
-        return _quantity(value * 10, "%", *match.span(), text)
-    return _quantity(value, UNITS[unit], *match.span(), text)
+    if share and share[0] not in _NUMERALS:
+        value = _value(share, 1.0)
+    else:
+        value = chinese_number(share or match["numeral"]) * (10 if unit == "成" else 1)
+    return _quantity(value, "%" if share or unit == "成" else UNITS[unit], *match.span(), text)
 
 
 def chinese_number(numeral: str) -> float:

@@ -58,7 +58,7 @@ def particulars(text: str) -> Particulars:
     )
 
 
-def figures_of(text: str) -> list[Quantity]:
+def figures_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
     return find_quantities(_IDLE_SPACE.sub("", text))
 
@@ -79,7 +79,7 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
     return tuple(in_digits), tuple(in_words)
 
 
-def dates_of(text: str) -> list[DateMention]:
+def dates_of(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, read across stray white space; their offsets are not the text's."""
     return find_dates(_IDLE_SPACE.sub("", text))
 
