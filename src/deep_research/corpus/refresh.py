@@ -82,8 +82,8 @@ class _Refresh:
                 session.add(query)
             met = scan_folder(self._root, lambda entry: session.add("note_seen", **entry._asdict()))
             session.add("note_changed")
-            row = session.one("count_noted")
-            return _Scanned(met.files, row["seen"] if row else 0, row["changed"] if row else 0, met.skipped)
+            seen, changed = session.sure("count_noted")
+            return _Scanned(met.files, seen, changed, met.skipped)
 
     def changed(self) -> Iterator[Entry]:
         """Yield the files that are new or not as the index knows them."""
@@ -95,20 +95,17 @@ class _Refresh:
 
     def take(self, entry: Entry) -> None:
         """Look at a file that is new or has changed, and read it unless its content is known."""
-        is_done = False
-        while not is_done:
-            row, document = self._look(entry)
-            is_done = self._put(entry.address, row, document)
+        while not self._put(entry.address, *self._look(entry)):
+            pass
 
     def forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
         with self._index.writing(self._folder) as session:
             row = session.one("file", address=address)
-            if row is None:
-                return False
-            session.add("drop_file", address=address)
-            settle_document(session, row["content"])
-            return True
+            if row is not None:
+                session.add("drop_file", address=address)
+                settle_document(session, row["content"])
+            return row is not None
 
     def settle(self) -> None:
         """Collapse near-duplicates, and note the time."""
@@ -119,8 +116,8 @@ class _Refresh:
     def survey(self, scan: _Scanned, *, removed: int) -> Survey:
         """Return what was found."""
         with self._index.reading(self._folder) as session:
-            row = session.one("survey")
-            unusable = [Skipped(address=row["address"], reason=row["reason"]) for row in session.rows("unusable")]
+            indexed = session.sure("survey")["documents"]
+            unusable = [Skipped(**row) for row in session.rows("unusable")]
             remarks = [
                 Remark(address=row["address"], remark=remark)
                 for row in session.rows("remarks")
@@ -128,7 +125,7 @@ class _Refresh:
             ]
         return Survey(
             files=scan.files,
-            indexed=row["documents"] if row else 0,
+            indexed=indexed,
             read_now=self._read_now,
             removed=removed,
             skipped=tuple(sorted([*scan.skipped, *unusable], key=lambda one: one.address)),
