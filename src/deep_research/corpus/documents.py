@@ -74,7 +74,7 @@ def put_document(session: IndexSession, document: Prepared, *, content: str, add
         session.add("put_text", document=number, block=block, data=data)
     for (start, end), terms in zip(document.passages, document.terms, strict=True):
         session.add("put_passage", document=number, start=start, end=end, terms=_packed(terms))
-    show(session, number, columns["title_terms"])
+    set_searchable(session, number, columns["title_terms"], True)
     session.add("set_settled", is_settled=False)
 
 
@@ -86,7 +86,7 @@ def settle_document(session: IndexSession, content: str) -> None:
         return
     is_shown = row["duplicate_of"] is None
     if is_shown:
-        hide(session, row["id"], row["title_terms"])
+        set_searchable(session, row["id"], row["title_terms"], False)
     if first is None:
         _drop(session, row["id"])
     else:
@@ -94,18 +94,20 @@ def settle_document(session: IndexSession, content: str) -> None:
         columns = _title_columns(title)
         session.add("move_document", document=row["id"], address=first, title=title, **columns)
         if is_shown:
-            show(session, row["id"], columns["title_terms"])
+            set_searchable(session, row["id"], columns["title_terms"], True)
     session.add("set_settled", is_settled=False)
 
 
-def show(session: IndexSession, number: int, title_terms: str) -> None:
-    """Make the passages of a document searchable."""
-    _change_terms(session, "put_terms", number, title_terms, 1)
-
-
-def hide(session: IndexSession, number: int, title_terms: str) -> None:
-    """Take the passages of a document out of the search; it can still be read."""
-    _change_terms(session, "drop_terms", number, title_terms, -1)
+def set_searchable(session: IndexSession, number: int, title_terms: str, is_searchable: bool) -> None:
+    """Put the passages of a document into the search, or take them out of it; it can still be read."""
+    query, sign = ("put_terms", 1) if is_searchable else ("drop_terms", -1)
+    rows = session.rows("terms_of", document=number).fetchall()
+    count = 0
+    for row in rows:
+        body = unpacked(row["terms"])
+        count += len(body.split()) + len(title_terms.split())
+        session.add(query, id=row["id"], title=title_terms, body=body)
+    session.add("change_size", passages=sign * len(rows), terms=sign * count)
 
 
 def text_of(session: IndexSession, number: int, start: int, end: int) -> str:
@@ -124,7 +126,7 @@ def unpacked(data: bytes) -> str:
 def _drop(session: IndexSession, number: int) -> None:
     for duplicate in session.rows("duplicates_of", document=number).fetchall():
         session.add("set_duplicate", document=duplicate["id"], duplicate_of=None)
-        show(session, duplicate["id"], duplicate["title_terms"])
+        set_searchable(session, duplicate["id"], duplicate["title_terms"], True)
     for query in ("drop_passages", "drop_text", "drop_document"):
         session.add(query, document=number)
 
@@ -172,31 +174,18 @@ def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int
     if duplicate_of == document.duplicate_of:
         return
     session.add("set_duplicate", document=document.id, duplicate_of=duplicate_of)
-    if document.duplicate_of is None:
-        hide(session, document.id, document.title_terms)
-    elif duplicate_of is None:
-        show(session, document.id, document.title_terms)
+    if None in (duplicate_of, document.duplicate_of):
+        set_searchable(session, document.id, document.title_terms, duplicate_of is None)
 
 
 def _are_duplicates(session: IndexSession, one: _Document, other: _Document) -> bool:
     if one.duplicate_of == other.id:
         return True
     # What bears a title of its own is what that title says, even where the text is that of another.
-    if one.name and other.name and one.name != other.name:
+    has_other_title = one.name and other.name and one.name != other.name
+    if has_other_title or min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
         return False
-    if min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
-        return False
-    return same_but_for_spelling(text_of(session, one.id, 0, one.chars), text_of(session, other.id, 0, other.chars))
-
-
-def _change_terms(session: IndexSession, query: str, number: int, title_terms: str, sign: int) -> None:
-    rows = session.rows("terms_of", document=number).fetchall()
-    count = 0
-    for row in rows:
-        body = unpacked(row["terms"])
-        count += len(body.split()) + len(title_terms.split())
-        session.add(query, id=row["id"], title=title_terms, body=body)
-    session.add("change_size", passages=sign * len(rows), terms=sign * count)
+    return same_but_for_spelling(*(text_of(session, each.id, 0, each.chars) for each in (one, other)))
 
 
 def _passage_terms(text: str, passages: list[TextSpan]) -> Iterator[str]:

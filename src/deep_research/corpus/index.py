@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
-from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
+from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.readers.versions import all_extractors, package_version
 from deep_research.text.analyzer import ANALYZER_VERSION
 
@@ -94,8 +94,15 @@ class Index:
                     connection.execute("ROLLBACK")
                 raise
         except FileErrors as exc:
-            if ours := self._translated(exc):
-                raise ours from exc
+            match fault_of(exc):
+                case "locked":
+                    raise StoreLocked(f"The index {self.path} stayed locked by another process: try again.") from exc
+                case "refused" | "full":
+                    raise CannotWrite(
+                        f"The index {self.path} cannot be written: check its rights and the space on its disk."
+                    ) from exc
+                case "foreign" | "damaged":
+                    raise StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.") from exc
             raise
 
     def _opened(self) -> sqlite3.Connection:
@@ -142,18 +149,6 @@ class Index:
             database.replace(database.with_name(f"{database.name}.damaged"))
         for file in rest:
             file.unlink(missing_ok=True)
-
-    def _translated(self, error: Exception) -> DeepResearchError | None:
-        match fault_of(error):
-            case "locked":
-                return StoreLocked(f"The index {self.path} stayed locked by another process: try again.")
-            case "refused" | "full":
-                return CannotWrite(
-                    f"The index {self.path} cannot be written: check its rights and the space on its disk."
-                )
-            case "foreign" | "damaged":
-                return StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.")
-        return None
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -13,10 +13,6 @@ from deep_research.errors import InputError
 from deep_research.readers import known_suffixes
 
 _NOT_DOCUMENTS = frozenset({"node_modules", "__pycache__"})
-# Office programs put a file of this name beside each document that is open.
-_LOCK_FILE = "~$"
-
-
 # A folder may hold thousands of pictures; so many of an ending are listed, and the rest counted.
 _MAX_LISTED = 20
 _CONVERT = f"convert it to one of {' '.join(known_suffixes())}"
@@ -66,7 +62,8 @@ def require_documents(survey: Survey, folder: Path) -> None:
 
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder of this name is never looked into."""
-    return name.startswith((".", _LOCK_FILE)) or name in _NOT_DOCUMENTS
+    # Office programs put a file "~$…" beside each document that is open.
+    return name.startswith((".", "~$")) or name in _NOT_DOCUMENTS
 
 
 def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:

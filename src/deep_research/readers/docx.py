@@ -21,8 +21,6 @@ _TITLE_STYLES = frozenset({"title", "标题", "標題"})
 _LIST_STYLE = re.compile(r"list|列表|清单|清單", re.IGNORECASE)
 # What python-docx's own template carries; files made with it mostly still do.
 _TEMPLATE_DATE = datetime(2013, 12, 23, 23, 15)  # noqa: DTZ001 - a stamp as written in the file, not a moment
-_OUTLINE = "./w:pPr/w:outlineLvl/@w:val"
-_NUMBERING = "./w:pPr/w:numPr"
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -63,7 +61,7 @@ def _blocks_of(document: WordDocument) -> BlockText:
 def _add_paragraph(paragraph: Paragraph, style: str, blocks: BlockText) -> None:
     if level := _heading_level(paragraph, style):
         blocks.heading(paragraph.text, level)
-    elif paragraph._p.xpath(_NUMBERING) or _LIST_STYLE.search(style):
+    elif paragraph._p.xpath("./w:pPr/w:numPr") or _LIST_STYLE.search(style):
         blocks.item(paragraph.text)
     else:
         blocks.paragraph(paragraph.text)
@@ -90,5 +88,5 @@ def _heading_level(paragraph: Paragraph, style: str) -> int:
         return 1
     if numbered := _HEADING_STYLE.match(style):
         return max(1, int(numbered[1]))
-    outline = paragraph._p.xpath(_OUTLINE)
+    outline = paragraph._p.xpath("./w:pPr/w:outlineLvl/@w:val")
     return int(outline[0]) + 1 if outline and int(outline[0]) < 6 else 0

@@ -144,8 +144,7 @@ def _best_legacy(raw: bytes) -> tuple[str, str]:
         return best
     if _western_share(western) >= _MIN_LATIN_SHARE:
         return western, "cp1252"
-    repaired = _repaired(raw)
-    if repaired is not None:
+    if (repaired := _repaired(raw)) is not None:
         return repaired, "utf-8"
     import charset_normalizer
 

@@ -38,8 +38,7 @@ _LONG_FIELD_CHARS = 80
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the messages of an export, each in a place of its own; other objects as lines of their fields."""
-    text, _ = decode(raw, name)
-    values, broken = _values(text)
+    values, broken = _values(decode(raw, name)[0])
     if not values:
         raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
     warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()

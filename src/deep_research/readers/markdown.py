@@ -39,8 +39,7 @@ _REST = (
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
-    source, _ = decode(raw, name)
-    fields, body, first_line = _front_matter(source)
+    fields, body, first_line = _front_matter(decode(raw, name)[0])
     lines, headings = _strip_lines(_without_comments(body).split("\n"))
     text = "\n".join(lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]

@@ -36,7 +36,7 @@ def read(raw: bytes, name: str) -> Reading:
             f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
         )
     text, places = _join_pages(_without_running_lines(pages))
-    first_line = next((line for page in pages for line in page), "")
+    first_line = next(filter(None, pages))[0]
     title = metadata["Title"].strip()
     if not title or _UNREADABLE_TITLE.match(title):
         title = first_line if len(first_line) <= _MAX_TITLE_CHARS else ""

@@ -41,7 +41,7 @@ def extractor_of(file_format: str) -> str:
 
 def all_extractors() -> list[str]:
     """Return every extractor; no reader is loaded for it."""
-    return [extractor_of(name) for name in EXTRACTOR_VERSIONS]
+    return list(map(extractor_of, EXTRACTOR_VERSIONS))
 
 
 def package_version(package: str) -> str:

@@ -97,7 +97,7 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
 
 def _are_whole_percents(values: list[float]) -> bool:
     """Return whether a column of percentages was filled with whole numbers: none below 100%, all up to 10,000%."""
-    sizes = [abs(value) for value in values]
+    sizes = list(map(abs, values))
     return len(sizes) >= _MIN_PERCENTS and all(not 0 < size < 1 for size in sizes) and 3 < max(sizes) <= 100
 
 

@@ -75,7 +75,7 @@ def find_dates(text: str) -> tuple[DateMention, ...]:
             start, end = match.span()
             if start in covered or end - 1 in covered:
                 continue
-            taken[start] = DateMention(iso=_iso(match.groupdict().get), start=start, end=end, raw=text[start:end])
+            taken[start] = DateMention(_iso(match.groupdict().get), start, end, text[start:end])
             covered.update(range(start, end))
     return tuple(taken[start] for start in sorted(taken))
 

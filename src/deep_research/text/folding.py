@@ -37,9 +37,7 @@ def simplified_table() -> dict[int, str]:
 
 def to_simplified(text: str) -> str:
     """Return the text in simplified characters, every character at its old offset."""
-    if text.isascii():
-        return text
-    return text.translate(simplified_table())
+    return text if text.isascii() else text.translate(simplified_table())
 
 
 def fold_character(character: str) -> str:

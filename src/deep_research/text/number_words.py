@@ -140,9 +140,8 @@ def _chinese_order(match: re.Match[str]) -> Values:
     return ((value, ORDER),)
 
 
-Reader = Callable[[re.Match[str]], Values]
 # An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of.
-_RULES: tuple[tuple[list[str], re.Pattern[str], Reader], ...] = tuple(
+_RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values]], ...] = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE), reader)
     for hints, pattern, reader in (
         # One in three, 2 out of 5; but not three in 12 months.

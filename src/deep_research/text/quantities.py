@@ -152,7 +152,7 @@ def _value(number: str, factor: float) -> float:
 
 
 def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quantity:
-    return Quantity(value=value, unit=unit, start=start, end=end, raw=text[start:end])
+    return Quantity(value, unit, start, end, text[start:end])
 
 
 def _counts(match: re.Match[str]) -> bool:

@@ -83,7 +83,7 @@ def is_related(sentence: str, span: str) -> bool:
     """Return whether a span shares a term or a figure with a sentence; across languages that cannot be known."""
     if detect_language(sentence)[:2] != detect_language(span)[:2]:
         return True
-    return bool(_terms(sentence) & _terms(span)) or bool(_figures(sentence) & _figures(span))
+    return bool(_terms(sentence) & _terms(span) or _figures(sentence) & _figures(span))
 
 
 def adds_to(sentence: str, passage: str, proof: str) -> bool:

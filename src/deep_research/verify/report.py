@@ -95,7 +95,13 @@ class Verifier:
     def _check(self, report: ShippedReport, listing: Listing) -> ReportCheck:
         numbers = [reference.number for reference in report.references]
         cited = {reference.number for reference in report.references if reference.is_cited}
-        used = [number for block in report.blocks if _may_cite(block) for number in markers(block.text)]
+        # In titles, gaps and assumptions numbers in brackets are the user's words.
+        cites = (
+            block
+            for block in report.blocks
+            if block.kind != "heading" and not (block.is_exempt and block.kind == "item")
+        )
+        used = [number for block in cites for number in markers(block.text)]
         to_cite = _checked_blocks(report.blocks, listing)
         bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
         rows = [row for block in report.blocks if not block.is_exempt for row in rows_of(block)]
@@ -137,11 +143,6 @@ def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
         if (letters := letters_of(block.text)) in texts["claim"]
         or (block.kind in ("prose", "item") and not block.is_exempt and letters not in free)
     ]
-
-
-def _may_cite(block: Block) -> bool:
-    """Return whether numbers in brackets are markers: in titles, gaps and assumptions they are the user's words."""
-    return block.kind != "heading" and not (block.is_exempt and block.kind == "item")
 
 
 def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:

@@ -71,8 +71,8 @@ def read_report(text: str) -> ShippedReport:
     place = "body"
     is_cited, after_assumptions = True, False
     for kind, block in _blocks(text):
-        if kind == "heading":
-            level, title = _heading(block)
+        if kind == "heading" and (heading := _HEADING.match(block)):
+            level, title = len(heading[1]), heading[2]
             if place == "references" and level > 2:
                 is_cited = title in cited or (is_cited and title not in additional)
                 continue
@@ -122,11 +122,6 @@ def _language(text: str) -> Language:
     lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
     known: Sequence[Language] = get_args(Language)
     return next((language for language in known if words_in(language)("report.references") in lines), "en")
-
-
-def _heading(block: str) -> tuple[int, str]:
-    match = _HEADING.match(block)
-    return (len(match[1]), match[2]) if match else (0, "")
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:

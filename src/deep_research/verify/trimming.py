@@ -70,7 +70,7 @@ _ABBREVIATION = re.compile(r"([A-Z][A-Z&-]{0,8}[A-Z])s?")
 _WORDS_BEFORE = re.compile(r"[A-Za-z' -]*\s$")
 _SMALL_WORDS = frozenset("of and the for in on to de".split())
 # Where a place and two common words share their initials ("unit sales (US)"), only a name may be abbreviated.
-_REGIONS = frozenset({"USA", "UAE", "PRC", "ROK", "EEA", "GCC"})
+_REGIONS = frozenset("USA UAE PRC ROK EEA GCC".split())
 
 
 class Cut(NamedTuple):
