@@ -285,7 +285,7 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
     if not command:
         return None
     sentence = _QUOTED.sub('""', text[command.start("verb") if command["verb"] else start : until])
-    mentions = sum(1 for _ in grammar.mention.finditer(sentence))
+    mentions = len(grammar.mention.findall(sentence))
     # Who has a name, a project or an account of his own is no machine.
     if len(_SECOND_PERSON.findall(sentence)) > mentions:
         return None
