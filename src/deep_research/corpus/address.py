@@ -19,12 +19,10 @@ _WHITE_ENDS = re.compile(r"\A\s+|\s+\Z")
 
 def address_of(path: str) -> str:
     """Return the address of a path as the operating system spells it."""
-    if os.sep != "/":
-        path = path.replace(os.sep, "/")
-    text = os.fsencode(path).decode("utf-8", "surrogateescape")
+    text = os.fsencode(path.replace(os.sep, "/")).decode("utf-8", "surrogateescape")
     if not (text.isascii() and text.isprintable() and "%" not in text):
         text = "".join(map(_escape_unseen, text))
-    text = _WHITE_ENDS.sub(lambda ends: "".join(map(_escape, ends.group())), text)
+    text = _WHITE_ENDS.sub(lambda ends: "".join(map(_escape, ends[0])), text)
     return _WEB.sub(r"\1%3A", text, count=1) if _WEB.match(text) else text
 
 

@@ -40,15 +40,14 @@ class Catalogue:
     def folders(self) -> list[IndexedFolder]:
         """Return the indexed folders by path."""
         with closing(Index(self._path)) as index, index.reading() as session:
-            fields = tuple(IndexedFolder.model_fields)
-            return [IndexedFolder(**{name: row[name] for name in fields}) for row in session.rows("folders")]
+            return [IndexedFolder(**row) for row in session.rows("folders")]
 
     def documents(self, folder: Path) -> list[IndexedDocument]:
         """Return the documents of a folder by address; none where it is not indexed."""
         with closing(Index(self._path)) as index, index.reading() as session:
             row = session.one("folder", path=folder_key(folder))
             session.folder = row["id"] if row else 0
-            fields = tuple(name for name in IndexedDocument.model_fields if name != "remarks")
+            fields = IndexedDocument.model_fields.keys() - {"remarks"}
             return [
                 IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
                 for row in session.rows("catalogue")

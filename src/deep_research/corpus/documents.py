@@ -4,6 +4,7 @@ import json
 import re
 import zlib
 from collections import deque
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from deep_research.corpus.passages import cut_passages
 from deep_research.readers import Reading
 from deep_research.text.analyzer import analyze
 from deep_research.text.sentences import TextSpan
-from deep_research.text.tables import Table, find_tables
+from deep_research.text.tables import find_tables
 
 # A passage is then read from one or two blocks of some tens of kilobytes, however long the document is.
 _BLOCK_CHARS = 50_000
@@ -46,7 +47,7 @@ def prepare(reading: Reading, address: str) -> Prepared:
     """Cut, compress and analyse what was read from a file."""
     text, title = reading.text, reading.title
     passages = cut_passages(text)
-    terms = [_spaced(one) for one in _passage_terms(text, passages)]
+    terms = list(_passage_terms(text, passages))
     return Prepared(
         title=title or _file_name(address),
         # A title that stands at the top of the text is the document's own, even if the file bears it too.
@@ -65,55 +66,48 @@ def prepare(reading: Reading, address: str) -> Prepared:
 
 def put_document(session: IndexSession, document: Prepared, *, content: str, address: str) -> None:
     """Add a document under its first address."""
-    number = session.add(
-        "put_document",
-        content=content,
-        address=address,
-        title=document.title,
-        is_named=document.is_named,
-        author=document.author,
-        language=document.language,
-        published=document.published,
-        remarks=json.dumps(document.remarks, ensure_ascii=False),
-        chars=document.chars,
-        bands=json.dumps(document.bands),
-        **_title_columns(document.title),
-    )
+    lists = {"remarks": json.dumps(document.remarks, ensure_ascii=False), "bands": json.dumps(document.bands)}
+    # SQLite takes of these what the statement names.
+    columns = document._asdict() | lists | _title_columns(document.title)
+    number = session.add("put_document", content=content, address=address, **columns)
     for block, data in enumerate(document.blocks):
         session.add("put_text", document=number, block=block, data=data)
     for (start, end), terms in zip(document.passages, document.terms, strict=True):
         session.add("put_passage", document=number, start=start, end=end, terms=_packed(terms))
-    show(session, number, _spaced(analyze(document.title)))
+    set_searchable(session, number, columns["title_terms"], True)
     session.add("set_settled", is_settled=False)
 
 
 def settle_document(session: IndexSession, content: str) -> None:
     """Keep a document under the first address that has its content, and remove it where none is left."""
     row = session.one("document", content=content)
-    first = session.one("first_address", content=content)
-    if row is None or first is None or row["address"] == first["address"]:
-        return
-    if first["address"] is None:
-        _drop(session, row["id"], row["title_terms"], is_shown=row["duplicate_of"] is None)
+    first = session.sure("first_address", content=content)["address"]
+    if row is None or row["address"] == first:
         return
     is_shown = row["duplicate_of"] is None
-    title = _file_name(first["address"]) if row["is_named"] else row["title"]
     if is_shown:
-        hide(session, row["id"], row["title_terms"])
-    session.add("move_document", document=row["id"], address=first["address"], title=title, **_title_columns(title))
-    if is_shown:
-        show(session, row["id"], _spaced(analyze(title)))
+        set_searchable(session, row["id"], row["title_terms"], False)
+    if first is None:
+        _drop(session, row["id"])
+    else:
+        title = _file_name(first) if row["is_named"] else row["title"]
+        columns = _title_columns(title)
+        session.add("move_document", document=row["id"], address=first, title=title, **columns)
+        if is_shown:
+            set_searchable(session, row["id"], columns["title_terms"], True)
     session.add("set_settled", is_settled=False)
 
 
-def show(session: IndexSession, number: int, title_terms: str) -> None:
-    """Make the passages of a document searchable."""
-    _change_terms(session, "put_terms", number, title_terms, 1)
-
-
-def hide(session: IndexSession, number: int, title_terms: str) -> None:
-    """Take the passages of a document out of the search; it can still be read."""
-    _change_terms(session, "drop_terms", number, title_terms, -1)
+def set_searchable(session: IndexSession, number: int, title_terms: str, is_searchable: bool) -> None:
+    """Put the passages of a document into the search, or take them out of it; it can still be read."""
+    query, sign = ("put_terms", 1) if is_searchable else ("drop_terms", -1)
+    rows = session.rows("terms_of", document=number).fetchall()
+    count = 0
+    for row in rows:
+        body = unpacked(row["terms"])
+        count += len(body.split()) + len(title_terms.split())
+        session.add(query, id=row["id"], title=title_terms, body=body)
+    session.add("change_size", passages=sign * len(rows), terms=sign * count)
 
 
 def text_of(session: IndexSession, number: int, start: int, end: int) -> str:
@@ -129,15 +123,12 @@ def unpacked(data: bytes) -> str:
     return zlib.decompress(data).decode("utf-8", "surrogatepass")
 
 
-def _drop(session: IndexSession, number: int, title_terms: str, *, is_shown: bool) -> None:
-    if is_shown:
-        hide(session, number, title_terms)
+def _drop(session: IndexSession, number: int) -> None:
     for duplicate in session.rows("duplicates_of", document=number).fetchall():
         session.add("set_duplicate", document=duplicate["id"], duplicate_of=None)
-        show(session, duplicate["id"], duplicate["title_terms"])
+        set_searchable(session, duplicate["id"], duplicate["title_terms"], True)
     for query in ("drop_passages", "drop_text", "drop_document"):
         session.add(query, document=number)
-    session.add("set_settled", is_settled=False)
 
 
 class _Document(NamedTuple):
@@ -157,13 +148,12 @@ class _Document(NamedTuple):
 
 def settle_duplicates(session: IndexSession) -> None:
     """Let one document of each cluster be searched, and the others not."""
-    row = session.one("is_settled")
-    if row is None or row["is_settled"]:
+    if session.sure("folder_state")["is_settled"]:
         return
     bands = {row["document"]: row["bands"].split(",") for row in session.rows("shared_bands")}
-    alone = [row["id"] for row in session.rows("duplicates") if row["id"] not in bands]
-    for number in alone:
-        _set_duplicate(session, _document(session, number), None)
+    for row in session.rows("duplicates").fetchall():
+        if row["id"] not in bands:
+            _set_duplicate(session, _document(session, row["id"]), None)
     leaders: dict[str, list[_Document]] = {}
     for document in sorted((_document(session, number) for number in bands), key=lambda one: one.preference):
         near = {leader.id: leader for band in bands[document.id] for leader in leaders.get(band, ())}
@@ -177,58 +167,37 @@ def settle_duplicates(session: IndexSession) -> None:
 
 
 def _document(session: IndexSession, number: int) -> _Document:
-    row = session.one("document_row", document=number)
-    assert row is not None, "it was listed in this transaction"
-    return _Document(*row)
+    return _Document(*session.sure("document_row", document=number))
 
 
 def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int | None) -> None:
     if duplicate_of == document.duplicate_of:
         return
     session.add("set_duplicate", document=document.id, duplicate_of=duplicate_of)
-    if document.duplicate_of is None:
-        hide(session, document.id, document.title_terms)
-    elif duplicate_of is None:
-        show(session, document.id, document.title_terms)
+    if None in (duplicate_of, document.duplicate_of):
+        set_searchable(session, document.id, document.title_terms, duplicate_of is None)
 
 
 def _are_duplicates(session: IndexSession, one: _Document, other: _Document) -> bool:
     if one.duplicate_of == other.id:
         return True
     # What bears a title of its own is what that title says, even where the text is that of another.
-    if one.name and other.name and one.name != other.name:
+    has_other_title = one.name and other.name and one.name != other.name
+    if has_other_title or min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
         return False
-    if min(one.chars, other.chars) < MIN_SHARED * max(one.chars, other.chars):
-        return False
-    return same_but_for_spelling(text_of(session, one.id, 0, one.chars), text_of(session, other.id, 0, other.chars))
+    return same_but_for_spelling(*(text_of(session, each.id, 0, each.chars) for each in (one, other)))
 
 
-def _change_terms(session: IndexSession, query: str, number: int, title_terms: str, sign: int) -> None:
-    rows = session.rows("terms_of", document=number).fetchall()
-    count = 0
-    for row in rows:
-        body = unpacked(row["terms"])
-        count += len(body.split()) + len(title_terms.split())
-        session.add(query, id=row["id"], title=title_terms, body=body)
-    session.add("change_size", passages=sign * len(rows), terms=sign * count)
-
-
-def _passage_terms(text: str, passages: list[TextSpan]) -> list[list[str]]:
-    """Return the terms of each passage; one that begins within a table is found by the table's header as well."""
-    tables = deque(table for table in find_tables(text) if table.header is not None)
-    terms = []
+def _passage_terms(text: str, passages: list[TextSpan]) -> Iterator[str]:
+    """Yield the terms of each passage; one that begins within a table is found by the table's header as well."""
+    headers = deque((table.end, table.header) for table in find_tables(text) if table.header is not None)
     for start, end in passages:
-        while tables and tables[0].end <= start:
-            tables.popleft()
-        terms.append(analyze(text[start:end]) + analyze(_header_above(text, tables[0], start) if tables else ""))
-    return terms
-
-
-def _header_above(text: str, table: Table, start: int) -> str:
-    header = table.header
-    if header is None or header.end > start:
-        return ""
-    return text[header.start : min(header.end, header.start + _MAX_HEADER_CHARS)]
+        while headers and headers[0][0] <= start:
+            headers.popleft()
+        above = ""
+        if headers and (header := headers[0][1]).end <= start:
+            above = text[header.start : min(header.end, header.start + _MAX_HEADER_CHARS)]
+        yield _spaced(analyze(text[start:end]) + analyze(above))
 
 
 def _title_columns(title: str) -> dict[str, str]:

@@ -9,14 +9,12 @@ part of every band, so that reports from one template with other numbers never m
 
 import re
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from hashlib import blake2b
-from typing import TypeVar
 
 from deep_research.text.analyzer import CJK, fold_for_search
 
-T = TypeVar("T", bound=Hashable)
 _Line = tuple[str, ...]
 
 MIN_SHARED = 0.9
@@ -85,10 +83,12 @@ def same_but_for_spelling(one: str, other: str) -> bool:
         right = [word for line in theirs for word in line]
         if len(left) + len(right) > 2 * _MAX_BLOCK_WORDS:
             return False
-        for gone, come in _differences(left, right):
-            if not _is_harmless(gone, come):
-                return False
-            changed += len(gone) + len(come)
+        for tag, start, end, other_start, other_end in SequenceMatcher(None, left, right).get_opcodes():
+            gone, come = left[start:end], right[other_start:other_end]
+            if tag != "equal":
+                if not _is_harmless(gone, come):
+                    return False
+                changed += len(gone) + len(come)
         if changed > (1 - MIN_SHARED) * words:
             return False
     return True
@@ -119,24 +119,14 @@ def _line_differences(
         at, other_at = at + done, other_at + other_done
 
 
-def _differences(one: Sequence[T], other: Sequence[T]) -> Iterator[tuple[Sequence[T], Sequence[T]]]:
-    matcher = SequenceMatcher(None, one, other)
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
-        if tag != "equal":
-            yield one[start:end], other[other_start:other_end]
-
-
 def _is_harmless(gone: Sequence[str], come: Sequence[str]) -> bool:
     """Return whether one run of words may stand for another: nothing fixed differs, and words are only respelled."""
     if any(_FIXED.match(word) for word in (*gone, *come)):
         return False
-    if not gone or not come:
-        return True
-    if {*gone, *come} <= _INTERCHANGEABLE:
+    if not gone or not come or {*gone, *come} <= _INTERCHANGEABLE:
         return True
     left, right = "".join(gone), "".join(come)
-    if max(len(left), len(right)) > _MAX_RESPELLED_CHARS:
-        return False
-    if _CJK_WORD.search(left + right) or left[0] != right[0]:
+    is_long = max(len(left), len(right)) > _MAX_RESPELLED_CHARS
+    if is_long or _CJK_WORD.search(left + right) or left[0] != right[0]:
         return False
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _MIN_SPELLING_RATIO

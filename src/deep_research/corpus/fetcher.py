@@ -33,9 +33,6 @@ class CorpusFetcher(Generic[Page]):
     def _fetch(self, address: str) -> Page:
         address, path = locate(self._folder, address)
         raw, _ = read_bytes(path, address)
-        return self._page(address=address, media_type=_media_type(address), raw=raw)
-
-
-def _media_type(address: str) -> str:
-    suffix = PurePosixPath(address).suffix.lower()
-    return next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)
+        suffix = PurePosixPath(address).suffix.lower()
+        media_type = next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)
+        return self._page(address=address, media_type=media_type, raw=raw)

@@ -14,13 +14,13 @@ from deep_research.readers.port import MAX_FILE_BYTES
 def locate(folder: Path, address: str) -> tuple[str, Path]:
     """Return the one spelling of an address and the real path behind it; refuse what a scan would not take."""
     try:
-        relative = path_of(address)
+        relative = PurePath(path_of(address))
     except ValueError as exc:
         raise SourceError(f"{address!r} is not the address of a file: {exc}.") from exc
-    parts = PurePath(relative).parts
-    if not parts or PurePath(relative).is_absolute() or ".." in parts:
+    parts = relative.parts
+    if not parts or relative.is_absolute() or ".." in parts:
         raise SourceError(f"{address!r} leaves the folder: give an address inside it.")
-    if any(map(is_hidden, parts)) or PurePath(relative).suffix.lower() not in known_suffixes():
+    if any(map(is_hidden, parts)) or relative.suffix.lower() not in known_suffixes():
         raise SourceError(f"{address!r} is not one of the documents: give an address that a search returned.")
     root = Path(os.path.realpath(folder))
     try:
@@ -42,8 +42,9 @@ def read_bytes(path: str | Path, address: str) -> tuple[bytes, os.stat_result]:
             if not stat.S_ISREG(status.st_mode):
                 raise SourceError(f"{address!r} is not a regular file; remove it.")
             if status.st_size > MAX_FILE_BYTES:
-                limit_mb = MAX_FILE_BYTES // 1_000_000
-                raise SourceError(f"{address!r} is larger than {limit_mb} MB; split it into smaller files.")
+                raise SourceError(
+                    f"{address!r} is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it into smaller files."
+                )
             # What is written while it is read comes with the next refresh, which sees another size and time.
             return file.read(status.st_size), status
     except OSError as exc:

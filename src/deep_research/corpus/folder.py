@@ -29,7 +29,6 @@ class FolderCorpus:
     def __init__(self, folder: Path, *, index: Path, max_looked_at: int = MAX_LOOKED_AT) -> None:
         self.folder = folder
         self._max_looked_at = max_looked_at
-        self._path = index
         # One connection for all searches, and SQLite wants it to stay in one thread.
         self._index = Index(index)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="corpus")
@@ -45,7 +44,7 @@ class FolderCorpus:
                 loop.call_soon_threadsafe(on_progress, done, total, address)
 
         def work() -> Survey:
-            with closing(Index(self._path)) as index:
+            with closing(Index(self._index.path)) as index:
                 return refresh(self.folder, index, tell, stopped.is_set)
 
         try:
@@ -63,7 +62,9 @@ class FolderCorpus:
         return await self._read(lambda session: _passages(session, address))
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        return await self._read(lambda session: (_passage_count(session), _frequencies(session, terms)))
+        return await self._read(
+            lambda session: (session.sure("folder_state")["passages"], _frequencies(session, terms))
+        )
 
     async def close(self) -> None:
         """Let go of the index and its thread."""
@@ -105,32 +106,28 @@ def _passages(session: IndexSession, address: str) -> list[PassageHit]:
     file = session.one("document_of_address", address=_storable(address))
     if file is None:
         raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
-    rows = session.rows("passages_of", document=file["document"]).fetchall()
-    text = text_of(session, file["document"], 0, max((row["end"] for row in rows), default=0))
+    document, title, author, language, published = file
+    rows = session.rows("passages_of", document=document).fetchall()
+    text = text_of(session, document, 0, max((row["end"] for row in rows), default=0))
     return [
         PassageHit(
             address=address,
-            title=file["title"],
-            author=file["author"],
-            start=row["start"],
-            end=row["end"],
-            text=text[row["start"] : row["end"]],
+            title=title,
+            author=author,
+            start=start,
+            end=end,
+            text=text[start:end],
             score=0.0,
-            language=file["language"],
-            published=file["published"],
+            language=language,
+            published=published,
         )
-        for row in rows
+        for _, start, end in rows
     ]
 
 
 def _frequencies(session: IndexSession, terms: Sequence[str]) -> dict[str, int]:
     found = {term: session.one("frequency", term=_storable(term)) for term in terms}
     return {term: 0 if row is None else row["doc"] for term, row in found.items()}
-
-
-def _passage_count(session: IndexSession) -> int:
-    row = session.one("folder_size")
-    return 0 if row is None else row["passages"]
 
 
 def _storable(text: str) -> str:

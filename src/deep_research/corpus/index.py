@@ -4,13 +4,13 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
-from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
+from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.readers.versions import all_extractors, package_version
 from deep_research.text.analyzer import ANALYZER_VERSION
 
@@ -44,7 +44,11 @@ class IndexSession:
 
     def one(self, query: str, **values: Column) -> sqlite3.Row | None:
         """Return the first row of a named query, if there is one."""
-        row: sqlite3.Row | None = self.rows(query, **values).fetchone()
+        return next(self.rows(query, **values), None)
+
+    def sure(self, query: str, **values: Column) -> sqlite3.Row:
+        """Return the row of a query that always has one: a count, or what was listed in the same transaction."""
+        row: sqlite3.Row = next(self.rows(query, **values))
         return row
 
     def add(self, query: str, **values: Column) -> int:
@@ -59,17 +63,13 @@ class Index:
         self.path = path
         self._connection: sqlite3.Connection | None = None
 
-    @contextmanager
-    def reading(self, folder: int = 0) -> Iterator[IndexSession]:
+    def reading(self, folder: int = 0) -> AbstractContextManager[IndexSession]:
         """Give one unchanging view of the index."""
-        with self._transaction("BEGIN", folder) as session:
-            yield session
+        return self._transaction("BEGIN", folder)
 
-    @contextmanager
-    def writing(self, folder: int = 0) -> Iterator[IndexSession]:
+    def writing(self, folder: int = 0) -> AbstractContextManager[IndexSession]:
         """Give the only writer's turn; all of it is kept, or nothing."""
-        with self._transaction("BEGIN IMMEDIATE", folder) as session:
-            yield session
+        return self._transaction("BEGIN IMMEDIATE", folder)
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -79,10 +79,8 @@ class Index:
 
     @contextmanager
     def _transaction(self, begin: str, folder: int) -> Iterator[IndexSession]:
-        with self._our_errors():
-            if self._connection is None:
-                self._connection = self._opened()
-            connection = self._connection
+        try:
+            connection = self._connection = self._connection or self._opened()
             connection.execute(begin)
             try:
                 session = IndexSession(connection, folder)
@@ -95,6 +93,17 @@ class Index:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
+        except FileErrors as exc:
+            match fault_of(exc):
+                case "locked":
+                    raise StoreLocked(f"The index {self.path} stayed locked by another process: try again.") from exc
+                case "refused" | "full":
+                    raise CannotWrite(
+                        f"The index {self.path} cannot be written: check its rights and the space on its disk."
+                    ) from exc
+                case "foreign" | "damaged":
+                    raise StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.") from exc
+            raise
 
     def _opened(self) -> sqlite3.Connection:
         if not can_be_written(self.path):
@@ -141,28 +150,6 @@ class Index:
         for file in rest:
             file.unlink(missing_ok=True)
 
-    @contextmanager
-    def _our_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except FileErrors as exc:
-            ours = self._translated(exc)
-            if ours is None:
-                raise
-            raise ours from exc
-
-    def _translated(self, error: Exception) -> DeepResearchError | None:
-        match fault_of(error):
-            case "locked":
-                return StoreLocked(f"The index {self.path} stayed locked by another process: try again.")
-            case "refused" | "full":
-                return CannotWrite(
-                    f"The index {self.path} cannot be written: check its rights and the space on its disk."
-                )
-            case "foreign" | "damaged":
-                return StoreCorrupt(f"The index {self.path} is damaged: delete it, it is then built anew.")
-        return None
-
 
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.row_factory = sqlite3.Row
@@ -184,7 +171,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
             connection.execute(f'DROP TABLE "{row["name"]}"')
         for row in session.rows("tables").fetchall():
             connection.execute(f'DROP TABLE "{row["name"]}"')
-        for statement in _schema():
+        for statement in _resource("schema.sql").split(";\n"):
             connection.execute(statement)
         session.add("sign", code=_maker())
     connection.execute("COMMIT")
@@ -205,10 +192,6 @@ def _is_ours(session: IndexSession) -> bool:
 def _queries() -> dict[str, str]:
     parts = _NAME.split(_resource("queries.sql"))
     return dict(zip(parts[1::2], (body.strip() for body in parts[2::2]), strict=True))
-
-
-def _schema() -> list[str]:
-    return [statement for statement in _resource("schema.sql").split(";\n") if statement.strip()]
 
 
 def _resource(name: str) -> str:

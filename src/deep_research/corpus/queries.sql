@@ -31,7 +31,7 @@ SELECT id FROM folders WHERE path = :path
 INSERT INTO folders (path) VALUES (:path)
 
 -- name: folders
-SELECT id, path, passages, refreshed,
+SELECT path, passages, refreshed,
     (SELECT count(*) FROM files WHERE folder = folders.id) AS files,
     (SELECT count(*) FROM files WHERE folder = folders.id AND reason != '') AS skipped,
     (SELECT count(*) FROM documents WHERE folder = folders.id) AS documents
@@ -174,14 +174,11 @@ INSERT INTO terms_{folder} (terms_{folder}, rowid, title, body) VALUES ('delete'
 -- name: change_size
 UPDATE folders SET passages = passages + :passages, terms = terms + :terms WHERE id = :folder
 
--- name: folder_size
-SELECT passages, terms FROM folders WHERE id = :folder
+-- name: folder_state
+SELECT passages, terms, is_settled FROM folders WHERE id = :folder
 
 -- name: set_settled
 UPDATE folders SET is_settled = :is_settled WHERE id = :folder
-
--- name: is_settled
-SELECT is_settled FROM folders WHERE id = :folder
 
 -- name: shared_bands
 WITH each AS MATERIALIZED (

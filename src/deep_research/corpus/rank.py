@@ -118,11 +118,10 @@ class Pool:
     """The candidates found so far for one question, by number."""
 
     def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
-        self._session = session
+        self.session = session
         self._max_looked_at = max_looked_at
-        row = session.one("folder_size")
-        self._passages = row["passages"] if row else 0
-        self._average_terms = row["terms"] / max(1, row["passages"]) if row else 0.0
+        self._passages, terms, _ = session.sure("folder_state")
+        self._average_terms = terms / max(1, self._passages)
         counted_to = max(MAX_LOOKED_AT, self._passages // _COMMON_SHARE)
         counted = sorted((self.count(term, counted_to), term) for term in question.terms)
         self._counts = {term: count for count, term in counted if count}
@@ -131,14 +130,12 @@ class Pool:
 
     def count(self, term: str, limit: int) -> int:
         """Return how many passages hold a term, counted no further than the limit."""
-        row = self._session.one("count_up_to", match=match_any([term]), limit=limit)
-        return row["passages"] if row else 0
+        return int(self.session.sure("count_up_to", match=match_any([term]), limit=limit)["passages"])
 
     def find_by_question(self, limit: int) -> None:
         """Add the passages that hold the question's rarer terms most densely."""
-        looked_for = self._looked_for()
-        if looked_for:
-            self.find(looked_for, limit)
+        if expression := self._expression():
+            self.find(expression, limit)
 
     def find(self, match: str, limit: int) -> dict[int, float]:
         """Add the best passages for an FTS5 expression, and return what it scores them.
@@ -147,7 +144,7 @@ class Pool:
         """
         found: dict[int, float] = {}
         last = 0.0
-        for row in self._session.rows("best", match=match):
+        for row in self.session.rows("best", match=match):
             if len(found) >= limit and (row["cost"] != last or len(found) >= limit + _MAX_EQUAL):
                 break
             last = row["cost"]
@@ -161,7 +158,7 @@ class Pool:
         self._add("first_passages", set(numbers) - here)
 
     def _add(self, query: str, numbers: Iterable[int]) -> None:
-        for row in self._session.rows(query, ids=json.dumps(sorted(numbers))):
+        for row in self.session.rows(query, ids=json.dumps(sorted(numbers))):
             self.candidates[row["id"]] = self._candidate(row)
 
     def _candidate(self, row: sqlite3.Row) -> PassageCandidate:
@@ -170,11 +167,11 @@ class Pool:
         text = f" {body}  |  {title}  |  {title}  |  {title} "
         length = body.count("  ") + title.count("  ") + 2
         norm = _K1 * (1 - _B + _B * length / self._average_terms)
-        worth = {}
-        for key, (spelled, rarity) in self._rarity.items():
-            count = text.count(spelled)
-            if count:
-                worth[key] = rarity * count * (_K1 + 1) / (count + norm)
+        worth = {
+            key: rarity * count * (_K1 + 1) / (count + norm)
+            for key, (spelled, rarity) in self._rarity.items()
+            if (count := text.count(spelled))
+        }
         return PassageCandidate(*row[:-2], f" {body} ", worth)  # type: ignore[call-arg]  # the query gives the other nine
 
     def _rarities(self, question: Question) -> Mapping[str, tuple[str, float]]:
@@ -188,7 +185,7 @@ class Pool:
                 idf[phrase] = _PHRASE_WEIGHT * max(idf[one], idf[two])
         return {key: (f" {key.replace(' ', '  ')} ", rarity) for key, rarity in idf.items()}
 
-    def _looked_for(self) -> str:
+    def _expression(self) -> str:
         """Return the expression that finds candidates: any rare term, or two common ones where rare ones are few."""
         rare: list[str] = []
         spent = 0
@@ -237,7 +234,7 @@ def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX
     kept = ranked[:_KEPT]
     if limit <= len(kept) or not kept:
         return kept[: max(0, limit)]
-    second = _second_hop(session, pool, ranked[:_FOLLOWED], frozenset(question.terms))
+    second = _second_hop(pool, ranked[:_FOLLOWED], frozenset(question.terms))
     in_front = {one.passage.id for one in kept}
     rest = _in_order(
         pool,
@@ -268,15 +265,13 @@ def _first_hop(candidates: Mapping[int, PassageCandidate], clauses: Iterable[fro
     return _shares({n: (1 - _CLAUSE_SHARE) * whole[n] + _CLAUSE_SHARE * best_part[n] for n in candidates})
 
 
-def _second_hop(
-    session: IndexSession, pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
-) -> dict[int, float]:
+def _second_hop(pool: Pool, followed: list[RankedPassage], asked: frozenset[str]) -> dict[int, float]:
     best: dict[int, float] = {}
     for here, trust in followed:
-        linked = _linked(session, pool, here)
+        linked = _linked(pool, here)
         pool.add_documents(linked)
         titles = {term for name in linked.values() for term in name.split()}
-        names = _names(session, pool, here, titles, asked)
+        names = _names(pool, here, titles, asked)
         by_name = pool.find(match_any(names), _NAMED_CANDIDATES) if names else {}
         scores = _shares(
             {
@@ -306,22 +301,20 @@ def _uncovered_worth(one: PassageCandidate, here: PassageCandidate) -> float:
     )
 
 
-def _names(
-    session: IndexSession, pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]
-) -> list[str]:
+def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]) -> list[str]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
-    text = f"{here.title}\n{text_of(session, here.document, here.start, here.end)}"
-    spans = "\n".join(match.group() for match in islice(_NAME.finditer(text), _MAX_SPANS))
+    text = f"{here.title}\n{text_of(pool.session, here.document, here.start, here.end)}"
+    spans = "\n".join(match[0] for match in islice(_NAME.finditer(text), _MAX_SPANS))
     counted = sorted((pool.count(term, _COMMON_NAME), term) for term in {*content_terms(spans), *titles} - asked)
     # A name that no other passage holds leads nowhere.
     return [term for count, term in counted if 1 < count < _COMMON_NAME][:_MAX_NAMES]
 
 
-def _linked(session: IndexSession, pool: Pool, here: PassageCandidate) -> dict[int, str]:
+def _linked(pool: Pool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
     keys = {"  ".join(terms[at : at + many]) for many in range(1, NAME_KEY_TERMS + 1) for at in range(len(terms))}
-    rows = session.rows("documents_by_name", keys=json.dumps(sorted(keys))).fetchall()
+    rows = pool.session.rows("documents_by_name", keys=json.dumps(sorted(keys))).fetchall()
     named = [row for row in rows if row["id"] != here.document and f" {row['name_terms']} " in here.terms]
     shared = Counter(row["name_terms"] for row in named)
     return {

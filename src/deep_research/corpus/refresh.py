@@ -16,7 +16,7 @@ from deep_research.corpus.documents import Prepared, prepare, put_document, sett
 from deep_research.corpus.files import read_bytes
 from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
-from deep_research.corpus.scan import Entry, scan_folder
+from deep_research.corpus.scan import Entry, Scan, scan_folder
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
@@ -44,26 +44,26 @@ def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Cal
     work = _Refresh(index, folder)
     scan = work.scan()
     removed = 0
-    for done, entry in enumerate(work.changed(), scan.taken - scan.changed):
+    for done, row in enumerate(work.noted("next_changed"), scan.taken - scan.changed):
         if is_stopped():
             break
+        entry = Entry(*row)
         on_progress(done, scan.taken, entry.address)
         work.take(entry)
     else:
         # After the new files, so that one that was only renamed is not read again.
-        removed = sum(map(work.forget, work.gone()))
+        removed = sum(work.forget(row["address"]) for row in work.noted("next_gone"))
         work.settle()
     on_progress(scan.taken, scan.taken, "")
     return work.survey(scan, removed=removed)
 
 
 class _Scanned(NamedTuple):
-    """What a scan met: all files, those taken into the temporary table, those of them to be looked into."""
+    """What a scan met, the files taken into the temporary table, and those of them to be looked into."""
 
-    files: int
+    met: Scan
     taken: int
     changed: int
-    skipped: list[Skipped]
 
 
 class _Refresh:
@@ -82,33 +82,22 @@ class _Refresh:
                 session.add(query)
             met = scan_folder(self._root, lambda entry: session.add("note_seen", **entry._asdict()))
             session.add("note_changed")
-            row = session.one("count_noted")
-            return _Scanned(met.files, row["seen"] if row else 0, row["changed"] if row else 0, met.skipped)
-
-    def changed(self) -> Iterator[Entry]:
-        """Yield the files that are new or not as the index knows them."""
-        return (Entry(*row) for row in self._noted("next_changed"))
-
-    def gone(self) -> Iterator[str]:
-        """Yield the addresses that the index knows and the folder does not."""
-        return (str(row["address"]) for row in self._noted("next_gone"))
+            seen, changed = session.sure("count_noted")
+            return _Scanned(met, seen, changed)
 
     def take(self, entry: Entry) -> None:
         """Look at a file that is new or has changed, and read it unless its content is known."""
-        is_done = False
-        while not is_done:
-            row, document = self._look(entry)
-            is_done = self._put(entry.address, row, document)
+        while not self._put(entry.address, *self._look(entry)):
+            pass
 
     def forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
         with self._index.writing(self._folder) as session:
             row = session.one("file", address=address)
-            if row is None:
-                return False
-            session.add("drop_file", address=address)
-            settle_document(session, row["content"])
-            return True
+            if row is not None:
+                session.add("drop_file", address=address)
+                settle_document(session, row["content"])
+            return row is not None
 
     def settle(self) -> None:
         """Collapse near-duplicates, and note the time."""
@@ -119,24 +108,24 @@ class _Refresh:
     def survey(self, scan: _Scanned, *, removed: int) -> Survey:
         """Return what was found."""
         with self._index.reading(self._folder) as session:
-            row = session.one("survey")
-            unusable = [Skipped(address=row["address"], reason=row["reason"]) for row in session.rows("unusable")]
+            indexed = session.sure("survey")["documents"]
+            unusable = [Skipped(**row) for row in session.rows("unusable")]
             remarks = [
                 Remark(address=row["address"], remark=remark)
                 for row in session.rows("remarks")
                 for remark in remarks_of(row)
             ]
         return Survey(
-            files=scan.files,
-            indexed=row["documents"] if row else 0,
+            files=scan.met.files,
+            indexed=indexed,
             read_now=self._read_now,
             removed=removed,
-            skipped=tuple(sorted([*scan.skipped, *unusable], key=lambda one: one.address)),
+            skipped=tuple(sorted([*scan.met.skipped, *unusable], key=lambda one: one.address)),
             remarks=tuple(remarks),
         )
 
-    def _noted(self, query: str) -> Iterator[sqlite3.Row]:
-        """Yield rows of a temporary table one by one; no transaction stays open in between."""
+    def noted(self, query: str) -> Iterator[sqlite3.Row]:
+        """Yield the files that are new or changed, or gone, one by one; no transaction stays open in between."""
         after = ""
         while True:
             with self._index.reading() as session:

@@ -13,10 +13,6 @@ from deep_research.errors import InputError
 from deep_research.readers import known_suffixes
 
 _NOT_DOCUMENTS = frozenset({"node_modules", "__pycache__"})
-# Office programs put a file of this name beside each document that is open.
-_LOCK_FILE = "~$"
-
-
 # A folder may hold thousands of pictures; so many of an ending are listed, and the rest counted.
 _MAX_LISTED = 20
 _CONVERT = f"convert it to one of {' '.join(known_suffixes())}"
@@ -66,7 +62,8 @@ def require_documents(survey: Survey, folder: Path) -> None:
 
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder of this name is never looked into."""
-    return name.startswith((".", _LOCK_FILE)) or name in _NOT_DOCUMENTS
+    # Office programs put a file "~$…" beside each document that is open.
+    return name.startswith((".", "~$")) or name in _NOT_DOCUMENTS
 
 
 def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
@@ -124,27 +121,24 @@ class _Walk:
         except OSError as exc:
             self._skip(path, f"cannot be looked at ({exc.strerror}); mend the link or its rights, or remove it")
             return False
-        if stat.S_ISDIR(status.st_mode):
-            if is_link:
-                self.linked.append(path)
-            return not is_link
-        self._take_file(path, status)
-        return False
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if not is_folder:
+            self._take_file(path, status)
+        elif is_link:
+            self.linked.append(path)
+        return is_folder and not is_link
 
     def _take_file(self, path: Path, status: os.stat_result) -> None:
         self.files += 1
+        ending = path.suffix.lower()
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "is not a regular file; remove it")
-        elif path.suffix.lower() not in self._suffixes:
-            self._take_unknown(path)
-        else:
+        elif ending in self._suffixes:
             self._take(Entry(address_of(str(path)), status.st_size, status.st_mtime_ns))
-
-    def _take_unknown(self, path: Path) -> None:
-        ending = path.suffix.lower()
-        self._unknown[ending] += 1
-        if self._unknown[ending] <= _MAX_LISTED:
-            self._skip(path, f"has a name that no reader knows; {_CONVERT}")
+        else:
+            self._unknown[ending] += 1
+            if self._unknown[ending] <= _MAX_LISTED:
+                self._skip(path, f"has a name that no reader knows; {_CONVERT}")
 
     def unlisted(self) -> Iterator[Skipped]:
         """Yield one line for each ending that so many files have that not all are listed."""

@@ -81,7 +81,7 @@ def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
 
 
 def _too_large(name: str) -> SourceError:
-    limit_mb = MAX_ARCHIVE_BYTES // 1_000_000
     return SourceError(
-        f"{name!r} unpacks to more than {limit_mb} MB or {MAX_ARCHIVE_ENTRIES} parts; split it into smaller files."
+        f"{name!r} unpacks to more than {MAX_ARCHIVE_BYTES // 1_000_000} MB or {MAX_ARCHIVE_ENTRIES} parts; "
+        "split it into smaller files."
     )

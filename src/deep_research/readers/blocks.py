@@ -8,6 +8,7 @@ from deep_research.sources.document import Place, PlaceKind
 from deep_research.text.cleaning import clean_text
 
 _SPACES = re.compile(r"\s+")
+_MAX_TITLE_CHARS = 120
 
 
 class BlockText:
@@ -83,6 +84,11 @@ class BlockText:
         self._parts.append(block)
         self._length += len(block)
         self._last_kind = kind
+
+
+def looks_like_title(line: str) -> bool:
+    """Return whether a line is short and no sentence."""
+    return 0 < len(line) <= _MAX_TITLE_CHARS and not line.endswith(tuple(".。！？!?,，;；"))
 
 
 def one_line(text: str) -> str:

@@ -40,15 +40,13 @@ def send(stream: IO[bytes], head: object, body: bytes) -> None:
 def receive(stream: IO[bytes], max_bytes: int) -> tuple[object, bytes]:
     """Return the next message's head and body; raise EOFError where none comes, ValueError for what is no message."""
     line = stream.readline(_MAX_HEAD_BYTES)
-    message = json.loads(line) if line.endswith(b"\n") else None
-    if message is None:
+    if not line.endswith(b"\n"):
         raise EOFError("The other side is gone.")
-    if not isinstance(message, list) or len(message) != 2:
-        raise ValueError("A message has a head and a size.")
-    head, size = message
-    if not isinstance(size, int) or not 0 <= size <= max_bytes:
-        raise ValueError("A message's size is within bounds.")
-    body = stream.read(size)
+    match json.loads(line):
+        case [head, int(size)] if 0 <= size <= max_bytes:
+            body = stream.read(size)
+        case _:
+            raise ValueError("A message has a head and a size within bounds.")
     if len(body) < size:
         raise EOFError("The other side is gone.")
     return head, body

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import PurePath
 
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
@@ -15,6 +14,7 @@ from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
 
 _DELIMITERS = (",", "\t", ";", "|")
 _STATED = re.compile(r"\Asep=([,;|\t])\n", re.IGNORECASE)
+_LINE = re.compile(r".+\n?|\n")
 _SAMPLE_CHARS, _SAMPLE_ROWS = 20_000, 100
 # Far more than fits the columns that are read.
 _MAX_LINE_CHARS = 1_000_000
@@ -39,28 +39,14 @@ def read(raw: bytes, name: str) -> Reading:
         warnings.append(f"only the first {MAX_ROWS} rows were read; split the file into smaller ones")
     if any(len(cells) > MAX_COLUMNS for cells in rows):
         warnings.append(f"only the first {MAX_COLUMNS} columns were read")
-    if any(len(line) > _MAX_LINE_CHARS for line in _lines(text)):
+    if any(len(line[0]) > _MAX_LINE_CHARS for line in _LINE.finditer(text)):
         warnings.append(f"only the first {_MAX_LINE_CHARS} characters of a line were read")
-    return Reading(
-        text=blocks.text(),
-        title=PurePath(name).stem,
-        places=blocks.places(),
-        warnings=tuple(warnings),
-    )
+    return Reading(text=blocks.text(), places=blocks.places(), warnings=tuple(warnings))
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    lines = (_shortened(line, delimiter) for line in _lines(text))
+    lines = (_shortened(line[0], delimiter) for line in _LINE.finditer(text))
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-
-
-def _lines(text: str) -> Iterator[str]:
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start : end + 1]
-        start = end + 1
-    if start < len(text):
-        yield text[start:]
 
 
 def _shortened(line: str, delimiter: str) -> str:

@@ -3,7 +3,6 @@
 import io
 import re
 from datetime import datetime
-from pathlib import PurePath
 
 import docx
 from docx.document import Document as WordDocument
@@ -22,8 +21,6 @@ _TITLE_STYLES = frozenset({"title", "标题", "標題"})
 _LIST_STYLE = re.compile(r"list|列表|清单|清單", re.IGNORECASE)
 # What python-docx's own template carries; files made with it mostly still do.
 _TEMPLATE_DATE = datetime(2013, 12, 23, 23, 15)  # noqa: DTZ001 - a stamp as written in the file, not a moment
-_OUTLINE = "./w:pPr/w:outlineLvl/@w:val"
-_NUMBERING = "./w:pPr/w:numPr"
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -42,7 +39,7 @@ def read(raw: bytes, name: str) -> Reading:
     places = blocks.places()
     return Reading(
         text=blocks.text(),
-        title=title.strip() or next((place.label for place in places), PurePath(name).stem),
+        title=title.strip() or next((place.label for place in places), ""),
         author="" if author == "python-docx" else author.strip(),
         published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
         places=places,
@@ -62,10 +59,9 @@ def _blocks_of(document: WordDocument) -> BlockText:
 
 
 def _add_paragraph(paragraph: Paragraph, style: str, blocks: BlockText) -> None:
-    level = _heading_level(paragraph, style)
-    if level:
+    if level := _heading_level(paragraph, style):
         blocks.heading(paragraph.text, level)
-    elif paragraph._p.xpath(_NUMBERING) or _LIST_STYLE.search(style):
+    elif paragraph._p.xpath("./w:pPr/w:numPr") or _LIST_STYLE.search(style):
         blocks.item(paragraph.text)
     else:
         blocks.paragraph(paragraph.text)
@@ -90,8 +86,7 @@ def _heading_level(paragraph: Paragraph, style: str) -> int:
     """Return 1 to 6 for a heading, 0 for anything else."""
     if style.lower() in _TITLE_STYLES:
         return 1
-    numbered = _HEADING_STYLE.match(style)
-    if numbered:
-        return max(1, int(numbered.group(1)))
-    outline = paragraph._p.xpath(_OUTLINE)
+    if numbered := _HEADING_STYLE.match(style):
+        return max(1, int(numbered[1]))
+    outline = paragraph._p.xpath("./w:pPr/w:outlineLvl/@w:val")
     return int(outline[0]) + 1 if outline and int(outline[0]) < 6 else 0

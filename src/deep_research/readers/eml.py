@@ -35,7 +35,7 @@ def read(raw: bytes, name: str) -> Reading:
         raise SourceError(f"{name!r} is not an e-mail: it has no headers such as From or Subject; save it again.")
     message = parse(raw, name)
     warnings = (f"attachments were not read: {message.attachments}",) if message.attachments else ()
-    return reading_of([message], name, warnings)
+    return reading_of([message], warnings)
 
 
 def parse(raw: bytes, name: str) -> Message:

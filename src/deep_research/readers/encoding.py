@@ -31,7 +31,7 @@ _LARGER = {
     "iso8859-1": "cp1252", "ascii": "cp1252",
 }  # fmt: skip
 # What Python calls an encoding and no text is in; one of them is slow without bound.
-_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+_NO_CHARSETS = frozenset("idna punycode raw-unicode-escape undefined unicode-escape utf-7".split())
 _LABEL = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 # Below this share of characters that make sense, a text was not read in its own encoding.
 _MIN_SHARE = 0.12
@@ -52,7 +52,8 @@ _DETECTION_BYTES = 64_000
 def decode(raw: bytes, name: str, *, declared: str = "") -> tuple[str, str]:
     """Return the text of a file, cleaned, and the encoding it was in."""
     text, encoding = _decode(raw, declared)
-    if len(_CONTROL.findall(text[:_DETECTION_BYTES])) > _MAX_CONTROL_SHARE * min(len(text), _DETECTION_BYTES):
+    sample = text[:_DETECTION_BYTES]
+    if len(_CONTROL.findall(sample)) > _MAX_CONTROL_SHARE * len(sample):
         raise SourceError(f"{name!r} is not text: it holds binary data; convert it to text, PDF or DOCX first.")
     return clean_text(text), encoding
 
@@ -79,11 +80,8 @@ def _decode(raw: bytes, declared: str) -> tuple[str, str]:
 
 def _certain(raw: bytes) -> tuple[str, str] | None:
     """Return the text and its encoding where the bytes leave no doubt, whatever anybody declares."""
-    for mark, encoding in _MARKS:
-        if raw.startswith(mark):
-            return raw.decode(encoding, "replace"), encoding
-    encoding = _wide_encoding(raw)
-    if encoding:
+    marked = (encoding for mark, encoding in _MARKS if raw.startswith(mark))
+    if encoding := next(marked, "") or _wide_encoding(raw):
         return raw.decode(encoding, "replace"), encoding
     text = _try(raw, "utf-8")
     return None if text is None else (text, "utf-8")
@@ -118,13 +116,11 @@ def _reads_well(text: str) -> bool:
 def _wide_encoding(raw: bytes) -> str:
     """Return the UTF-16 form of text without a mark: Latin text then has a zero in every second byte."""
     sample = raw[:4096]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
-    if half >= 2 and odd > 0.6 * half and even < 0.1 * half:
-        return "utf-16-le"
-    if half >= 2 and even > 0.6 * half and odd < 0.1 * half:
-        return "utf-16-be"
-    return ""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if half < 2 or max(even, odd) <= 0.6 * half or min(even, odd) >= 0.1 * half:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _try(raw: bytes, encoding: str) -> str | None:
@@ -148,8 +144,7 @@ def _best_legacy(raw: bytes) -> tuple[str, str]:
         return best
     if _western_share(western) >= _MIN_LATIN_SHARE:
         return western, "cp1252"
-    repaired = _repaired(raw)
-    if repaired is not None:
+    if (repaired := _repaired(raw)) is not None:
         return repaired, "utf-8"
     import charset_normalizer
 

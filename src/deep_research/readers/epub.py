@@ -3,7 +3,6 @@
 import io
 import posixpath
 import zipfile
-from pathlib import PurePath
 from urllib.parse import unquote
 
 from lxml import etree
@@ -46,7 +45,7 @@ def read(raw: bytes, name: str) -> Reading:
         warnings.append(f"only the first {MAX_PAGES} of {len(pages)} chapters were read")
     return Reading(
         text=blocks.text(),
-        title=_stated(package, "title") or PurePath(name).stem,
+        title=_stated(package, "title"),
         author=_stated(package, "creator"),
         published=iso_day(_stated(package, "date")),
         places=blocks.places(),

@@ -3,17 +3,15 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from deep_research.readers.blocks import BlockText
+from deep_research.readers.blocks import BlockText, looks_like_title
 from deep_research.text.tables import is_label
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
-_MAX_TITLE_CHARS = 120
 # A table with more cells is not filled up with empty ones: one wide row would make thousands of short ones as wide.
 _MAX_FILLED_UP = 200_000
-_SENTENCE_ENDS = (".", "。", "！", "？", "!", "?", ",", "，", ";", "；")
 
 
 class Row(NamedTuple):
@@ -25,15 +23,9 @@ class Row(NamedTuple):
 
 def add_grid(rows: Iterable[Row], blocks: BlockText, sheet: str) -> None:
     """Add the tables of a sheet; rows without a value keep them apart."""
-    region: list[Row] = []
-    for row in rows:
-        if any(row.cells):
-            region.append(row)
-        elif region:
-            _add_region(region, blocks, sheet)
-            region = []
-    if region:
-        _add_region(region, blocks, sheet)
+    for is_filled, region in groupby(rows, key=lambda row: any(row.cells)):
+        if is_filled:
+            _add_region(list(region), blocks, sheet)
 
 
 def _add_region(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
@@ -57,7 +49,7 @@ def _add_lone(row: Row, blocks: BlockText, sheet: str, *, is_title: bool = False
     column = next(index for index, cell in enumerate(row.cells) if cell)
     blocks.begin_place("cells", _range(sheet, row.number, row.number, [column]))
     text = row.cells[column]
-    if is_title and len(text) <= _MAX_TITLE_CHARS and not text.endswith(_SENTENCE_ENDS):
+    if is_title and looks_like_title(text):
         blocks.heading(text, 3)
     else:
         blocks.paragraph(text)
@@ -72,22 +64,20 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     blocks.row(names)
     for row in rows[head:]:
         blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
-        blocks.row(_cell(row, index) for index in (columns if is_filled_up else _own(row, columns)))
+        # Else only the columns that the row reaches to.
+        own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
+        blocks.row(_cell(row, index) for index in own)
     blocks.end_block()
-
-
-def _own(row: Row, columns: Sequence[int]) -> Sequence[int]:
-    """Return the columns that a row reaches to."""
-    return columns[: bisect_left(columns, len(row.cells))]
 
 
 def _header_rows(rows: Sequence[Row], columns: Sequence[int]) -> int:
     """Return how many rows the header has: a second one under a first with gaps, if both hold labels only."""
-    first, second = rows[0], rows[1] if len(rows) > 2 else None
-    has_gaps = not all(_cell(first, index) for index in columns[1:])
-    if second is None or not has_gaps or not (_holds_labels(first) and _holds_labels(second)):
-        return 1
-    return 2 if any(not is_label(cell) for cell in rows[2].cells) else 1
+    is_double = (
+        len(rows) > 2
+        and not all(_cell(rows[0], index) for index in columns[1:])
+        and [all(map(is_label, row.cells)) for row in rows[:3]] == [True, True, False]
+    )
+    return 2 if is_double else 1
 
 
 def _spread(rows: Sequence[Row], columns: Sequence[int]) -> list[list[str]]:
@@ -99,23 +89,17 @@ def _spread(rows: Sequence[Row], columns: Sequence[int]) -> list[list[str]]:
     return spread
 
 
-def _holds_labels(row: Row) -> bool:
-    return all(map(is_label, row.cells))
-
-
 def _cell(row: Row, index: int) -> str:
     return row.cells[index] if index < len(row.cells) else ""
 
 
 def _range(sheet: str, top: int, bottom: int, columns: Sequence[int]) -> str:
     """Return a range as sheet programs write it, such as Costs!A5:C5."""
-    prefix = f"{sheet if _PLAIN_NAME.fullmatch(sheet) else _quoted(sheet)}!" if sheet else ""
+    if sheet and not _PLAIN_NAME.fullmatch(sheet):
+        sheet = "'" + sheet.replace("'", "''") + "'"
+    prefix = f"{sheet}!" if sheet else ""
     first, last = f"{column_letters(columns[0])}{top}", f"{column_letters(columns[-1])}{bottom}"
     return prefix + (first if first == last else f"{first}:{last}")
-
-
-def _quoted(sheet: str) -> str:
-    return "'" + sheet.replace("'", "''") + "'"
 
 
 def column_letters(column: int) -> str:

@@ -4,7 +4,7 @@ Judged by the page's own markup and rules; what scripts or external sheets would
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lxml import etree, html
 
@@ -15,16 +15,15 @@ _HEX = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-f])")
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RGB = re.compile(rf"rgba?\(\s*{_NUMBER}(%?)[\s,]+{_NUMBER}%?[\s,]+{_NUMBER}%?(?:[\s,/]+{_NUMBER}(%?))?\s*\)")
 _HSL = re.compile(r"hsla?\(([^()]*)\)")
-_NAMED: Final = {
-    "white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240),
-    "whitesmoke": (245, 245, 245), "ghostwhite": (248, 248, 255), "floralwhite": (255, 250, 240),
-    "gray": (128, 128, 128), "grey": (128, 128, 128), "silver": (192, 192, 192), "lightgray": (211, 211, 211),
-    "lightgrey": (211, 211, 211), "red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 128, 0),
-    "yellow": (255, 255, 0), "navy": (0, 0, 128), "azure": (240, 255, 255), "beige": (245, 245, 220),
+_NAMED = {
+    "white": "ffffff", "black": "000000", "snow": "fffafa", "ivory": "fffff0", "whitesmoke": "f5f5f5",
+    "ghostwhite": "f8f8ff", "floralwhite": "fffaf0", "gray": "808080", "grey": "808080", "silver": "c0c0c0",
+    "lightgray": "d3d3d3", "lightgrey": "d3d3d3", "red": "ff0000", "blue": "0000ff", "green": "008000",
+    "yellow": "ffff00", "navy": "000080", "azure": "f0ffff", "beige": "f5f5dc",
 }  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
 # Two colours this near in each channel cannot be told apart at reading distance.
-_NEAR: Final = 12
+_NEAR = 12
 
 
 class Colour(NamedTuple):
@@ -49,17 +48,13 @@ def colour_of(value: str) -> Colour | None:
         red, green, blue = (round(min(255.0, float(found[at]) * factor)) for at in (1, 3, 4))
         share = float(found[5] or 1) / (100 if found[6] else 1)
         return Colour(red, green, blue, share < 0.03)
-    if any(_is_white(found[1]) for found in _HSL.finditer(value)):
+    # Hue, saturation and lightness: all light is white.
+    if any(shares.replace(",", " ").replace("/", " ").split()[2:3] == ["100%"] for shares in _HSL.findall(value)):
         return Colour(255, 255, 255)
     words = _WORD.findall(value)
     if "transparent" in words:
         return Colour(0, 0, 0, is_clear=True)
-    return next((Colour(*_NAMED[word]) for word in words if word in _NAMED), None)
-
-
-def _is_white(hsl: str) -> bool:
-    hue_and_shares = hsl.replace(",", " ").replace("/", " ").split()
-    return hue_and_shares[2:3] == ["100%"]
+    return next((Colour(*bytes.fromhex(_NAMED[word])) for word in words if word in _NAMED), None)
 
 
 def looks_like(text: Colour, background: Colour | None) -> bool:
@@ -71,26 +66,26 @@ def looks_like(text: Colour, background: Colour | None) -> bool:
     )
 
 
-_NEVER_SHOWN: Final = frozenset(
+_NEVER_SHOWN = frozenset(
     """script style template noscript noframes noembed iframe object svg canvas audio video datalist rp""".split()
 )
 # `aria-hidden` on a mark or a formula keeps a screen reader from spelling it; on a block it marks what waits unseen.
-_BLOCKS: Final = frozenset(
+_BLOCKS = frozenset(
     "div section article aside p ul ol li dl table form nav header footer dialog blockquote pre h1 h2 h3".split()
 )
-_ROOTS: Final = frozenset({"html", "body"})
-# What a page can name by its number, and no tree lets be written back.
+_ROOTS = frozenset({"html", "body"})
 # A name that no page can write: HTML knows no namespaces.
-_DROPPED: Final = "{urn:deep-research}dropped"
+_DROPPED = "{urn:deep-research}dropped"
 _LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
-_UNIT_PX: Final = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
-_PLAIN_PX: Final = 16.0
-_READABLE_PX: Final = 2.0
+_UNIT_PX = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
+_PLAIN_PX = 16.0
+_READABLE_PX = 2.0
 # Far enough to be outside any screen; layouts shift things by less.
-_FAR_PX: Final = 900.0
+_FAR_PX = 900.0
 _ZERO_BOX = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?\s*\)")
 _CLIPPED = re.compile(r"inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|polygon\(\s*0\s+0\s*,\s*0\s+0\s*,\s*0\s+0")
 _SHIFTED = re.compile(r"translate(?:x|y|3d)?\(([^()]*)\)")
+_SHRUNK = re.compile(r"scale(?:x|y|3d)?\(\s*0(?:\.0+)?\s*[,)]")
 _FONT_SIZE = re.compile(r"(?:^|\s)(-?[\d.]+(?:px|pt|r?em|%)?)\s*(?:/\s*\S+)?\s+\S")
 
 
@@ -152,57 +147,53 @@ def _is_out_of_sight(element: html.HtmlElement, declared: Declarations) -> bool:
         return True
     if tag in _ROOTS or tag == "head":
         return False
-    if "hidden" in element.attrib and declared.get("display", "none") in ("none", "hidden"):
-        return True
-    if (tag == "dialog" and "open" not in element.attrib) or (tag in _BLOCKS and element.get("aria-hidden") == "true"):
-        return True
-    return bool(declared) and (
+    return (
+        ("hidden" in element.attrib and declared.get("display", "none") in ("none", "hidden"))
+        or (tag == "dialog" and "open" not in element.attrib)
+        or (tag in _BLOCKS and element.get("aria-hidden") == "true")
+        or (bool(declared) and _is_styled_away(declared))
+    )
+
+
+def _is_styled_away(declared: Declarations) -> bool:
+    opacity = _LENGTH.match(declared.get("opacity", ""))
+    return (
         declared.get("display") == "none"
         or declared.get("content-visibility") == "hidden"
-        or _is_zero(declared.get("opacity"))
+        or (opacity is not None and float(opacity[1]) < 0.05)
         or "opacity(0" in declared.get("filter", "")
         or _is_clipped(declared)
         or _is_far_away(declared)
     )
 
 
-def _is_zero(value: str | None) -> bool:
-    length = _LENGTH.match(value) if value else None
-    return length is not None and float(length[1]) < 0.05
-
-
 def _is_clipped(declared: Declarations) -> bool:
     """Return whether an element is cut to nothing, as for text that only screen readers tell."""
     if _ZERO_BOX.search(declared.get("clip", "")) or _CLIPPED.search(declared.get("clip-path", "")):
         return True
-    if not any("hidden" in declared.get(name, "") or "clip" in declared.get(name, "") for name in _OVERFLOW):
+    overflow = " ".join(declared.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
+    if "hidden" not in overflow and "clip" not in overflow:
         return False
-    sizes = [_length_px(declared.get(name, ""), _PLAIN_PX) for name in ("height", "width", "max-height", "max-width")]
-    return any(size == 0 for size in sizes) or (sizes[0] == 1 and sizes[1] == 1)
-
-
-_OVERFLOW: Final = ("overflow", "overflow-x", "overflow-y")
+    sizes = [_length_px(declared.get(name, "")) for name in ("height", "width", "max-height", "max-width")]
+    return 0 in sizes or sizes[:2] == [1, 1]
 
 
 def _is_far_away(declared: Declarations) -> bool:
     """Return whether an element is moved or shrunk out of every screen."""
     for name in ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"):
-        px = _length_px(declared.get(name, ""), _PLAIN_PX)
+        px = _length_px(declared.get(name, ""))
         if px is not None and (px <= -_FAR_PX or (px >= 5 * _FAR_PX and not name.startswith("margin"))):
             return True
-    margin = [_length_px(part, _PLAIN_PX) or 0.0 for part in declared.get("margin", "").split()]
-    if any(px <= -_FAR_PX for px in margin):
-        return True
     transform = declared.get("transform", "")
-    moves = [
-        _length_px(part.strip(), _PLAIN_PX) or 0.0 for move in _SHIFTED.findall(transform) for part in move.split(",")
-    ]
-    return any(abs(px) >= _FAR_PX for px in moves) or bool(
-        re.search(r"scale(?:x|y|3d)?\(\s*0(?:\.0+)?\s*[,)]", transform)
+    moves = [_length_px(part) or 0.0 for move in _SHIFTED.findall(transform) for part in move.split(",")]
+    return (
+        any((_length_px(part) or 0.0) <= -_FAR_PX for part in declared.get("margin", "").split())
+        or any(abs(px) >= _FAR_PX for px in moves)
+        or _SHRUNK.search(transform) is not None
     )
 
 
-def _length_px(value: str, font_px: float) -> float | None:
+def _length_px(value: str, font_px: float = _PLAIN_PX) -> float | None:
     """Return a length in pixels; a percentage as a part of what it is of, here taken to be the type size."""
     length = _LENGTH.fullmatch(value.strip())
     if length is None:

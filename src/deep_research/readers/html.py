@@ -4,8 +4,7 @@ import logging
 import re
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import PurePath
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import trafilatura
 from lxml import etree, html
@@ -19,9 +18,9 @@ from deep_research.readers.page_facts import page_facts
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
 
-WHOLE_TAKEN: Final = "no main text was found; the whole page was taken"
-TOO_LARGE: Final = "the page is too large to tell its main text; the whole page was taken"
-MUCH_LEFT_OUT: Final = "the main text is a small part of a long page; the rest was left out"
+WHOLE_TAKEN = "no main text was found; the whole page was taken"
+TOO_LARGE = "the page is too large to tell its main text; the whole page was taken"
+MUCH_LEFT_OUT = "the main text is a small part of a long page; the rest was left out"
 
 # Without a handler of its own, the package's remarks about a poor page would land on the user's terminal.
 for _logger in ("trafilatura", "htmldate", "courlan"):
@@ -34,22 +33,22 @@ _BLOCKS = frozenset(
     details summary body table td th""".split()
 )
 _MARK = re.compile(r"^(?:#{1,6} | *- )")
-_WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre"})
-_IN_LAYOUT: Final = ("table", "ul", "ol", "pre", "blockquote", "h1", "h2", "h3", "h4")
-_BREAKING = frozenset({"lb", "br", "p", "item", "li", "div", "cell"})
+_WHOLE = frozenset("h1 h2 h3 h4 h5 h6 tr pre".split())
+_IN_LAYOUT = "table ul ol pre blockquote h1 h2 h3 h4".split()
+_BREAKING = frozenset("lb br p item li div cell".split())
 # Pages under this length are fragments and notes, on which a boilerplate remover guesses.
 _MIN_WEIGHT, _MIN_SHARE = 250, 0.25
-_SHORT_PAGE: Final = 3_000
+_SHORT_PAGE = 3_000
 # What an article may leave out of the main part: prose that is little beside it, or little of all that is left out.
 _MIN_PROSE_LEFT, _MIN_PROSE_IN_REST = 0.35, 0.42
 _PARAGRAPH, _OPENING_CHARS, _MAX_COMPARED = 100, 60, 300_000
-_SENTENCE_ENDS: Final = tuple('.!?…"”。！？')
+_SENTENCE_ENDS = tuple('.!?…"”。！？')
 _LONG_PAGE, _SMALL_SHARE = 10_000, 0.15
 _UNSCRIPTED_CHARS, _MIN_TIMES_SHOWN = 600, 3
-_NO_TEXT: Final = frozenset({"script", "style", "link", "noscript", "iframe", "template"})
+_NO_TEXT = frozenset("script style link noscript iframe template".split())
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
 # and slow to find.
-_DATE_SEARCH: Final = {"original_date": True, "extensive_search": False}
+_DATE_SEARCH = {"original_date": True, "extensive_search": False}
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -66,15 +65,16 @@ def read(raw: bytes, name: str) -> Reading:
         article, metadata = _read_article(tree, guesses=guesses, is_large=extent == "large")
     if guesses and not metadata:
         metadata = trafilatura.extract_metadata(tree, date_config=_DATE_SEARCH, extensive=False).as_dict()
-    title = facts.title or one_line(metadata.get("title") or tree.findtext(".//title") or "") or PurePath(name).stem
-    blocks, warnings = _whole(tree) if extent == "too large" else _choose(article, tree)
+    # Before the main part is taken out of the page.
+    shown_title = tree.findtext(".//title")
+    blocks, warnings = (_visible(tree), (TOO_LARGE,)) if extent == "too large" else _choose(article, tree)
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
     language = detect_language(text)
     return Reading(
         text=text,
-        title=title,
+        title=facts.title or one_line(metadata.get("title") or shown_title or ""),
         author=facts.author or metadata.get("author") or "",
         published=facts.published or (metadata.get("date") or "")[:10],
         canonical=facts.canonical,
@@ -104,22 +104,17 @@ def _read_article(tree: html.HtmlElement, *, guesses: bool, is_large: bool) -> t
     return article, found.as_dict()
 
 
-def _whole(tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
-    whole = BlockText()
-    _add_visible(tree, whole)
-    return whole, (TOO_LARGE,)
-
-
 def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
     """Return the article, the main part of the page where that is none, or the whole page; and what to warn of."""
-    whole, main = BlockText(), BlockText()
-    _add_visible(tree, whole)
+    whole = _visible(tree)
     part = take_main_part(tree)
-    _add_visible(part.element, main)
+    main = _visible(part.element)
     chosen = article if _is_article(article.text(), main.text(), part.posts) else main
     weight, whole_weight = weight_of(chosen.text()), weight_of(whole.text())
-    if _is_too_little(weight, whole_weight):
-        return whole, (WHOLE_TAKEN,) if whole_weight > _SHORT_PAGE else ()
+    is_short = whole_weight <= _SHORT_PAGE
+    needed = max(_MIN_WEIGHT, _MIN_SHARE * whole_weight) if is_short else 0
+    if weight < whole_weight and (weight == 0 or weight < needed):
+        return whole, () if is_short else (WHOLE_TAKEN,)
     is_small_part = whole_weight > _LONG_PAGE and weight < _SMALL_SHARE * whole_weight
     return chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
 
@@ -131,21 +126,19 @@ def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> boo
     # Longer pages are judged by their beginning, as each paragraph is looked for in the whole article.
     article, main = article[:_MAX_COMPARED], main[:_MAX_COMPARED]
     comments = " ".join(map(_content, posts))[:_MAX_COMPARED]
-    if _opening(max(article.split("\n\n"), key=len)) in comments:
+    if max(article.split("\n\n"), key=len)[:_OPENING_CHARS] in comments:
         # It is one of the posts itself.
         comments = ""
-    prose = (block for block in main.split("\n\n") if _is_prose(block))
-    left = (block for block in prose if _opening(block) not in article and _opening(block) not in comments)
+    prose = [(block, weight_of(block)) for block in main.split("\n\n") if block.endswith(_SENTENCE_ENDS)]
+    left_weight = sum(
+        weight
+        for block, weight in prose
+        if weight >= _PARAGRAPH
+        and not _MARK.match(block)
+        and all(block[:_OPENING_CHARS] not in text for text in (article, comments))
+    )
     rest_weight = weight_of(main) - weight_of(article) - weight_of(comments)
-    return sum(map(weight_of, left)) < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
-
-
-def _opening(block: str) -> str:
-    return block[:_OPENING_CHARS]
-
-
-def _is_prose(block: str) -> bool:
-    return weight_of(block) >= _PARAGRAPH and block.endswith(_SENTENCE_ENDS) and not _MARK.match(block)
+    return left_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
 
 
 def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html.HtmlElement, bool]:
@@ -203,15 +196,13 @@ def shown_page(raw: bytes, name: str) -> Shown:
     """Return what a page shows beside its menus and margins; `unscripted` is what browsers without scripts see."""
     tree = parse_page(raw, name)
     title = one_line(tree.findtext(".//title") or "")
-    unscripted = one_line(" ".join(_content(element) for element in tree.iter("noscript")))
+    unscripted = one_line(" ".join(map(_content, tree.iter("noscript"))))
     has_password = bool(tree.xpath("//input[@type='password']"))
     tree, _ = _without_hidden(tree, raw, name)
     for margin in tree.xpath("//nav | //footer | //aside | //select"):
         margin.drop_tree()
-    headings = tuple(_content(heading) for heading in tree.xpath("(//h1 | //h2)[position() <= 4]"))
-    blocks = BlockText()
-    _add_visible(tree, blocks)
-    lines = tuple(_MARK.sub("", line) for line in blocks.text().splitlines() if line)
+    headings = tuple(map(_content, tree.xpath("(//h1 | //h2)[position() <= 4]")))
+    lines = tuple(_MARK.sub("", line) for line in _visible(tree).text().splitlines() if line)
     return Shown(title, headings, lines, unscripted, has_password)
 
 
@@ -229,8 +220,7 @@ def add_visible(source: str, blocks: BlockText, name: str) -> bool:
 def parse_page(raw: bytes, name: str) -> html.HtmlElement:
     """Return the tree of a page in whatever encoding it is."""
     declared = _DECLARED.search(raw[:4096])
-    source, _ = decode(raw, name, declared=declared.group(1).decode("ascii") if declared else "")
-    return _parse(source, name)
+    return _parse(decode(raw, name, declared=declared[1].decode("ascii") if declared else "")[0], name)
 
 
 def _parse(source: str, name: str) -> html.HtmlElement:
@@ -238,25 +228,14 @@ def _parse(source: str, name: str) -> html.HtmlElement:
         tree = html.document_fromstring(_XML_DECLARATION.sub("", source))
     except (etree.LxmlError, ValueError) as exc:
         raise SourceError(f"{name!r} cannot be parsed as a web page; open it in a browser and save it again.") from exc
+    # A raised number is kept apart from the figure before it: 10<sup>6</sup> is not 106, nor a note's number a digit.
     for raised in tree.iter("sup"):
-        _part_from_figure(raised)
+        neighbour = raised.getprevious()
+        before = (raised.getparent().text if neighbour is None else neighbour.tail) or ""
+        number = "".join(islice(map(str, raised.itertext()), 2)).lstrip("-−–+")
+        if before[-1:].isdecimal() and number[:1].isdecimal():
+            raised.text = f"^{raised.text or ''}"
     return tree
-
-
-def _part_from_figure(raised: html.HtmlElement) -> None:
-    """Keep a raised number apart from the figure before it: 10<sup>6</sup> is not 106, nor a note's number a digit."""
-    neighbour = raised.getprevious()
-    before = raised.getparent().text if neighbour is None else neighbour.tail
-    number = "".join(islice((str(part) for part in raised.itertext()), 2)).lstrip("-−–+")
-    if before and before[-1:].isdecimal() and number[:1].isdecimal():
-        raised.text = f"^{raised.text or ''}"
-
-
-def _is_too_little(weight: float, whole_weight: float) -> bool:
-    if whole_weight <= weight:
-        return False
-    is_short_page = whole_weight <= _SHORT_PAGE
-    return weight == 0 or (is_short_page and (weight < _MIN_WEIGHT or weight < _MIN_SHARE * whole_weight))
 
 
 def _walk_main(body: etree._Element, blocks: BlockText) -> None:
@@ -270,17 +249,16 @@ def _walk_main(body: etree._Element, blocks: BlockText) -> None:
             blocks.end_block()
         elif tag == "table":
             for row in element.iter("row"):
-                blocks.row(_content(cell) for cell in row.iter("cell"))
+                blocks.row(map(_content, row.iter("cell")))
             blocks.end_block()
         elif tag == "code":
-            blocks.verbatim("".join(str(part) for part in element.itertext()))
+            blocks.verbatim("".join(map(str, element.itertext())))
         elif tag == "quote" and len(element):
             blocks.paragraph(element.text or "")
             _walk_main(element, blocks)
         else:
             blocks.paragraph(_content(element))
-        if element.tail and element.tail.strip():
-            blocks.paragraph(element.tail)
+        blocks.paragraph(element.tail or "")
 
 
 def _add_list(element: etree._Element, blocks: BlockText, depth: int) -> None:
@@ -305,6 +283,12 @@ def _content(element: etree._Element) -> str:
         elif event == "end" and node is not element:
             parts.append(node.tail or "")
     return one_line("".join(parts))
+
+
+def _visible(tree: html.HtmlElement) -> BlockText:
+    blocks = BlockText()
+    _add_visible(tree, blocks)
+    return blocks
 
 
 def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
@@ -344,9 +328,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
 
 def _is_layout(node: etree._Element) -> bool:
     """Return whether a row only arranges the page: its cells hold blocks of their own."""
-    if node.tag != "tr":
-        return False
-    return any(
+    return node.tag == "tr" and any(
         next(cell.iter(*_IN_LAYOUT), None) is not None or len(list(islice(cell.iter("p"), 2))) == 2
         for cell in node.iterchildren("td", "th")
     )
@@ -354,9 +336,9 @@ def _is_layout(node: etree._Element) -> bool:
 
 def _add_whole(node: etree._Element, blocks: BlockText) -> None:
     if node.tag == "tr":
-        blocks.row(_content(cell) for cell in node.iterchildren("td", "th"))
+        blocks.row(map(_content, node.iterchildren("td", "th")))
     elif node.tag == "pre":
-        blocks.verbatim("".join(str(part) for part in node.itertext()))
+        blocks.verbatim("".join(map(str, node.itertext())))
     elif node.tag != "head":
         blocks.heading(_content(node), int(str(node.tag)[1]))
 
@@ -364,15 +346,15 @@ def _add_whole(node: etree._Element, blocks: BlockText) -> None:
 Extent = Literal["common", "large", "too large"]
 
 # Of 389 real pages the largest has 6,210 elements.
-_MAX_COMMON_ELEMENTS: Final = 8_000
+_MAX_COMMON_ELEMENTS = 8_000
 # At this number trafilatura alone takes some five seconds.
-_MAX_ELEMENTS: Final = 50_000
-_MAX_FILLED_CELLS: Final = 200_000
-_MAX_ROW_CELLS: Final = 2_000
+_MAX_ELEMENTS = 50_000
+_MAX_FILLED_CELLS = 200_000
+_MAX_ROW_CELLS = 2_000
 # Browsers take no wider spans, nor does trafilatura.
-_MAX_SPAN: Final = 1_000
+_MAX_SPAN = 1_000
 # Python refuses to read numbers of thousands of digits.
-_MAX_SPAN_DIGITS: Final = 1_000
+_MAX_SPAN_DIGITS = 1_000
 
 
 def extent_of(tree: html.HtmlElement) -> Extent:

@@ -15,22 +15,22 @@ from deep_research.readers.port import Reading
 from deep_research.value import Json, JsonObject
 
 # Spelled without case, "_" and "-"; the first that an object has is taken.
-_BODY = ("body", "text", "content", "message", "msg", "plaintext", "bodytext", "bodyplain", "bodyhtml", "html", "parts")
-_SENDER = ("from", "sender", "author", "user", "username", "createdby", "speaker", "role")
-_SENDER_NAME = ("fromname", "sendername", "authorname", "realname")
-_TO = ("to", "torecipients", "recipients", "recipient")
-_COPY = ("cc", "ccrecipients")
-_DATE = (
-    *("date", "sent", "sentat", "sentdatetime", "datetime", "timestamp", "time", "ts", "createat", "createdat"),
-    *("createtime", "createddatetime", "created", "posted", "postedat", "receivedat", "published", "publishedat"),
-)
-_SUBJECT = ("subject", "title", "topic")
-_CHANNEL = ("channel", "channelname", "room", "group", "conversation", "thread")
-_CONTAINER = (*_CHANNEL, "title", "name")
-_FILES = ("attachments", "files")
-_NAMING = ("name", "displayname", "realname", "fullname", "username", "filename", "title", "role")
-_ADDRESS = ("address", "email", "emailaddress", "mail")
-_HEADERS = ("headers", "header", "envelope", "metadata", "meta")
+_BODY = "body text content message msg plaintext bodytext bodyplain bodyhtml html parts".split()
+_SENDER = "from sender author user username createdby speaker role".split()
+_SENDER_NAME = "fromname sendername authorname realname".split()
+_TO = "to torecipients recipients recipient".split()
+_COPY = "cc ccrecipients".split()
+_DATE = """
+    date sent sentat sentdatetime datetime timestamp time ts createat createdat createtime createddatetime created
+    posted postedat receivedat published publishedat
+""".split()
+_SUBJECT = "subject title topic".split()
+_CHANNEL = "channel channelname room group conversation thread".split()
+_CONTAINER = [*_CHANNEL, "title", "name"]
+_FILES = "attachments files".split()
+_NAMING = "name displayname realname fullname username filename title role".split()
+_ADDRESS = "address email emailaddress mail".split()
+_HEADERS = "headers header envelope metadata meta".split()
 _UNREAD = re.compile(r"passw|pwd|secret|token|apikey|credential|privatekey|hash|^(?:id|uuid|guid|type|kind|object)$")
 _MAX_DEPTH = 12
 _LONG_FIELD_CHARS = 80
@@ -38,12 +38,11 @@ _LONG_FIELD_CHARS = 80
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the messages of an export, each in a place of its own; other objects as lines of their fields."""
-    text, _ = decode(raw, name)
-    values, broken = _values(text)
+    values, broken = _values(decode(raw, name)[0])
     if not values:
         raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
     warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()
-    return reading_of(_entries(values), name, warnings)
+    return reading_of(_entries(values), warnings)
 
 
 def _values(text: str) -> tuple[list[Json], int]:
@@ -70,12 +69,11 @@ def _entries(values: list[Json]) -> Iterator[Message]:
     names = {handle: name for value in values for handle, name in _full_names(value, 0)}
     others: list[Json] = []
     for value in values:
-        found = False
-        for message in _messages(value, "", 0):
-            found = True
+        messages = list(_messages(value, "", 0))
+        for message in messages:
             sender, channel = (names.get(each, each) for each in (message.sender, message.channel))
             yield message._replace(sender=sender, channel=channel)
-        if not found:
+        if not messages:
             others.append(value)
     for value in others:
         short, long = _fields(value)

@@ -8,20 +8,19 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from statistics import median
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lxml import etree, html
 
 from deep_research.readers.blocks import one_line
 from deep_research.text.folding import to_simplified
 
-_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_MARGINS: Final = frozenset({"nav", "aside", "menu", "dialog"})
-_CONTROLS: Final = frozenset({"select", "option", "textarea", "input", "label"})
-_CONTENT: Final = frozenset({"main", "article", "section", "li"})
-_POST_TAGS: Final = ("article", "div", "dl", "li", "section", "table", "tbody", "tr")
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_MARGINS = frozenset("nav aside menu dialog select option textarea input label".split())
+_CONTENT = frozenset({"main", "article", "section", "li"})
+_POST_TAGS = "article div dl li section table tbody tr".split()
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_MARGIN_NAMES: Final = frozenset(
+_MARGIN_NAMES = frozenset(
     """nav navigation navbar menu footer sidebar breadcrumb breadcrumbs toc pagination toolbar buttons cookie consent
     modal login newsletter share social related recommended recommendations reviews signature sr""".split()
 )
@@ -54,20 +53,20 @@ _DATE = re.compile(
 )
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 # Lengths count a Chinese character as two and a half letters; most are shares of the page's own length.
-_HAN_WEIGHT: Final = 2.5
-_MAX_MARGIN_SHARE: Final = 0.5
-_MAX_BESIDE_SHARE: Final = 0.4
-_MIN_MAIN_SHARE: Final = 0.2
-_MAX_HEADING: Final = 60
-_MAX_EMPTY_BEFORE: Final = 20
-_MIN_BUTTON_TEXT: Final = 30
+_HAN_WEIGHT = 2.5
+_MAX_MARGIN_SHARE = 0.5
+_MAX_BESIDE_SHARE = 0.4
+_MIN_MAIN_SHARE = 0.2
+_MAX_HEADING = 60
+_MAX_EMPTY_BEFORE = 20
+_MIN_BUTTON_TEXT = 30
 _MIN_POSTS, _MIN_POSTS_SHARE = 3, 0.4
 _MIN_POST, _MIN_MEDIAN_POST = 40, 80
 _MIN_DATED, _MAX_LINKED = 0.8, 0.4
 # Each is looked through whole; a real page has a few that are large enough.
-_MAX_GROUPS: Final = 20
-_MIN_BODY_SHARE: Final = 0.5
-_MAX_PANEL_LINE: Final = 70
+_MAX_GROUPS = 20
+_MIN_BODY_SHARE = 0.5
+_MAX_PANEL_LINE = 70
 
 _Weights = dict[etree._Element, float]
 
@@ -90,8 +89,7 @@ def take_main_part(tree: html.HtmlElement) -> MainPart:
         if element not in weights:
             continue
         for find_margin in MARGIN_RULES:
-            margin = find_margin(element, weights, whole)
-            if margin is not None:
+            if (margin := find_margin(element, weights, whole)) is not None:
                 _drop(margin, weights)
                 break
     main = _main_element(body, weights)
@@ -135,12 +133,12 @@ def _by_element(element: etree._Element, weights: _Weights, whole: float) -> etr
     elif tag == "button" or element.get("role") == "button":
         is_margin = weights[element] < _MIN_BUTTON_TEXT and not _asks_or_heads(element)
     else:
-        is_margin = tag in _MARGINS or tag in _CONTROLS
+        is_margin = tag in _MARGINS
     return element if is_margin and weights[element] < _MAX_MARGIN_SHARE * whole else None
 
 
 def _asks_or_heads(button: etree._Element) -> bool:
-    text = one_line("".join(str(part) for part in button.itertext()))
+    text = one_line("".join(map(str, button.itertext())))
     return text.endswith(("?", "？")) or any(above.tag in _HEADINGS for above in button.iterancestors())
 
 
@@ -157,7 +155,7 @@ def _by_heading(element: etree._Element, weights: _Weights, whole: float) -> etr
     """Find a section by a heading that offers something beside the text: the largest that begins with the heading."""
     if element.tag not in _HEADINGS or element.tag == "h1" or not 0 < weights[element] <= _MAX_HEADING:
         return None
-    heading = one_line("".join(str(part) for part in element.itertext())).replace("’", "'")
+    heading = one_line("".join(map(str, element.itertext()))).replace("’", "'")
     if not _BESIDE.fullmatch(to_simplified(heading).lower().strip(" :：…!！.")):
         return None
     section = element
@@ -213,15 +211,13 @@ def _is_large(group: list[etree._Element], weights: _Weights, min_weight: float)
 
 def _is_thread(group: list[etree._Element], weights: _Weights) -> bool:
     linked = sum(weights[link] for post in group for link in post.iter("a"))
-    if linked >= _MAX_LINKED * sum(weights[post] for post in group):
-        return False
-    return sum(map(_is_dated, group)) >= _MIN_DATED * len(group)
+    return linked < _MAX_LINKED * sum(weights[post] for post in group) and sum(
+        map(_is_dated, group)
+    ) >= _MIN_DATED * len(group)
 
 
 def _is_dated(post: etree._Element) -> bool:
-    if next(post.iter("time"), None) is not None:
-        return True
-    return _DATE.search(" ".join(str(part) for part in post.itertext())) is not None
+    return next(post.iter("time"), None) is not None or _DATE.search(" ".join(map(str, post.itertext()))) is not None
 
 
 def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
@@ -238,11 +234,9 @@ def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
 
 
 def _keep_first_line(panel: etree._Element) -> None:
-    is_found = False
-    for element in panel.iter(etree.Element):
-        has_text = weight_of(element.text) or any(weight_of(child.tail) for child in element)
-        if has_text and is_found:
-            element.text = None
-            for child in element:
-                child.tail = " "
-        is_found = is_found or bool(has_text)
+    elements = panel.iter(etree.Element)
+    filled = [one for one in elements if weight_of(one.text) or any(weight_of(child.tail) for child in one)]
+    for element in filled[1:]:
+        element.text = None
+        for child in element:
+            child.tail = " "

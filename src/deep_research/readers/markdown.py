@@ -1,7 +1,7 @@
 """Markdown: links become their text, images and emphasis marks go, lines stay where they were."""
 
 import re
-from pathlib import PurePath
+from itertools import accumulate
 
 from deep_research.readers.encoding import decode
 from deep_research.readers.places import heading_places
@@ -39,18 +39,15 @@ _REST = (
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
-    source, _ = decode(raw, name)
-    fields, body, first_line = _front_matter(source)
+    fields, body, first_line = _front_matter(decode(raw, name)[0])
     lines, headings = _strip_lines(_without_comments(body).split("\n"))
     text = "\n".join(lines)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
     labelled = [(starts[index], label) for index, label in headings]
     dates = find_dates(fields.get("date", fields.get("published", "")))
     return Reading(
         text=text,
-        title=fields.get("title") or next((label for _, label in headings if label), PurePath(name).stem),
+        title=fields.get("title") or next((label for _, label in headings if label), ""),
         author=fields.get("author", ""),
         published=dates[0].iso if dates and "Q" not in dates[0].iso else "",
         places=(
@@ -96,8 +93,8 @@ def _front_matter(source: str) -> tuple[dict[str, str], str, int]:
     match = _FRONT_MATTER.match(source)
     if match is None:
         return {}, source, 1
-    fields = {key.lower(): value.strip(" \t").strip("\"'") for key, value in _FIELD.findall(match.group(1))}
-    return fields, source[match.end() :], 1 + match.group().count("\n")
+    fields = {key.lower(): value.strip(" \t").strip("\"'") for key, value in _FIELD.findall(match[1])}
+    return fields, source[match.end() :], 1 + match[0].count("\n")
 
 
 def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
@@ -110,16 +107,16 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
         if fence or mark:
             stripped.append(line)
             if mark and not fence:
-                fence = mark.group(1)
-            elif mark and mark.group(1).startswith(fence):
+                fence = mark[1]
+            elif mark and mark[1].startswith(fence):
                 fence = ""
         elif heading := _HEADING.match(line):
-            label = strip_inline(_heading_label(heading.group(2)))
+            label = strip_inline(_heading_label(heading[2]))
             headings.append((index, label))
-            stripped.append(f"{heading.group(1)} {label}".rstrip())
+            stripped.append(f"{heading[1]} {label}".rstrip())
         elif (underline := _UNDERLINE.match(line)) and _is_title_line(stripped, headings, index):
             headings.append((index - 1, stripped[-1].strip()))
-            stripped[-1] = ("# " if underline.group(1)[0] == "=" else "## ") + stripped[-1].strip()
+            stripped[-1] = ("# " if underline[1][0] == "=" else "## ") + stripped[-1].strip()
             stripped.append("")
         elif _DEFINITION.match(line):
             stripped.append("")

@@ -17,18 +17,17 @@ _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 def read(raw: bytes, name: str) -> Reading:
     """Return the messages of a mailbox; one without envelopes is read as a single e-mail."""
     raw = raw.removeprefix(codecs.BOM_UTF8)
-    starts = [match.span() for match in _ENVELOPE.finditer(raw)]
-    if not starts:
+    _, *mails = _ENVELOPE.split(raw)
+    if not mails:
         return eml.read(raw, name).model_copy(update={"extractor": extractor_of("eml")})
-    ends = [start for start, _ in starts[1:]] + [len(raw)]
     messages: list[Message] = []
     broken = 0
-    for (_, start), end in list(zip(starts, ends, strict=True))[:MAX_MESSAGES]:
+    for mail in mails[:MAX_MESSAGES]:
         try:
-            messages.append(eml.parse(_ESCAPED.sub(rb"\1", raw[start:end]), name))
+            messages.append(eml.parse(_ESCAPED.sub(rb"\1", mail), name))
         except SourceError:
             broken += 1
     warnings = [f"{broken} messages cannot be taken apart and were left out"] if broken else []
-    if len(starts) > MAX_MESSAGES:
-        warnings.append(f"only the first {MAX_MESSAGES} of {len(starts)} messages were read; split the mailbox")
-    return reading_of(messages, name, warnings)
+    if len(mails) > MAX_MESSAGES:
+        warnings.append(f"only the first {MAX_MESSAGES} of {len(mails)} messages were read; split the mailbox")
+    return reading_of(messages, warnings)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import PurePath
 from typing import NamedTuple
 
 from deep_research.errors import SourceError
@@ -49,16 +48,14 @@ class _History:
         lines = own.split("\n")
         own = "\n".join(line for line in lines if not line.startswith(">"))
         quoted = "\n".join([line for line in lines if line.startswith(">")] + quoted.split("\n"))
-        fresh = [line for line in (_QUOTE_MARK.sub("", line) for line in quoted.split("\n")) if self._is_fresh(line)]
+        bare = [_QUOTE_MARK.sub("", line) for line in quoted.split("\n")]
+        fresh = [line for line in bare if not line.strip() or line.strip() not in self._lines]
         self._lines.update(line.strip() for line in (*own.split("\n"), *fresh))
         holds_more = any(line.strip() and not _QUOTES_BELOW.match(line) for line in fresh)
         return own.strip("\n"), "\n".join(fresh).strip("\n") if holds_more else ""
 
-    def _is_fresh(self, line: str) -> bool:
-        return not line.strip() or line.strip() not in self._lines
 
-
-def reading_of(messages: Iterable[Message], name: str, warnings: Sequence[str] = ()) -> Reading:
+def reading_of(messages: Iterable[Message], warnings: Sequence[str]) -> Reading:
     """Return messages as one text with a place for each; those past the limit are left out and counted."""
     blocks = BlockText()
     kept: list[Message] = []
@@ -76,10 +73,11 @@ def reading_of(messages: Iterable[Message], name: str, warnings: Sequence[str] =
         warnings = (*warnings, f"only the first {MAX_MESSAGES} of {MAX_MESSAGES + left_out} messages were read")
     if hidden_left:
         warnings = (*warnings, HIDDEN_LEFT)
+    authors = dict.fromkeys(filter(None, (_name_of(message.sender) for message in kept)))
     return Reading(
         text=blocks.text(),
-        title=_title(kept) or PurePath(name).stem,
-        author=_few([_name_of(message.sender) for message in kept]),
+        title=_title(kept),
+        author=", ".join(authors) if len(authors) <= _MAX_NAMED else "",
         published=max((iso_day(message.date) for message in kept), default=""),
         places=blocks.places(),
         warnings=tuple(warnings),
@@ -135,13 +133,8 @@ def _plain(text: str) -> tuple[str, bool]:
 def _title(messages: Sequence[Message]) -> str:
     """Return the subjects without their reply marks, or the channels, as many as fit a title."""
     subjects = [_REPLY_MARK.sub("", one_line(message.subject)) for message in messages]
-    names = list(dict.fromkeys(filter(None, subjects))) or list(dict.fromkeys(m.channel for m in messages if m.channel))
-    return _short("; ".join(names), _MAX_TITLE_CHARS)
-
-
-def _few(names: Sequence[str]) -> str:
-    found = list(dict.fromkeys(filter(None, names)))
-    return ", ".join(found) if len(found) <= _MAX_NAMED else ""
+    names = list(filter(None, subjects)) or [message.channel for message in messages if message.channel]
+    return _short("; ".join(dict.fromkeys(names)), _MAX_TITLE_CHARS)
 
 
 def _name_of(sender: str) -> str:

@@ -69,10 +69,8 @@ def _sections(number_format: str) -> list[_Section]:
             elif re.fullmatch(r"h+|m+|s+", bracket, re.IGNORECASE):
                 signs = (*signs, (bracket, True))
             sections[-1] = _Section(signs, (limit[1], float(limit[2])) if limit else condition)
-        elif sign:
-            sections[-1] = _Section((*signs, (sign, True)), condition)
         else:
-            sections[-1] = _Section((*signs, (quoted or escaped, False)), condition)
+            sections[-1] = _Section((*signs, (sign or quoted or escaped, bool(sign))), condition)
     return sections
 
 

@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from itertools import pairwise
-from pathlib import PurePath
 
 from pypdfium2 import PdfDocument, PdfiumError
 from pypdfium2 import raw as pdfium
@@ -31,22 +31,25 @@ _PAGE_NUMBER = re.compile(
 def read(raw: bytes, name: str) -> Reading:
     """Return a PDF's text with its pages as places; refuse one that is protected, damaged or only scanned."""
     pages, metadata, page_count = _extract(raw, name)
-    if not any(page for page in pages):
+    if not any(pages):
         raise SourceError(
             f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
         )
     text, places = _join_pages(_without_running_lines(pages))
-    first_line = next((line for page in pages for line in page), "")
+    first_line = next(filter(None, pages))[0]
     title = metadata["Title"].strip()
     if not title or _UNREADABLE_TITLE.match(title):
-        title = first_line if len(first_line) <= _MAX_TITLE_CHARS else PurePath(name).stem
+        title = first_line if len(first_line) <= _MAX_TITLE_CHARS else ""
+    warnings = [f"only the first {MAX_PAGES} of {page_count} pages were read"] if page_count > MAX_PAGES else []
+    if empty := pages.count([]):
+        warnings.append(f"{empty} of {len(pages)} pages have no text layer")
     return Reading(
         text=text,
         title=title,
         author=metadata["Author"].strip(),
         published=_iso_date(metadata["CreationDate"] or metadata["ModDate"]),
         places=places,
-        warnings=_warnings(pages, page_count),
+        warnings=tuple(warnings),
     )
 
 
@@ -76,29 +79,23 @@ def _property(document: PdfDocument, key: str) -> str:
 
 
 def _lines_of(document: PdfDocument, index: int) -> list[str]:
-    page = document[index]
-    try:
-        content = page.get_textpage()
-        try:
-            # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
-            text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded())
-        finally:
-            content.close()
-    finally:
-        page.close()
-    return [line for line in (re.sub(r"\s+", " ", line).strip() for line in re.split(r"[\r\n\f\v]+", text)) if line]
+    with closing(document[index]) as page, closing(page.get_textpage()) as content:
+        # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
+        text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded())
+    return [words for line in re.split(r"[\r\n\f\v]+", text) if (words := re.sub(r"\s+", " ", line).strip())]
 
 
 def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
     """Drop lines at the top and bottom that most pages share, whatever number they carry."""
     if len(pages) < _REPEATED_MIN_PAGES:
         return [
-            [line for i, line in enumerate(p) if not (_is_edge(i, p, 1) and _is_lone_number(line, p))] for p in pages
+            [line for i, line in enumerate(p) if not (p[1:] and _is_edge(i, p, 1) and _PAGE_NUMBER.fullmatch(line))]
+            for p in pages
         ]
     counts = Counter(
         key for page in pages for key in {_shape(line) for i, line in enumerate(page) if _is_edge(i, page, _EDGE_LINES)}
     )
-    needed = max(_REPEATED_MIN_PAGES, _REPEATED_SHARE * sum(1 for page in pages if page))
+    needed = max(_REPEATED_MIN_PAGES, _REPEATED_SHARE * sum(map(bool, pages)))
     running = {shape for shape, count in counts.items() if count >= needed}
     return [
         [line for i, line in enumerate(page) if not (_is_edge(i, page, _EDGE_LINES) and _shape(line) in running)]
@@ -108,10 +105,6 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
 
 def _is_edge(index: int, page: list[str], depth: int) -> bool:
     return index < depth or index >= len(page) - depth
-
-
-def _is_lone_number(line: str, page: list[str]) -> bool:
-    return len(page) > 1 and bool(_PAGE_NUMBER.fullmatch(line))
 
 
 def _shape(line: str) -> str:
@@ -139,25 +132,14 @@ def _join_pages(pages: list[list[str]]) -> tuple[str, tuple[Place, ...]]:
 
 
 def _runs_on(before: str, following: str) -> bool:
-    last = before.rsplit("\n", 1)[-1]
-    return following[:1].islower() and last[-1:] not in ".!?。！？:：" and is_full_line(last, display_width(last))
+    return following[:1].islower() and before[-1:] not in ".!?。！？:："
 
 
 def _iso_date(stamp: str) -> str:
     match = _PDF_DATE.match(stamp)
-    if not match or not "1900" <= match.group(1) <= "2199":
+    if not match or not "1900" <= match[1] <= "2199":
         return ""
-    return "-".join(part for part in match.groups() if part)
-
-
-def _warnings(pages: list[list[str]], page_count: int) -> tuple[str, ...]:
-    warnings = []
-    if page_count > MAX_PAGES:
-        warnings.append(f"only the first {MAX_PAGES} of {page_count} pages were read")
-    empty = sum(1 for page in pages if not page)
-    if empty:
-        warnings.append(f"{empty} of {len(pages)} pages have no text layer")
-    return tuple(warnings)
+    return "-".join(filter(None, match.groups()))
 
 
 _WIDE = re.compile(f"[{CJK}\uff01-\uff60，。！？；：、（）“”]")
@@ -220,8 +202,8 @@ def _mend(before: str, line: str, words: Mapping[str, int]) -> str:
     The hyphen stays if the document writes the word with it elsewhere, and goes in any other case.
     """
     cut, rest = _CUT_WORD.search(before), _FIRST_WORD.match(line)
-    if cut is None or rest is None or not rest.group()[0].islower():
+    if cut is None or rest is None or not rest[0][0].islower():
         return ""
-    whole, hyphened = (cut.group(1) + rest.group()).lower(), f"{cut.group(1)}-{rest.group()}".lower()
+    whole, hyphened = (cut[1] + rest[0]).lower(), f"{cut[1]}-{rest[0]}".lower()
     keeps_hyphen = words.get(hyphened, 0) > words.get(whole, 0)
     return before[:-1] + ("-" if keeps_hyphen else "") + line

@@ -1,7 +1,6 @@
 """Which place of the original a stretch of text stands in: a page before a heading, a heading before a line."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from deep_research.sources.document import Place
@@ -20,9 +19,9 @@ def place_of(places: Sequence[Place], start: int, end: int, *, text: str = "") -
     if parts:
         first, last = parts[0], parts[-1]
         return Place(kind=first.kind, label=_joined(first, last), start=first.start, end=last.end)
-    heading = _last_before([p for p in places if p.kind == "heading"], start)
-    if heading is not None:
-        return heading
+    headings = [p for p in places if p.kind == "heading" and p.start <= start]
+    if headings:
+        return headings[-1]
     first_line = line_of(places, text, start)
     if first_line is None:
         return None
@@ -63,8 +62,3 @@ def heading_places(headings: Sequence[tuple[int, str]], length: int) -> tuple[Pl
         for index, (start, label) in enumerate(headings)
         if label
     )
-
-
-def _last_before(places: Sequence[Place], offset: int) -> Place | None:
-    index = bisect_right([p.start for p in places], offset) - 1
-    return places[index] if index >= 0 else None

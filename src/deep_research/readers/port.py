@@ -41,7 +41,7 @@ class Reader(Protocol):
     """A format's reader: raises `SourceError` for a file it cannot use, and nothing else."""
 
     def __call__(self, raw: bytes, name: str) -> Reading:
-        """Return what the file holds; `name` is for messages and as a last resort for the title."""
+        """Return what the file holds; `name` is for messages."""
         ...
 
 

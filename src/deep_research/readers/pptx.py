@@ -3,7 +3,6 @@
 import io
 import re
 from datetime import datetime
-from pathlib import PurePath
 
 import pptx
 from lxml import etree
@@ -29,7 +28,7 @@ from deep_research.readers.port import MAX_PAGES, MAX_ROWS, Reading
 _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58)  # noqa: DTZ001 - a stamp as written in the file, not a moment
 _EMPTY_TITLE = re.compile(r"(?:powerpoint)?\s*(?:presentation|演示文稿|簡報)?\s*\d*", re.IGNORECASE)
 _NOTES = "Notes"
-_ASIDE = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.SLIDE_NUMBER)
+_MARGINAL = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.SLIDE_NUMBER)
 _BULLETED = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY, PP_PLACEHOLDER.VERTICAL_OBJECT)
 _MAX_GROUP_DEPTH = 10
 # Shapes whose tops lie within a quarter of an inch stand side by side and are read from left to right.
@@ -57,33 +56,29 @@ def read(raw: bytes, name: str) -> Reading:
         raise SourceError(
             f"{name!r} is damaged: PowerPoint's own parts are missing; open it in PowerPoint and save it again."
         ) from exc
+    warnings = [f"hidden slides were read too: {', '.join(hidden)}"] if hidden else []
+    if repeated := len(named) - len(slides):
+        warnings.append(f"{repeated} slides are named again in the presentation's order and were read once")
+    if len(slides) > MAX_PAGES:
+        warnings.append(f"only the first {MAX_PAGES} of {len(slides)} slides were read")
     places = blocks.places()
     headings = (place.label for place in places if place.kind == "heading" and place.label != _NOTES)
     return Reading(
         text=blocks.text(),
-        title=next(headings, PurePath(name).stem) if _EMPTY_TITLE.fullmatch(title) else title,
+        title=next(headings, "") if _EMPTY_TITLE.fullmatch(title) else title,
         author=author,
         published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
         places=places,
-        warnings=_warnings(len(slides), len(named) - len(slides), hidden),
+        warnings=tuple(warnings),
     )
-
-
-def _warnings(slide_count: int, repeated: int, hidden: list[str]) -> tuple[str, ...]:
-    warnings = [f"hidden slides were read too: {', '.join(hidden)}"] if hidden else []
-    if repeated:
-        warnings.append(f"{repeated} slides are named again in the presentation's order and were read once")
-    if slide_count > MAX_PAGES:
-        warnings.append(f"only the first {MAX_PAGES} of {slide_count} slides were read")
-    return tuple(warnings)
 
 
 def _add_slide(slide: Slide, blocks: BlockText) -> None:
     title = slide.shapes.title
     if title is not None:
         blocks.heading(title.text_frame.text, 2)
-    title_id = title.shape_id if title is not None else -1
-    for shape in _in_reading_order([shape for shape in slide.shapes if shape.shape_id != title_id]):
+    shapes = [shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id]
+    for shape in _in_reading_order(shapes):
         _add_shape(shape, blocks, 0)
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if notes is not None and notes.text.strip():
@@ -110,9 +105,10 @@ def _add_shape(shape: BaseShape, blocks: BlockText, depth: int) -> None:
             _add_shape(inner, blocks, depth + 1)
     elif isinstance(shape, GraphicFrame):
         _add_graphic(shape, blocks)
-    elif isinstance(shape, Shape) and not (shape.is_placeholder and shape.placeholder_format.type in _ASIDE):
-        is_list = shape.is_placeholder and shape.placeholder_format.type in _BULLETED
-        _add_text(shape.text_frame, blocks, is_list=is_list)
+    elif isinstance(shape, Shape):
+        kind = shape.placeholder_format.type if shape.is_placeholder else None
+        if kind not in _MARGINAL:
+            _add_text(shape.text_frame, blocks, is_list=kind in _BULLETED)
 
 
 def _add_text(frame: TextFrame, blocks: BlockText, *, is_list: bool) -> None:

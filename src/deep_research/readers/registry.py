@@ -1,10 +1,11 @@
 """The known formats: what each is recognised by, and the module that reads it.
 
-A new format is one module with `read(raw, name)`, one entry here and, if its content shows it, one line in `sniff`.
+A new format is one module of its name with `read(raw, name)`, one line here and, if content shows it, one in `sniff`.
 """
 
 from functools import lru_cache
 from importlib import import_module
+from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple, cast
 
@@ -30,53 +31,32 @@ class FileFormat(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
-    module: str
-    is_text: bool = False
+    is_text: bool
 
     def read(self, raw: bytes, name: str, media_type: str) -> Reading:
-        """Return what the format's reader gives."""
+        """Return what the module of this name gives."""
         if not self.is_text:
-            return read_in_child(self.module, raw, name)
-        reader = cast(Reader, import_module(f"deep_research.readers.{self.module}").read)
+            return read_in_child(self.name, raw, name)
+        reader = cast(Reader, import_module(f"deep_research.readers.{self.name}").read)
         return reader(in_utf8(raw, media_type), name)
 
 
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 FORMATS = {
-    file_format.name: file_format
-    for file_format in (
-        FileFormat("text", (".txt", ".text", ".log"), ("text/plain",), "plain", is_text=True),
-        FileFormat("markdown", (".md", ".markdown", ".mdown"), ("text/markdown",), "markdown", is_text=True),
-        FileFormat("html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), "html", is_text=True),
-        FileFormat("pdf", (".pdf",), ("application/pdf",), "pdf"),
-        FileFormat(
-            "docx",
-            (".docx", ".docm"),
-            ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
-            "docx",
-        ),
-        FileFormat(
-            "pptx",
-            (".pptx", ".pptm"),
-            ("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
-            "pptx",
-        ),
-        FileFormat(
-            "xlsx",
-            (".xlsx", ".xlsm"),
-            ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",),
-            "xlsx",
-        ),
-        FileFormat("csv", (".csv", ".tsv", ".tab"), ("text/csv", "text/tab-separated-values"), "csv", is_text=True),
-        FileFormat("eml", (".eml",), ("message/rfc822",), "eml", is_text=True),
-        FileFormat("mbox", (".mbox", ".mbx"), ("application/mbox",), "mbox", is_text=True),
-        FileFormat("epub", (".epub",), ("application/epub+zip",), "epub"),
-        FileFormat(
-            "jsonl",
-            (".jsonl", ".ndjson", ".json"),
-            ("application/jsonl", "application/x-ndjson", "application/json"),
-            "jsonl",
-            is_text=True,
-        ),
+    name: FileFormat(name, tuple(suffixes.split()), tuple(media_types.split()), is_text)
+    for name, suffixes, media_types, is_text in (
+        ("text", ".txt .text .log", "text/plain", True),
+        ("markdown", ".md .markdown .mdown", "text/markdown", True),
+        ("html", ".html .htm .xhtml", "text/html application/xhtml+xml", True),
+        ("pdf", ".pdf", "application/pdf", False),
+        ("docx", ".docx .docm", f"{_OFFICE}.wordprocessingml.document", False),
+        ("pptx", ".pptx .pptm", f"{_OFFICE}.presentationml.presentation", False),
+        ("xlsx", ".xlsx .xlsm", f"{_OFFICE}.spreadsheetml.sheet", False),
+        ("csv", ".csv .tsv .tab", "text/csv text/tab-separated-values", True),
+        ("eml", ".eml", "message/rfc822", True),
+        ("mbox", ".mbox .mbx", "application/mbox", True),
+        ("epub", ".epub", "application/epub+zip", False),
+        ("jsonl", ".jsonl .ndjson .json", "application/jsonl application/x-ndjson application/json", True),
     )
 }
 
@@ -115,11 +95,11 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     if not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
         raise SourceError(f"{name!r} is empty; remove it or save it again with its content.")
     if len(raw) > MAX_FILE_BYTES:
-        limit_mb = MAX_FILE_BYTES // 1_000_000
-        raise SourceError(f"{name!r} is larger than {limit_mb} MB; split it into smaller files.")
+        raise SourceError(f"{name!r} is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it into smaller files.")
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
-    reading = _cleaned(file_format.read(raw, name, media_type))
+    reading = file_format.read(raw, name, media_type)
+    reading = _cleaned(reading.model_copy(update={"title": reading.title or PurePath(name).stem}))
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
@@ -156,16 +136,16 @@ def _cleaned(reading: Reading) -> Reading:
 def _format_by_name(name: str, media_type: str) -> FileFormat | None:
     suffix = PurePath(name).suffix.lower()
     kind = media_type.partition(";")[0].strip().lower()
-    by_suffix = (file_format for file_format in FORMATS.values() if suffix in file_format.suffixes)
-    by_type = (file_format for file_format in FORMATS.values() if kind in file_format.media_types)
-    return next(by_suffix, None) or next(by_type, None)
+    by_suffix = (each for each in FORMATS.values() if suffix in each.suffixes)
+    by_type = (each for each in FORMATS.values() if kind in each.media_types)
+    return next(chain(by_suffix, by_type), None)
 
 
 def _format_by_content(raw: bytes, name: str, named: FileFormat | None) -> FileFormat:
     found = sniff(raw, name)
-    if found == "text":
+    if found == "text" and named is not None and named.is_text:
         # Text may be anything written in text: the name says what, unless it names a format that is not text.
-        return named if named is not None and named.is_text else FORMATS["text"]
+        return named
     if found in FORMATS:
         return FORMATS[found]
     raise SourceError(f"{name!r} is {found}, which cannot be read; convert it to one of {' '.join(known_suffixes())}.")

@@ -57,9 +57,6 @@ def sniff(raw: bytes, name: str) -> str:
         if raw.startswith(signature):
             return description
     head = raw[:8192]
-    if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
-        return "html"
-    wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
-    if wide and _HTML.match(head.decode("utf-16", "ignore").encode("utf-8").removeprefix(b"\xef\xbb\xbf")):
-        return "html"
-    return "text"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head.decode("utf-16", "ignore").encode()
+    return "html" if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")) else "text"

@@ -6,7 +6,7 @@ fetched, so that a rule in them is not known here.
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lxml import html
 
@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 # Brackets and quotes hold signs that end nothing; one that is never closed reaches to the end, as in browsers.
 _TOKEN = re.compile(r"[^;\"'(]+|\([^)]*\)?|\"[^\"]*\"?|'[^']*'?|(;)")
 _NAME = re.compile(r"[a-z-]+\Z")
-_MAX_NAME_CHARS: Final = 40
+_MAX_NAME_CHARS = 40
 _SIGHT = re.compile(
     r"display|visibility|opacity|font|color|background|position|left|right|top|bottom|text-indent|margin|transform"
     r"|clip|height|width|overflow|filter",
@@ -34,17 +34,17 @@ _ATTRIBUTE_NAME = re.compile(r"[\w-]+")
 _COMBINATOR = re.compile(r"\s*(>)\s*|\s+")
 _WIDTH = re.compile(r"(min|max)-width\s*:\s*(\d+(?:\.\d*)?|\.\d+)(px|r?em)")
 # The page is judged as on a common screen, not as printed and not as on a telephone.
-_SCREEN_PX: Final = 1280.0
+_SCREEN_PX = 1280.0
 # Bounds for pages that are made to take long; real ones stay far below.
-_MAX_RULES: Final = 20_000
-_MAX_RULES_ALIKE: Final = 300
-_MAX_NESTED_BLOCKS: Final = 8
-_MAX_STEPS: Final = 30
+_MAX_RULES = 20_000
+_MAX_RULES_ALIKE = 300
+_MAX_NESTED_BLOCKS = 8
+_MAX_STEPS = 30
 # How often rules may be held against elements, in all: so many times, and more for each element and sign of the rules.
 # Of 389 real pages none needs half of it.
 _LOOKS, _LOOKS_PER_ELEMENT, _LOOKS_PER_SIGN = 5_000, 60, 3
 # A look at an element with many classes costs more.
-_CLASS_CHARS_PER_LOOK: Final = 100
+_CLASS_CHARS_PER_LOOK = 100
 
 
 class Compound(NamedTuple):
@@ -62,10 +62,7 @@ class Compound(NamedTuple):
             (not self.tag or self.tag == element.tag)
             and (not self.id or self.id == element.get("id"))
             and (not self.classes or self.classes <= set((element.get("class") or "").split()))
-            and all(
-                element.get(name) is not None if value is None else element.get(name) == value
-                for name, value in self.attributes
-            )
+            and all(name in element.attrib and value in (None, element.get(name)) for name, value in self.attributes)
         )
 
 
@@ -118,7 +115,8 @@ class StyleSheet:
                 is_important = value.endswith("!important")
                 if is_important or name not in important:
                     merged[name] = value.removesuffix("!important").rstrip()
-                    important |= {name} if is_important else set()
+                    if is_important:
+                        important.add(name)
         return merged
 
     def _add(self, selector: str, declared: Declarations, order: int, *, may_hide: bool) -> None:
@@ -221,21 +219,16 @@ def _closing(css: str, opening: int) -> int:
 
 
 def _holds_on_screen(prelude: str) -> bool:
-    if prelude.startswith(("@supports", "@layer")):
-        return True
-    return prelude.startswith("@media") and any(_query_holds(query) for query in prelude[6:].split(","))
+    return prelude.startswith(("@supports", "@layer")) or (
+        prelude.startswith("@media") and any(map(_query_holds, prelude[6:].split(",")))
+    )
 
 
 def _query_holds(query: str) -> bool:
     """Judge one media query by its type and widths; one that asks for anything else is taken not to hold."""
-    rest = _WIDTH.sub("", query)
-    if re.sub(r"[\s()]|\band\b|\bonly\b|\bscreen\b|\ball\b", "", rest):
-        return False
-    for bound, number, unit in _WIDTH.findall(query):
-        width_px = float(number) * (1 if unit == "px" else 16)
-        if width_px > _SCREEN_PX if bound == "min" else width_px < _SCREEN_PX:
-            return False
-    return True
+    rest = re.sub(r"[\s()]|\band\b|\bonly\b|\bscreen\b|\ball\b", "", _WIDTH.sub("", query))
+    widths = [(bound, float(number) * (1 if unit == "px" else 16)) for bound, number, unit in _WIDTH.findall(query)]
+    return not rest and all(px <= _SCREEN_PX if bound == "min" else px >= _SCREEN_PX for bound, px in widths)
 
 
 def _steps(selector: str) -> tuple[Compound, ...]:

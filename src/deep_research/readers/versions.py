@@ -6,9 +6,8 @@ share is changed. A test compares what samples give and says so when it was forg
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
 
-EXTRACTOR_VERSIONS: Final = {
+EXTRACTOR_VERSIONS = {
     "text": 2,
     "markdown": 2,
     "html": 3,
@@ -23,7 +22,7 @@ EXTRACTOR_VERSIONS: Final = {
     "jsonl": 2,
 }
 # The packages that find the text of a format: another version of one is another extractor.
-_PACKAGES: Final = {
+_PACKAGES = {
     "html": "trafilatura",
     "pdf": "pypdfium2",
     "docx": "python-docx",
@@ -42,7 +41,7 @@ def extractor_of(file_format: str) -> str:
 
 def all_extractors() -> list[str]:
     """Return every extractor; no reader is loaded for it."""
-    return [extractor_of(name) for name in EXTRACTOR_VERSIONS]
+    return list(map(extractor_of, EXTRACTOR_VERSIONS))
 
 
 def package_version(package: str) -> str:

@@ -7,7 +7,6 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from pathlib import PurePath
 
 import openpyxl
 from openpyxl.cell.read_only import EmptyCell, ReadOnlyCell
@@ -56,7 +55,7 @@ def read(raw: bytes, name: str) -> Reading:
     author, dated = one_line(properties.creator or ""), properties.modified or properties.created
     return Reading(
         text=blocks.text(),
-        title=one_line(properties.title or "") or PurePath(name).stem,
+        title=one_line(properties.title or ""),
         author="" if author.lower() in _TOOL_NAMES else author,
         published=dated.date().isoformat() if dated else "",
         places=blocks.places(),
@@ -98,7 +97,7 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
 
 def _are_whole_percents(values: list[float]) -> bool:
     """Return whether a column of percentages was filled with whole numbers: none below 100%, all up to 10,000%."""
-    sizes = [abs(value) for value in values]
+    sizes = list(map(abs, values))
     return len(sizes) >= _MIN_PERCENTS and all(not 0 < size < 1 for size in sizes) and 3 < max(sizes) <= 100
 
 

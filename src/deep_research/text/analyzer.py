@@ -8,7 +8,6 @@ import threading
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol
 
 from deep_research.text.folding import fold_character, simplified_table
 from deep_research.text.stop_words import CHINESE_BIGRAMS, CHINESE_PARTICLE_WORDS, CHINESE_PARTICLES, ENGLISH
@@ -27,7 +26,7 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
     (re.compile(r"\bper cent\b", re.IGNORECASE), "percent"),
     # "US" and "U.S." would otherwise become the stop word "us".
     (re.compile(r"\bU\.S\.(?:A\.)?(?!\w)|\bUSA?\b"), "usa"),
-    (re.compile(r"\b(?:[A-Za-z]\.){2,}"), lambda match: match.group().replace(".", "") + " "),
+    (re.compile(r"\b(?:[A-Za-z]\.){2,}"), lambda match: match[0].replace(".", "") + " "),
 )
 _LETTER = rf"[^\W_{CJK}]"
 _TERM = re.compile(rf"[{CJK}]+|\d+(?:\.\d+)+(?![a-z])|[a-z0-9]+(?:['-][a-z0-9]+)*|{_LETTER}+(?:-{_LETTER}+)*")
@@ -97,7 +96,7 @@ def _spell_out(text: str) -> str:
 def _scale_word(match: re.Match[str]) -> str:
     _, currency, number, letter = match.groups()
     if not currency and letter not in ("M", "B", "bn", "mn", "tn"):
-        return match.group()
+        return match[0]
     return f"{number} {_SCALES[letter.lower()]} "
 
 
@@ -117,19 +116,15 @@ def _stem(word: str) -> str:
         return word
     # A stemmer keeps the word it is working on in itself.
     with _STEM_LOCK:
-        return _stemmer().stemWord(word)
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the name snowballstemmer gives it
+        return _stemmer()(word)
 
 
 @lru_cache(maxsize=1)
-def _stemmer() -> _Stemmer:
+def _stemmer() -> Callable[[str], str]:
     import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
 
-    stemmer: _Stemmer = snowballstemmer.stemmer("english")
-    return stemmer
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    return stem_word
 
 
 @lru_cache(maxsize=1)

@@ -5,42 +5,41 @@ characters. It judges neither words nor markup.
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from typing import Final
 
 _Replacement = Callable[[re.Match[str]], str]
 
 # Characters without a glyph hide words from a reader, and those that turn the reading direction show them in another
 # order. Halves of surrogate pairs and noncharacters are no text: no file and no database takes them.
-_UNSEEN: Final = (
+_UNSEEN = (
     "\\x00-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\ufffb\\ud800-\\udfff\ufdd0-\ufdef\ufffe\uffff\U0001d173-\U0001d17a\U0001fffe\U0001ffff"
 )
 # Every range above the Basic Plane is tried for every character, so that one stands for all of these; what is in it and
 # is seen stays (`_shown`).
-_FAR: Final = "\U0002fffe-\U0010ffff"
-_UNSEEN_FAR: Final = re.compile(
+_FAR = "\U0002fffe-\U0010ffff"
+_UNSEEN_FAR = re.compile(
     "[\U000e0000-\U000e0fff"
     + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0x20000, 0x110000, 0x10000))
     + "]"
 )
-_LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
+_LINE_ENDS = "\r\x0b\x0c\x85\u2028\u2029"
 # A terminal obeys what begins with ESC to its end: colours and cursor moves (ESC [ …); titles, links and data (ESC ] …
 # and the like, up to BEL or ESC \); character sets and single commands. Of one without an end only the beginning goes.
 # ESC [ in one character (9B) counts with a number after it; else it is a letter that was decoded wrongly.
-_ESCAPED: Final = (
+_ESCAPED = (
     r"(?<=\x1b)(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)|[ -/]*[0-~])"
     r"|(?<=\x9b)[0-9;?]+[A-Za-z]"
 )
 # Joiners shape letters of Indic and Persian writing and join emoji; a selector picks a character's glyph.
-_SHAPING: Final = "\u200c\u200d\ufe00-\ufe0f"
-_SUSPECT: Final = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}{_SHAPING}]")
+_SHAPING = "\u200c\u200d\ufe00-\ufe0f"
+_SUSPECT = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}{_SHAPING}]")
 # One set of characters at its beginning makes the search of a pattern fast.
-_UNWANTED: Final = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}](?:{_ESCAPED}|(?<=\r)\n)?")
-_SHAPED: Final = re.compile(f"[{_SHAPING}]+")
-_IN_USE: Final = re.compile("(?P<selector>[\ufe00-\ufe0f]?)(?:(?P<joiner>[\u200c\u200d])(?P=joiner)*)?")
+_UNWANTED = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}](?:{_ESCAPED}|(?<=\r)\n)?")
+_SHAPED = re.compile(f"[{_SHAPING}]+")
+_IN_USE = re.compile("(?P<selector>[\ufe00-\ufe0f]?)(?:(?P<joiner>[\u200c\u200d])(?P=joiner)*)?")
 # ASCII and Han know no joiners.
-_UNJOINED: Final = re.compile("[\u0000-\u007f\u4e00-\u9fff]?")
+_UNJOINED = re.compile("[\u0000-\u007f\u4e00-\u9fff]?")
 
 
 def clean_text(text: str) -> str:
@@ -99,7 +98,7 @@ def _shown(found: re.Match[str]) -> str:
 
 def _shaping_in_use(found: re.Match[str]) -> str:
     """Return what of a run of joiners and selectors shapes its neighbours; a row of them is data that nobody sees."""
-    run = _IN_USE.fullmatch(found.group())
+    run = _IN_USE.fullmatch(found[0])
     if run is None:
         return ""
     neighbours = found.string[max(0, found.start() - 1) : found.start()], found.string[found.end() : found.end() + 1]
@@ -107,4 +106,4 @@ def _shaping_in_use(found: re.Match[str]) -> str:
     return run["selector"] + (run["joiner"] or "" if is_joined else "")
 
 
-_STEPS: Final = ((_UNWANTED, _shown), (_SHAPED, _shaping_in_use))
+_STEPS = ((_UNWANTED, _shown), (_SHAPED, _shaping_in_use))

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from deep_research.text.folding import to_simplified
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 _ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
 _CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
 
@@ -15,7 +15,6 @@ _MONTH = (
     r"(?P<name>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_MONTH_HINTS = " ".join(_MONTHS)
 _DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])"
 _MONTH_NUMBER = r"(?P<month>1[0-2]|0?[1-9])"
 _YEAR = r"(?P<year>1[6-9]\d\d|20\d\d|21\d\d)"
@@ -28,9 +27,9 @@ _PATTERNS = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE))
     for hints, pattern in (
         ("- / .", rf"(?<![\w.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)"),
-        (_MONTH_HINTS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
-        (_MONTH_HINTS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
-        (_MONTH_HINTS, rf"\b{_MONTH},?\s+{_YEAR}\b"),
+        (_MONTHS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
+        (_MONTHS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
+        (_MONTHS, rf"\b{_MONTH},?\s+{_YEAR}\b"),
         ("q", rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b"),
         (
             "quarter",
@@ -52,8 +51,7 @@ _PATTERNS = tuple(
 _DATED = re.compile(r"1[6-9]\d\d|2[01]\d\d|[一二][〇零一二三四五六七八九]{3}年|fy|fiscal", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class DateMention:
+class DateMention(NamedTuple):
     """A date in a text: `iso` is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-Qn."""
 
     iso: str
@@ -62,14 +60,10 @@ class DateMention:
     raw: str
 
 
-def find_dates(text: str) -> list[DateMention]:
-    """Return the dates of a text in order, none overlapping."""
-    return list(_find_dates(text))
-
-
 # The same sentences are looked at again and again: chosen, ranked, compared, checked.
 @lru_cache(maxsize=2_048)
-def _find_dates(text: str) -> tuple[DateMention, ...]:
+def find_dates(text: str) -> tuple[DateMention, ...]:
+    """Return the dates of a text in order, none overlapping."""
     plain = to_simplified(text)
     if not _DATED.search(plain):
         return ()
@@ -81,7 +75,7 @@ def _find_dates(text: str) -> tuple[DateMention, ...]:
             start, end = match.span()
             if start in covered or end - 1 in covered:
                 continue
-            taken[start] = DateMention(iso=_iso(match.groupdict().get), start=start, end=end, raw=text[start:end])
+            taken[start] = DateMention(_iso(match.groupdict().get), start, end, text[start:end])
             covered.update(range(start, end))
     return tuple(taken[start] for start in sorted(taken))
 
@@ -95,7 +89,7 @@ def _iso(part: Callable[[str], str | None]) -> str:
     if other:
         return _from_two_numbers(year, int(day or 0), int(other))
     name = part("name")
-    month = _MONTHS.index(name[:3].lower()) + 1 if name else int(part("month") or 0)
+    month = _MONTHS.split().index(name[:3].lower()) + 1 if name else int(part("month") or 0)
     if not month:
         return year
     return f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"
@@ -105,6 +99,4 @@ def _from_two_numbers(year: str, first: int, second: int) -> str:
     # 05/06/2024 is May or June depending on the country: only the year is certain.
     if first > 12 >= second:
         return f"{year}-{second:02d}-{first:02d}"
-    if second > 12 >= first:
-        return f"{year}-{first:02d}-{second:02d}"
-    return f"{year}-{first:02d}-{second:02d}" if first == second else year
+    return f"{year}-{first:02d}-{second:02d}" if second > 12 >= first or first == second else year

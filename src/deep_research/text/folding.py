@@ -31,19 +31,13 @@ def simplified_table() -> dict[int, str]:
     letters = [chr(code) for block in _HAN_BLOCKS for code in block]
     # A line break between letters keeps OpenCC from seeing phrases, so that the same letter always folds alike.
     folded = opencc.OpenCC("t2s").convert("\n".join(letters)).split("\n")
-    table = {
-        ord(letter): simple
-        for letter, simple in zip(letters, folded, strict=True)
-        if letter != simple and len(simple) == 1
-    }
-    return table | {ord(letter): simple for letter, simple in _MERGED.items()}
+    pairs = (*zip(letters, folded, strict=True), *_MERGED.items())
+    return {ord(letter): simple for letter, simple in pairs if letter != simple and len(simple) == 1}
 
 
 def to_simplified(text: str) -> str:
     """Return the text in simplified characters, every character at its old offset."""
-    if text.isascii():
-        return text
-    return text.translate(simplified_table())
+    return text if text.isascii() else text.translate(simplified_table())
 
 
 def fold_character(character: str) -> str:
@@ -69,21 +63,10 @@ class Folded(NamedTuple):
         """Return the span of the original text that a non-empty span of the folded text came from."""
         return self.starts[start], self.ends[end - 1]
 
-    def find(self, quote: str, start: int = 0) -> tuple[int, int] | None:
-        """Return the original span of an already folded quote, searching from a folded offset, or None."""
-        at = self.text.find(quote, start) if quote else -1
-        return None if at < 0 else self.original_span(at, at + len(quote))
-
 
 def fold_typography(text: str) -> Folded:
     """Fold quotes, dashes, widths, ligatures and white space; letters keep their case and script."""
-    return _folded_before(text) if len(text) <= _REMEMBERED_CHARS else _fold(text)
-
-
-# Sentences and passages are compared again and again; whole documents are not.
-@lru_cache(maxsize=1_024)
-def _folded_before(text: str) -> Folded:
-    return _fold(text)
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _fold(text)
 
 
 def _fold(text: str) -> Folded:
@@ -101,14 +84,18 @@ def _fold(text: str) -> Folded:
     done = 0
     for match in uneven.finditer(text):
         keep(done, match.start())
-        stretch = match.group()
-        folded = " " if stretch.isspace() else _fold_stretch(stretch)
+        stretch = match[0]
+        folded = " " if stretch.isspace() else "".join(map(fold_character, unicodedata.normalize("NFKC", stretch)))
         pieces.append(folded)
         starts.extend([match.start()] * len(folded))
         ends.extend([match.end()] * len(folded))
         done = match.end()
     keep(done, len(text))
     return Folded("".join(pieces), starts, ends)
+
+
+# Sentences and passages are compared again and again; whole documents are not.
+_remembered = lru_cache(maxsize=1_024)(_fold)
 
 
 def _tables_for(letters: frozenset[str]) -> tuple[dict[int, str], re.Pattern[str]]:
@@ -120,9 +107,5 @@ def _tables_for(letters: frozenset[str]) -> tuple[dict[int, str], re.Pattern[str
         patterns.append(_COMBINED)
     uneven = [letter for letter in foreign if len(table[ord(letter)]) != 1]
     if uneven:
-        patterns.append("[" + "".join(re.escape(letter) for letter in uneven) + "]")
+        patterns.append("[" + "".join(map(re.escape, uneven)) + "]")
     return table, re.compile("|".join(patterns))
-
-
-def _fold_stretch(stretch: str) -> str:
-    return "".join(fold_character(part) for part in unicodedata.normalize("NFKC", stretch))

@@ -7,7 +7,7 @@ is a name.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -35,35 +35,35 @@ def _any_of(words: Mapping[str, object]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-_ONES: Final = _numbered(
+_ONES = _numbered(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen", 1,
 ) | _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2, 10)  # fmt: skip
-_SCALES: Final = {"dozen": 12, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_PARTS: Final = _numbered("half third quarter fifth sixth seventh eighth ninth tenth", 2)
-_MULTIPLES: Final = {"doubl": 2, "tripl": 3, "quadrupl": 4}
+_SCALES = {"dozen": 12, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_PARTS = _numbered("half third quarter fifth sixth seventh eighth ninth tenth", 2)
+_MULTIPLES = {"doubl": 2, "tripl": 3, "quadrupl": 4}
 # Words that hold a number without stating it: a passage with one of them does not lack that number.
-_IMPLIED: Final = _numbered("first second third fourth fifth sixth seventh eighth ninth tenth", 1) | {
+_IMPLIED = _numbered("first second third fourth fifth sixth seventh eighth ninth tenth", 1) | {
     **dict.fromkeys(("both", "pair", "couple", "double"), 2),
     "triple": 3,
 }
 _WORD, _SCALE, _PART = _any_of(_ONES | _SCALES), _any_of(_SCALES), _any_of(_PARTS)
-_FEW: Final = rf"(?:{_any_of(_ONES)}|\d{{1,3}})"
-_NUMBER: Final = rf"(?:{_WORD})(?:(?:[\s-]|(?<=hundred)\sand\s|(?<=thousand)\sand\s)(?:{_WORD}))*"
-_UNIT: Final = _any_of({word: word for word in UNITS if word.isascii() and len(word) > 2})
-_NO_SIDE: Final = "(?<!first )(?<!second )(?<!latter )(?<!other )(?<!last )(?<!final )(?<!ern )(?<!-)"
-_PLAIN: Final = (
+_FEW = rf"(?:{_any_of(_ONES)}|\d{{1,3}})"
+_NUMBER = rf"(?:{_WORD})(?:(?:[\s-]|(?<=hundred)\sand\s|(?<=thousand)\sand\s)(?:{_WORD}))*"
+_UNIT = _any_of({word: word for word in UNITS if word.isascii() and len(word) > 2})
+_NO_SIDE = "(?<!first )(?<!second )(?<!latter )(?<!other )(?<!last )(?<!final )(?<!ern )(?<!-)"
+_PLAIN = (
     rf"(?<!\d[\s-])(?<!\d)\b(?P<article>an?\s(?={_SCALE}))?(?P<number>{_NUMBER})(?P<and_half>\sand\sa\shalf)?"
     rf"(?:\s(?P<scale>{_SCALE}))?(?:[\s-](?P<unit>{_UNIT}))?\b(?!-(?:first|second|third|[a-z]+th)\b)"
 )
-_PARTED: Final = " ".join(_PARTS)
-_ABOUT: Final = r"(?:by|nearly|about|almost|over|than|roughly|around)"
-_NUMERALS: Final = "零〇一二两三四五六七八九十百千万亿"
-_DIGIT: Final = "一二两三四五六七八九"
-_NO_ORDINAL: Final = rf"(?<![第数几{_NUMERALS}\d])"
-_COUNTED: Final = " ".join(_DIGIT + "十")
+_PARTED = " ".join(_PARTS)
+_ABOUT = r"(?:by|nearly|about|almost|over|than|roughly|around)"
+_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
+_DIGIT = "一二两三四五六七八九"
+_NO_ORDINAL = rf"(?<![第数几{_NUMERALS}\d])"
+_COUNTED = " ".join(_DIGIT + "十")
 # What Chinese counts with; 年 and 月 of a date, 年代, 世纪 and 年级 count nothing.
-_MEASURE: Final = r"(?:[个名位周次项条座台辆所只件种套户例岁元吨]|人(?!工)|家(?!庭)|天(?!然)|年(?![代级])|公里|小时)"
+_MEASURE = r"(?:[个名位周次项条座台辆所只件种套户例岁元吨]|人(?!工)|家(?!庭)|天(?!然)|年(?![代级])|公里|小时)"
 
 
 def _number(text: str) -> float:
@@ -140,9 +140,8 @@ def _chinese_order(match: re.Match[str]) -> Values:
     return ((value, ORDER),)
 
 
-Reader = Callable[[re.Match[str]], Values]
 # An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of.
-_RULES: Final[tuple[tuple[list[str], re.Pattern[str], Reader], ...]] = tuple(
+_RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values]], ...] = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE), reader)
     for hints, pattern, reader in (
         # One in three, 2 out of 5; but not three in 12 months.
@@ -183,7 +182,7 @@ _RULES: Final[tuple[tuple[list[str], re.Pattern[str], Reader], ...]] = tuple(
         (
             "分之",
             rf"(?<![{_NUMERALS}\d])(?P<of>[{_NUMERALS}]+|\d+)分之(?P<top>[{_NUMERALS}]+|\d+)",
-            lambda match: () if match["of"] == "百" else _share(_figure(match["top"]), _figure(match["of"])),
+            lambda match: () if match["of"] == "百" else _ratio(match),
         ),
         ("半", r"一半|半数|过半|减半", lambda _: _share(1, 2)),
         ("翻 倍", r"翻了?一?番|翻了?一?倍|倍增", lambda _: _multiple(2)),
@@ -200,10 +199,10 @@ _RULES: Final[tuple[tuple[list[str], re.Pattern[str], Reader], ...]] = tuple(
         ),
     )
 )
-_IN_A_SENTENCE: Final = re.compile(r"[\w,，、]\s*$")
-_SPELLED: Final = re.compile(rf"\b{_NUMBER}\b|[{_NUMERALS}]+", re.IGNORECASE)
-_IMPLYING: Final = re.compile(rf"\b(?:{_any_of(_IMPLIED)})\b", re.IGNORECASE)
-_LOOSE_SHARE: Final = re.compile(
+_IN_A_SENTENCE = re.compile(r"[\w,，、]\s*$")
+_SPELLED = re.compile(rf"\b{_NUMBER}\b|[{_NUMERALS}]+", re.IGNORECASE)
+_IMPLYING = re.compile(rf"\b(?:{_any_of(_IMPLIED)})\b", re.IGNORECASE)
+_LOOSE_SHARE = re.compile(
     rf"\b(?P<top>{_any_of(_ONES)}|\d+)\s(?:out\s)?of\s(?:the\s|every\s|all\s)?(?P<of>{_any_of(_ONES)}|\d+)\b",
     re.IGNORECASE,
 )
@@ -230,12 +229,12 @@ def find_worded(text: str) -> tuple[Worded, ...]:
 @lru_cache(maxsize=2_048)
 def spelled_numbers(text: str) -> frozenset[float]:
     """Return every number that words of a text spell, whether it counts something or not."""
-    return frozenset(_figure(match.group().lower()) for match in _SPELLED.finditer(to_simplified(text)))
+    return frozenset(_figure(match[0].lower()) for match in _SPELLED.finditer(to_simplified(text)))
 
 
 def implied_numbers(text: str) -> set[float]:
     """Return the numbers that words of a text hold without spelling them, as "both" holds 2 and "third" 3."""
-    return {_IMPLIED[match.group().lower()] for match in _IMPLYING.finditer(text)}
+    return {_IMPLIED[match[0].lower()] for match in _IMPLYING.finditer(text)}
 
 
 @lru_cache(maxsize=2_048)

@@ -1,24 +1,24 @@
-"""Stretches of a text that read like orders to an AI assistant ("ignore all previous instructions").
+"""Prompt injections: stretches of a text that command an AI assistant ("ignore all previous instructions").
 
-An order is known by whom it speaks to and by its form, not by what it asks for: a command about the answer that is
-being written, about the instructions given before, to a model by name, or in the marks by which prompts are cut.
+One is known by whom it speaks to and by its form, not by what it asks for: a command about the answer that is being
+written, about the instructions given before, to a model by name, or in the marks by which prompts are cut.
 Found text is only pointed out: it stays what it is, something a source says. Rather miss one than accuse plain prose.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from deep_research.text.folding import to_simplified
 
 # Every list has a figure that falls without it: `python -m evals.injection` tells.
-WORDS: Mapping[str, str] = {
+WORDS = {
     # What came before, and away with it.
     "drop": "ignore disregard forget override bypass discard",
     "earlier": "previous prior above earlier preceding foregoing existing original initial system",
-    "orders": "instructions? prompts? directions? directives? commands? guidelines rules context tasks?",
-    # Whom an order speaks to, and what only such a one has in hand.
+    "instructions": "instructions? prompts? directions? directives? commands? guidelines rules context tasks?",
+    # Whom a command speaks to, and what only such a one has in hand.
     "model": r"AI LLM (?:large\s)?language\smodel chatbot (?:Chat)?GPT(?:-?\d)? DAN",
     "answer": "answer response reply output message summary",
     "page": "page document text article site website file e-?mail",
@@ -40,7 +40,7 @@ WORDS: Mapping[str, str] = {
     (?!bring|embed|feed|app?ly|reply|supply|multiply)\w+(?:ing|ed|ly|[^su]s)""",
     "drop zh": "忽略 无视 忘[记掉] 不要理会 不要遵[循守] 停止遵[循守从] 停止执行 不再遵[循守从] 不再执行",
     "earlier zh": "以上 上面 上述 之前 先前 此前 前面 以前 前述 原有 原来 系统",
-    "orders zh": "指令 指示 提示 命令 设定 对话 规则 要求 任务 说明",
+    "instructions zh": "指令 指示 提示 命令 设定 对话 规则 要求 任务 说明",
     "model zh": "AI 人工智[能慧] 大?语言模型 大模型 聊天机器人 智[能慧]助[手理]",
     "answer zh": "回答 [回答][复覆] 输出 响应 摘要",
     "ordinary zh": """[写注说列]明 提[供到及交] 包[括含] 结合 举例 列出 填 写[在下出] 发[送给到至] 寄 告[诉知]我 附上
@@ -56,8 +56,8 @@ _INDENT = r"[^\S\n]{0,20}"
 _BEGIN = rf"(?:^|(?<=[.!?;:\"“])){_INDENT}(?:please )?"
 _MANNER = "in|with|as|using"
 _PAGE_ZH = "(?:本|此|这[个篇份]?)(?:页面?|网[页站]|文[档章件]?|邮件|内容)"
-# "Do not ignore…" asks for the contrary, "told it to ignore…" reports; "I want you to ignore…" is an order again.
-_NO_ORDER = re.compile(
+# "Do not ignore…" asks for the contrary, "told it to ignore…" reports; "I want you to ignore…" is a command again.
+_NO_COMMAND = re.compile(
     r"(?:\b(?:not|never|who|that|they|we|may|might|can|could|would|(?<!you )to)\s+|n't\s+"
     r"|[不别勿可了]|可以|不[得能应要])$",
     re.IGNORECASE,
@@ -71,9 +71,9 @@ _OBJECT = re.compile(
     r"^(?:\s+(?:up|out|down))?\s*$|\b(?:in|into|to|of|from|with|on|at|for|throughout|across)\s+$", re.IGNORECASE
 )
 _SECOND_PERSON = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
-# A text that says "you" so many times in so many characters around an order speaks to its reader all along.
+# A text that says "you" so many times in so many characters around a command speaks to its reader all along.
 _REGISTER_CHARS, _REGISTER_RATE, _REGISTER_MIN = 1_000, 0.004, 2
-# Every order holds one of these; looking for them first takes a tenth of the time. A "_" stands for a blank.
+# Every injection holds one of these; looking for them first takes a tenth of the time. A "_" stands for a blank.
 _HINTS = tuple(
     hint.replace("_", " ").replace("~", "_")
     for hint in """you_are_ you're_ from_now_on system_prompt llm gpt language_model chatbot act_as not_follow
@@ -94,7 +94,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
 
 
 class Grammar(NamedTuple):
-    """How orders are recognised; what `weak` finds counts only where the text around does not speak to its reader."""
+    """How injections are recognised; what `weak` finds counts only where the text around does not address a reader."""
 
     hints: tuple[tuple[str, re.Pattern[str]], ...]
     certain: re.Pattern[str]
@@ -106,7 +106,7 @@ class Grammar(NamedTuple):
 
 
 def make_grammar(words: Mapping[str, str]) -> Grammar:
-    """Return how orders are recognised with these lists of words."""
+    """Return how injections are recognised with these lists of words."""
     lists = {name: f"(?:{'|'.join(held.split()) or '(?!)'})" for name, held in words.items()}
     answer = rf"your (?:\w+ )?{lists['answer']}(?:s|'s)?\b"
     command = (
@@ -132,7 +132,7 @@ def make_grammar(words: Mapping[str, str]) -> Grammar:
                 *((verb, rf"\s+(?:only|exclusively|{_MANNER})\b") for verb in ("respond", "reply", "answer")),
             )
         ),
-        certain=_pattern(*_about_orders(lists), *_about_model(lists), *_MARKS),
+        certain=_pattern(*_about_instructions(lists), *_about_model(lists), *_MARKS),
         weak=_pattern(*_weak(lists)),
         mention=_pattern(rf"\b{answer}"),
         command=_pattern(command),
@@ -146,18 +146,18 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
     return re.compile(joined, re.IGNORECASE | re.MULTILINE)
 
 
-def _about_orders(lists: Mapping[str, str]) -> Iterator[str]:
+def _about_instructions(lists: Mapping[str, str]) -> Iterator[str]:
     """Yield how a text does away with what came before, or asks for it."""
-    drop, earlier, orders = (lists[name] for name in ("drop", "earlier", "orders"))
-    before = rf"(?: \w+){{0,5}}? {earlier}(?: \w+){{0,3}}? {orders}\b"
+    drop, earlier, instructions = (lists[name] for name in ("drop", "earlier", "instructions"))
+    before = rf"(?: \w+){{0,5}}? {earlier}(?: \w+){{0,3}}? {instructions}\b"
     yield rf"\b{drop}{before}"
     yield rf"\b(?:do not|don't|stop) (?:follow|obey)(?:ing)?{before}"
-    yield rf"\b{drop}(?: \w+){{0,3}}? {orders} (?:given )?(?:above|before this|so far)\b"
+    yield rf"\b{drop}(?: \w+){{0,3}}? {instructions} (?:given )?(?:above|before this|so far)\b"
     yield rf"\b{drop} (?:the above|everything (?:above|before)),?(?: and| then){{0,2}} (?:say|tell|write|print|do)\b"
     yield rf"\b{drop} (?:all |everything |what )?(?:that )?(?:you(?: were|'ve been| have been) told|i (?:said|told))\b"
     yield r"\b(?:reveal|print|repeat|output|show|leak)(?: me)? (?:the|your) (?:\w+ )?system prompt\b"
-    drop, earlier, orders = (lists[f"{name} zh"] for name in ("drop", "earlier", "orders"))
-    yield rf"{drop}[^，。！？\n]{{0,6}}?{earlier}[^，。！？\n]{{0,6}}?{orders}"
+    drop, earlier, instructions = (lists[f"{name} zh"] for name in ("drop", "earlier", "instructions"))
+    yield rf"{drop}[^，。！？\n]{{0,6}}?{earlier}[^，。！？\n]{{0,6}}?{instructions}"
     yield r"(?:输出|透露|泄露|打印|重复|显示|告诉我)[你您]?的?(?:完整|全部|初始)?的?系统(?:提示词?|指令)"
 
 
@@ -220,8 +220,8 @@ def _weak(lists: Mapping[str, str]) -> Iterator[str]:
 _GRAMMAR = make_grammar(WORDS)
 
 
-class _Order(NamedTuple):
-    """Where an order stands, where its sentence ends, and whether it may be meant for people."""
+class _Injection(NamedTuple):
+    """Where a command stands, where its sentence ends, and whether it may be meant for people."""
 
     start: int
     end: int
@@ -230,54 +230,49 @@ class _Order(NamedTuple):
 
 
 def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple[int, int], ...]:
-    """Return where a text gives orders to an AI assistant, as offsets in order."""
-    # Signs without a glyph between the letters hide an order from a plain search, not from a model.
+    """Return where a text commands an AI assistant, as offsets in order."""
+    # Signs without a glyph between the letters hide a command from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
     shown = _INVISIBLE.sub("", text) if hidden else text
-    spans = _certain(shown, sorted(_orders(shown, grammar)))
+    spans = _certain(shown, sorted(_injections(shown, grammar)))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
 
 
-def _certain(text: str, orders: list[_Order]) -> Iterator[tuple[int, int]]:
-    """Yield the orders, without the weak ones that a text which speaks to its reader all along may well hold."""
-    is_open = any(order.is_weak for order in orders)
-    addressed = [match.start() for match in _SECOND_PERSON.finditer(text)] if is_open else []
-    # What orders say themselves is no sign of the text's own way of speaking.
-    own = [at for at in addressed if not _is_within(at, orders)]
+def _certain(text: str, found: list[_Injection]) -> Iterator[tuple[int, int]]:
+    """Yield what was found, without the weak ones that a text which speaks to its reader all along may well hold."""
+    is_open = any(one.is_weak for one in found)
+    addressed = (match.start() for match in _SECOND_PERSON.finditer(text)) if is_open else ()
+    # What a command and its sentence say themselves is no sign of the text's own way of speaking.
+    starts, ends = [one.start for one in found], [0, *(one.until for one in found)]
+    own = [at for at in addressed if at >= ends[bisect_right(starts, at)]]
     end = 0
-    for order in orders:
-        first, last = max(0, order.start - _REGISTER_CHARS), min(len(text), order.end + _REGISTER_CHARS)
-        said = bisect_left(own, last) - bisect_left(own, first)
-        is_usual = said >= max(_REGISTER_MIN, _REGISTER_RATE * (last - first))
-        if order.start >= end and not (order.is_weak and is_usual):
-            yield order.start, order.end
-            end = order.end
+    for one in found:
+        first, last = max(0, one.start - _REGISTER_CHARS), min(len(text), one.end + _REGISTER_CHARS)
+        count = bisect_left(own, last) - bisect_left(own, first)
+        is_usual = count >= max(_REGISTER_MIN, _REGISTER_RATE * (last - first))
+        if one.start >= end and not (one.is_weak and is_usual):
+            yield one.start, one.end
+            end = one.end
 
 
-def _is_within(at: int, orders: Sequence[_Order]) -> bool:
-    """Return whether an offset lies in the last order, or its sentence, that begins before it."""
-    before = bisect_right(orders, at, key=lambda order: order.start) - 1
-    return before >= 0 and at < orders[before].until
-
-
-def _orders(text: str, grammar: Grammar) -> Iterator[_Order]:
+def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
     for begin, until in _stretches(text, grammar):
         plain = to_simplified(text[begin:until]).replace("’", "'")
         # A stretch cut out of a text does not begin a sentence.
         first = 1 if begin else 0
         for pattern in (grammar.certain, grammar.weak):
             for match in pattern.finditer(plain, first):
-                if not _NO_ORDER.search(plain[max(0, match.start() - 12) : match.start()]):
-                    start = match.end() - len(match.group().lstrip("。！？；， \n\t"))
-                    yield _Order(begin + start, begin + match.end(), begin + match.end(), pattern is grammar.weak)
+                if not _NO_COMMAND.search(plain[max(0, match.start() - 12) : match.start()]):
+                    start = match.end() - len(match[0].lstrip("。！？；， \n\t"))
+                    yield _Injection(begin + start, begin + match.end(), begin + match.end(), pattern is grammar.weak)
         for match in grammar.mention.finditer(plain, first):
-            order = _about_answer(plain, match, first, grammar)
-            if order:
-                yield _Order(begin + order.start, begin + order.end, begin + order.until, order.is_weak)
+            if found := _about_answer(plain, match, first, grammar):
+                start, end, end_of_sentence, is_weak = found
+                yield _Injection(begin + start, begin + end, begin + end_of_sentence, is_weak)
 
 
-def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Grammar) -> _Order | None:
-    """Return the order about the answer that a sentence gives, if it gives one that people do not give each other."""
+def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Grammar) -> _Injection | None:
+    """Return the command about the answer in a sentence, if it holds one that people do not give each other."""
     earliest = max(first, mention.start() - _REACH)
     before = list(_SENTENCE_END.finditer(text, earliest, mention.start()))
     if earliest and not before:
@@ -290,7 +285,7 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
     if not command:
         return None
     sentence = _QUOTED.sub('""', text[command.start("verb") if command["verb"] else start : until])
-    mentions = sum(1 for _ in grammar.mention.finditer(sentence))
+    mentions = len(grammar.mention.findall(sentence))
     # Who has a name, a project or an account of his own is no machine.
     if len(_SECOND_PERSON.findall(sentence)) > mentions:
         return None
@@ -298,7 +293,7 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
     is_weak = not grammar.strong.search(text[start:until])
     if is_weak and (not command["verb"] or not _OBJECT.search(lead) or grammar.ordinary.search(sentence)):
         return None
-    return _Order(start, max(mention.end(), command.end()), until, is_weak)
+    return _Injection(start, max(mention.end(), command.end()), until, is_weak)
 
 
 def _stretches(text: str, grammar: Grammar) -> list[tuple[int, int]]:

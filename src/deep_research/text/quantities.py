@@ -5,8 +5,8 @@ Dates are no quantities, nor are numbers that name things (GLP-1, Figure 3, [12]
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import to_simplified
@@ -79,8 +79,7 @@ _NAMING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number of a text at its full size, with its unit's one name ("" where it has none)."""
 
     value: float
@@ -90,14 +89,10 @@ class Quantity:
     raw: str
 
 
-def find_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
-    return list(_find_quantities(text))
-
-
 # As with dates: the same sentences are looked at again and again.
 @lru_cache(maxsize=2_048)
-def _find_quantities(text: str) -> tuple[Quantity, ...]:
+def find_quantities(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a text in order; both ends of a range count, with the unit they share."""
     if not _COUNTED.search(text):
         return ()
     plain = to_simplified(text).translate(_PLAIN_SIGNS)
@@ -108,7 +103,7 @@ def _find_quantities(text: str) -> tuple[Quantity, ...]:
             continue
         if match.start("number") not in dated:
             found += _quantities_of(match, text)
-        elif match.group("upper") and match.start("upper") not in dated:
+        elif match["upper"] and match.start("upper") not in dated:
             # "18 % in 2020 to 16 % in 2022": a date begins no range, and what follows "to" counts by itself.
             found += _quantities_of(match, text)[1:]
     found += [_chinese_quantity(match, text) for match in _CHINESE.finditer(plain) if _counts(match)]
@@ -117,38 +112,37 @@ def _find_quantities(text: str) -> tuple[Quantity, ...]:
 
 def _names_a_thing(text: str, match: re.Match[str]) -> bool:
     start, end = match.span()
-    if match.group("currency"):
+    if match["currency"]:
         return False
-    if match.group("unit") == "G":  # a network generation, never grams
+    if match["unit"] == "G":  # a network generation, never grams
         return True
     after = text[end : end + 2]
     if after[:1].isascii() and (after[:1].isalnum() or after[:1] == "_"):
         return True
     if re.match(r"\.\d|-[A-Za-z]", after):
-        return not match.group("unit") and not match.group("scale")
+        return not match["unit"] and not match["scale"]
     if text[start - 1 : start] == "[" and after[:1] in ("]", ","):
         return True
     return bool(_NAMING.search(text, max(0, start - 12), start))
 
 
 def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
-    currency, scale_word, unit_word = match.group("currency"), match.group("scale"), match.group("unit")
+    currency, scale_word, unit_word = match["currency"], match["scale"], match["unit"]
     end = match.end()
     factor = SCALES.get((scale_word or "").lower(), 1.0)
     unit = UNITS.get((unit_word or "").lower(), "")
     if scale_word and scale_word.lower() in LOOSE_SCALES and not currency and not scale_word.isupper():
         factor, unit = 1.0, unit or UNITS.get(scale_word.lower(), "")
-        end = match.end("scale") if unit else match.end("upper" if match.group("upper") else "number")
+        end = match.end("scale") if unit else match.end("upper" if match["upper"] else "number")
     if currency:
         unit = CURRENCY_SIGNS[currency.strip().upper()]
-    sign = -1.0 if match.group("sign") == "-" else 1.0
-    lower = _value(match.group("number"), factor) * sign
-    if not match.group("upper"):
+    sign = -1.0 if match["sign"] == "-" else 1.0
+    lower = _value(match["number"], factor) * sign
+    if not match["upper"]:
         return [_quantity(lower, unit, match.start(), end, text)]
-    middle = match.end("number")
     return [
-        _quantity(lower, unit, match.start(), middle, text),
-        _quantity(_value(match.group("upper"), factor), unit, match.end("range"), end, text),
+        _quantity(lower, unit, match.start(), match.end("number"), text),
+        _quantity(_value(match["upper"], factor), unit, match.end("range"), end, text),
     ]
 
 
@@ -158,24 +152,22 @@ def _value(number: str, factor: float) -> float:
 
 
 def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quantity:
-    return Quantity(value=value, unit=unit, start=start, end=end, raw=text[start:end])
+    return Quantity(value, unit, start, end, text[start:end])
 
 
 def _counts(match: re.Match[str]) -> bool:
     """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
-    numeral, unit = match.group("numeral"), match.group("unit")
+    numeral, unit = match["numeral"], match["unit"]
     return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
 
 
 def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
-    share, unit = match.group("share"), match.group("unit")
-    if share:
-        value = chinese_number(share) if share[0] in _NUMERALS else _value(share, 1.0)
-        return _quantity(value, "%", *match.span(), text)
-    value = chinese_number(match.group("numeral"))
-    if unit == "成":
-        return _quantity(value * 10, "%", *match.span(), text)
-    return _quantity(value, UNITS[unit], *match.span(), text)
+    share, unit = match["share"], match["unit"]
+    if share and share[0] not in _NUMERALS:
+        value = _value(share, 1.0)
+    else:
+        value = chinese_number(share or match["numeral"]) * (10 if unit == "成" else 1)
+    return _quantity(value, "%" if share or unit == "成" else UNITS[unit], *match.span(), text)
 
 
 def chinese_number(numeral: str) -> float:

@@ -6,6 +6,7 @@ does not. A semicolon, Chinese or not, does not end a sentence: its second half 
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from deep_research.text.analyzer import CJK
@@ -74,14 +75,9 @@ def split_sentences(text: str) -> list[TextSpan]:
     """
     spans: list[TextSpan] = []
     for start, end, kind in _blocks(text):
-        if kind == "row" or kind == "heading":
-            _add(spans, text, start, end)
-        else:
-            begin = start
-            for stop in _stops(text, start, end):
-                _add(spans, text, begin, stop)
-                begin = stop
-            _add(spans, text, begin, end)
+        stops = _stops(text, start, end) if kind in ("prose", "item") else ()
+        for edges in pairwise((start, *stops, end)):
+            _add(spans, text, *edges)
     return spans
 
 
@@ -116,8 +112,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
     for line in text.splitlines(keepends=True):
         end = start + len(line)
         kind = _kind_of(line) if line.strip() else None
-        goes_on = open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(before, line)
-        if goes_on:
+        if open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(before, line):
             open_end = end
         else:
             if open_start >= 0:
@@ -153,10 +148,8 @@ def _stops(text: str, start: int, end: int) -> Iterator[int]:
             return
         if kind == "wide":
             is_end = not _in_title(text, begin, match.start())
-        elif kind == "mixed":
-            is_end = True
         else:
-            is_end = _ends_sentence(text, begin, match, end)
+            is_end = kind == "mixed" or _ends_sentence(text, begin, match, end)
         if is_end:
             yield stop
             begin = _first_sign(text, stop, end)
@@ -181,17 +174,17 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
     following = _NEXT.match(text, match.end(), end)
     if following is None:
         return True
-    word = following.group(1)
+    word = following[1]
     # "iPhone", "mtDNA" and "rim1" may begin a sentence; a plain lower-case word does not.
     if word[0].islower() and word.islower() and not any(letter.isdigit() for letter in word):
         return False
-    if match.lastgroup == "ellipsis" or match.group("mark") != ".":
+    if match.lastgroup == "ellipsis" or match["mark"] != ".":
         return True
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())
-    last = before.group() if before else ""
+    last = before[0] if before else ""
     if begin >= match.start() - len(last) and _LIST_NUMBER.fullmatch(last):
         return False
-    return _word_can_end(last, word, is_closed=bool(match.group("closed")))
+    return _word_can_end(last, word, is_closed=bool(match["closed"]))
 
 
 def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:
@@ -207,8 +200,6 @@ def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:
     if plain in _LEADING:
         # "The answer is no. We left." and "in March. The": words that are abbreviations only before a number or name.
         return plain in ("no", "art", "ed", "fig", "dec", "mar", "est", "p") and starts and last[:1].islower()
-    if len(plain) == 1 and plain.isalpha() and last.isupper():
-        return starts
-    if "." in plain and all(len(part) == 1 for part in plain.split(".")) and plain[0].isalpha():
-        return starts
-    return True
+    is_initial = len(plain) == 1 and plain.isalpha() and last.isupper()
+    are_initials = "." in plain and all(len(part) == 1 for part in plain.split(".")) and plain[0].isalpha()
+    return starts or not (is_initial or are_initials)

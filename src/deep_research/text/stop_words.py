@@ -31,4 +31,4 @@ OTHER_LATIN = frozenset(
     et dans pour que qui sur par avec pas plus au aux du ce el los las de en por con una para del se su como más qué es
     y il di che per non sono della gli nel alla o os um uma não na do da em ao pelo het een van voor niet zijn op och
     att som det""".split()
-) - frozenset({"a", "i", "in", "an", "as", "is", "was", "are", "no", "so", "we", "to", "do", "on"})
+) - frozenset("a i in an as is was are no so we to do on".split())

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 _ROW = re.compile(r"^[ \t]*(?P<row>\|.*)$", re.MULTILINE)
@@ -60,14 +61,13 @@ def _runs(text: str) -> Iterator[list[TableRow]]:
 
 
 def _table(run: Sequence[TableRow]) -> Table | None:
-    rules = [index for index, row in enumerate(run) if _RULE.fullmatch("|" + "|".join(row.cells) + "|")]
-    lines_between = frozenset(rules)
-    rows = [row for index, row in enumerate(run) if index not in lines_between]
+    are_rows = [not _RULE.fullmatch("|" + "|".join(row.cells) + "|") for row in run]
+    rows = tuple(compress(run, are_rows))
     if not rows:
         return None
-    has_header = rules[:1] == [1] or (not rules and _names_columns(rows))
-    header = rows[0] if has_header else None
-    return Table(run[0].start, run[-1].end, header, tuple(rows[1:] if has_header else rows))
+    has_header = are_rows[:2] == [True, False] or (all(are_rows) and _names_columns(rows))
+    header, rows = (rows[0], rows[1:]) if has_header else (None, rows)
+    return Table(run[0].start, run[-1].end, header, rows)
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:

@@ -43,7 +43,8 @@ def support_hint(sentence: Sentence, passages: Sequence[Evidence]) -> Hint:
     """Compare a sentence with its passages by terms, direction and hard facts."""
     text = spell_negations(sentence.text)
     subject = frozenset(content_terms(text))
-    sentences = [each for passage in passages for each in _sentences(passage.quote)]
+    quotes = [passage.quote for passage in passages]
+    sentences = [quote[span.start : span.end] for quote in quotes for span in whole_sentences(quote)]
     held = [analyze(spell_negations(each)) for each in sentences]
     return Hint(
         covered=_covered(subject, [subject.intersection(terms) for terms in held]),
@@ -64,10 +65,6 @@ def unchecked_reason(sentence: Sentence, passages: Sequence[Evidence]) -> str:
     return "likely" if support_hint(sentence, passages).is_likely else "doubtful"
 
 
-def _sentences(text: str) -> list[str]:
-    return [text[span.start : span.end] for span in whole_sentences(text)]
-
-
 def _covered(subject: frozenset[str], shared: Sequence[frozenset[str]]) -> float:
     """Return the share of the subject's terms that the few sentences which cover most of it hold together."""
     covered: frozenset[str] = frozenset()
@@ -86,7 +83,7 @@ def is_related(sentence: str, span: str) -> bool:
     """Return whether a span shares a term or a figure with a sentence; across languages that cannot be known."""
     if detect_language(sentence)[:2] != detect_language(span)[:2]:
         return True
-    return bool(_terms(sentence) & _terms(span)) or bool(_figures(sentence) & _figures(span))
+    return bool(_terms(sentence) & _terms(span) or _figures(sentence) & _figures(span))
 
 
 def adds_to(sentence: str, passage: str, proof: str) -> bool:

@@ -1,7 +1,8 @@
 """Opens the stored text behind each verdict and reads there what the verdict says stands there."""
 
 from collections.abc import Callable
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 
 from deep_research.text.sentences import split_sentences
@@ -38,32 +39,31 @@ def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
     listing = read_listing(paragraphs_jsonl)
     if listing.is_missing:
         return [f"{paragraphs_jsonl.name} is not there"]
-    stored: dict[str, _Stored | None] = {}
+
+    @cache
+    def read(document: str) -> _Stored | None:
+        with suppress(LookupError):
+            return _Stored(get_text(document))
+        return None
+
     problems = [f"{place} cannot be read" for place in listing.broken]
     for paragraph in listing.paragraphs:
         for sentence in paragraph.sentences:
             verdict = sentence.verdict
             if verdict is None or verdict.kind not in ("supported", "partly"):
                 continue
-            problem = _problem(sentence, verdict, listing, stored, get_text)
-            if problem:
+            if problem := _problem(sentence, verdict, listing, read):
                 problems.append(f"{paragraph.id}: {problem}: {' '.join(sentence.text.split())}")
     return problems
 
 
 def _problem(
-    sentence: ShippedSentence,
-    verdict: ShippedVerdict,
-    listing: Listing,
-    stored: dict[str, _Stored | None],
-    get_text: GetText,
+    sentence: ShippedSentence, verdict: ShippedVerdict, listing: Listing, read: Callable[[str], _Stored | None]
 ) -> str:
     piece = listing.evidence.get(verdict.evidence)
     if piece is None or verdict.evidence not in sentence.evidence:
         return "the verdict names no evidence of the sentence"
-    if piece.document not in stored:
-        stored[piece.document] = _read(piece.document, get_text)
-    document = stored[piece.document]
+    document = read(piece.document)
     if document is None:
         return "the document is not in the store"
     if not 0 <= piece.start <= verdict.start < verdict.end <= piece.end <= len(document.text):
@@ -85,16 +85,8 @@ def _problem(
 
 def _row_problem(sentence: ShippedSentence, verdict: ShippedVerdict, document: _Stored) -> str:
     """Compare a row's cells with the row that stands there, under the header of its own table."""
-    labels, values = [label for label, _ in sentence.cells], [value for _, value in sentence.cells]
     for header, row in ((table.header, row) for table in document.tables for row in table.rows):
         if header and (row.start, row.end) == (verdict.start, verdict.end):
             lines = document.text[header.start : header.end], document.text[row.start : row.end]
-            return "" if check_row(labels, values, *lines) else "the table does not hold the row"
+            return "" if check_row(sentence.cells, *lines) else "the table does not hold the row"
     return "no row of a table stands there"
-
-
-def _read(document: str, get_text: GetText) -> _Stored | None:
-    try:
-        return _Stored(get_text(document))
-    except LookupError:
-        return None

@@ -59,16 +59,16 @@ def agreement(sentence: Sequence[str], passages: Iterable[Sequence[str]], subjec
 
     Both come as terms with `NEGATION_WORD` for each negation; a sentence without direction, or with two, gives 0.
     """
-    said = [way for _, way in _turns(sentence)]
+    claimed = [way for _, way in _turns(sentence)]
     about = {term for term in subject if term not in _ways()}
-    if not said or not about:
+    if not claimed or not about:
         return 0.0
     votes = {1: 0.0, -1: 0.0}
     for terms in passages:
         for at, way in _turns(terms):
             around = terms[max(0, at - _CONTEXT_REACH) : at + _CONTEXT_REACH + 1]
             votes[way] += (len(about.intersection(around)) / len(about)) ** _SHARPNESS
-    return sum(said) / len(said) * (votes[1] - votes[-1]) / (votes[1] + votes[-1] + _DOUBT)
+    return sum(claimed) / len(claimed) * (votes[1] - votes[-1]) / (votes[1] + votes[-1] + _DOUBT)
 
 
 def _turns(terms: Sequence[str]) -> list[tuple[int, int]]:
@@ -127,8 +127,8 @@ _MAX_TERMS = 200
 _CLAUSE_DISTANCE = 6
 # A word that stands where its opposite stood is taken for it by this much, and not where hardly anything is shared.
 _SAME_WORD, _FAINT = 1.5, 0.01
-# Of what the sentence that shares most with a claim shares, what others must share to be heard beside it.
-_RELEVANT, _HEARD, _HEARD_DENYING = 0.8, 0.5, 0.4
+# Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
+_RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 _ALIKE, _MAX_REPLACED = 0.6, 3
 # In the passive, who does something comes last.
 _AGENT = "by"
@@ -166,14 +166,13 @@ def _is_content(term: str) -> bool:
 
 def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     """Return whether the sentences that speak about the claim's subject say the contrary of it."""
-    said = _terms(claim)
-    subject = {term for term in said.words if _is_content(term) and term not in _sides()}
-    near = [_shared(held, subject) for sentence in sentences for held in _pieces(_terms(sentence))]
-    near = [held for held in near if held.share]
-    if not near:
-        return False
+    claimed = _terms(claim)
+    subject = {term for term in claimed.words if _is_content(term) and term not in _sides()}
+    pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
+    shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
+    near = [held._replace(share=share) for held, share in shares if share]
     checks = (_is_denied, _has_opposite, _is_substituted, _is_reversed)
-    return any(check(said, near) for check in checks)
+    return bool(near) and any(check(claimed, near) for check in checks)
 
 
 def _terms(text: str) -> Terms:
@@ -194,10 +193,6 @@ def _pieces(held: Terms) -> Iterator[Terms]:
         yield Terms(held.words[at : at + _MAX_TERMS], held.denied[at : at + _MAX_TERMS])
 
 
-def _shared(held: Terms, subject: Collection[str]) -> Terms:
-    return held._replace(share=len(set(subject).intersection(held.words)) / max(1, len(subject)))
-
-
 def _relation(one: str, other: str) -> int:
     """Return 1 for words of one side, -1 for opposites, 0 for others."""
     if one == other:
@@ -206,18 +201,18 @@ def _relation(one: str, other: str) -> int:
     return next((a * b for (m, a), (n, b) in product(sides.get(one, ()), sides.get(other, ())) if m == n), 0)
 
 
-def _has_opposite(said: Terms, near: Sequence[Terms]) -> bool:
+def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether a word's opposite stands closer to its surroundings in the claim than the word, or one like it."""
-    for at, word in enumerate(said.words):
+    for at, word in enumerate(claimed.words):
         if word not in _sides():
             continue
-        around = _distances(said.words, at, None)
+        around = _distances(claimed.words, at, None)
         best = {True: 0.0, False: 0.0}
         for held in near:
             for place, other in enumerate(held.words):
                 relation = _relation(word, other)
                 if relation:
-                    agrees = (relation > 0) == (said.denied[at] == held.denied[place])
+                    agrees = (relation > 0) == (claimed.denied[at] == held.denied[place])
                     there = _distances(held.words, place, around)
                     likeness = sum(1 / (around[term] * there[term]) for term in there) * held.share**2
                     best[agrees] = max(best[agrees], likeness * (_SAME_WORD if word == other else 1))
@@ -240,30 +235,30 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
     return found
 
 
-def _is_substituted(said: Terms, near: Sequence[Terms]) -> bool:
+def _is_substituted(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether a sentence in nearly the same words has an opposite in a word's place."""
     for held in near:
         if held.share < _ALIKE:
             continue
-        for change, a, b, c, d in SequenceMatcher(None, said.words, held.words, autojunk=False).get_opcodes():
+        for change, a, b, c, d in SequenceMatcher(None, claimed.words, held.words, autojunk=False).get_opcodes():
             is_replaced = change == "replace" and max(b - a, d - c) <= _MAX_REPLACED
-            if is_replaced and any(_relation(*pair) < 0 for pair in product(said.words[a:b], held.words[c:d])):
+            if is_replaced and any(_relation(*pair) < 0 for pair in product(claimed.words[a:b], held.words[c:d])):
                 return True
     return False
 
 
-def _is_denied(said: Terms, near: Sequence[Terms]) -> bool:
+def _is_denied(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
     most = max(held.share for held in near)
-    mine = {word: _always(said, word) for word in said.words if _is_content(word)}
-    if NEGATION_WORD in said.words:
+    mine = {word: _always(claimed, word) for word in claimed.words if _is_content(word)}
+    if NEGATION_WORD in claimed.words:
         denied = {word for word, is_denied in mine.items() if is_denied}
         return not any(
             denied.intersection(word for word, no in zip(held.words, held.denied, strict=True) if no)
             if denied
             else NEGATION_WORD in held.words
             for held in near
-            if held.share >= _HEARD_DENYING * most
+            if held.share >= _CONSIDERED_DENYING * most
         )
     nearest = [held for held in near if held.share >= _RELEVANT * most]
     return all(any(_always(held, word) for word in mine) for held in nearest)
@@ -275,17 +270,17 @@ def _always(held: Terms, word: str) -> bool:
     return bool(denials) and all(denials)
 
 
-def _is_reversed(said: Terms, near: Sequence[Terms]) -> bool:
+def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether what does something to another comes after it in all sentences that hold much of both."""
     most = max(held.share for held in near)
-    heard = [held.words for held in near if held.share >= _HEARD * most]
+    considered = [held.words for held in near if held.share >= _CONSIDERED * most]
     found: list[tuple[float, bool]] = []
-    for at, word in enumerate(said.words):
+    for at, word in enumerate(claimed.words):
         if word in _links():
-            left, right = _parts(said.words, at)
+            left, right = _parts(claimed.words, at)
             # Where another word links the two, an agent that is named may stand on either side.
-            for words in (each for each in heard if word in each or _AGENT not in each):
-                is_turned = _is_passive(said.words, word) != _is_passive(words, word)
+            for words in (each for each in considered if word in each or _AGENT not in each):
+                is_turned = _is_passive(claimed.words, word) != _is_passive(words, word)
                 first, second = (right, left) if is_turned else (left, right)
                 before = [place for place, each in enumerate(words) if each in first]
                 after = [place for place, each in enumerate(words) if each in second]
@@ -294,7 +289,7 @@ def _is_reversed(said: Terms, near: Sequence[Terms]) -> bool:
                     pairs = [one < other for one, other in product(before, after)]
                     found.append((share, 2 * sum(pairs) >= len(pairs)))
     full = max((share for share, _ in found), default=0.0)
-    return bool(full) and not any(in_order for share, in_order in found if share >= _HEARD * full)
+    return bool(full) and not any(in_order for share, in_order in found if share >= _CONSIDERED * full)
 
 
 def _is_passive(words: Sequence[str], link: str) -> bool:

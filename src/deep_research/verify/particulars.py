@@ -58,7 +58,7 @@ def particulars(text: str) -> Particulars:
     )
 
 
-def figures_of(text: str) -> list[Quantity]:
+def figures_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
     return find_quantities(_IDLE_SPACE.sub("", text))
 
@@ -79,7 +79,7 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
     return tuple(in_digits), tuple(in_words)
 
 
-def dates_of(text: str) -> list[DateMention]:
+def dates_of(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, read across stray white space; their offsets are not the text's."""
     return find_dates(_IDLE_SPACE.sub("", text))
 
@@ -93,7 +93,7 @@ def spell_negations(text: str) -> str:
     """Return the text in plain letters with one word for every negation."""
 
     def spell(match: re.Match[str]) -> str:
-        return f" {NEGATION_WORD} " if match.lastgroup == "negation" else match.group()
+        return f" {NEGATION_WORD} " if match.lastgroup == "negation" else match[0]
 
     return _NEGATION_OR_NOT.sub(spell, plain_letters(text))
 

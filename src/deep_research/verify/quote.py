@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
@@ -46,11 +46,11 @@ class Token(NamedTuple):
 
 
 class _Bounds(NamedTuple):
-    """A sentence of a passage, by its first token and the one after its last, and what may be cut from it."""
+    """A sentence of a passage, by its first token and the one after its last, and what may be cut from it, by where."""
 
     first: int
     last: int
-    cuts: tuple[tuple[int, int, Cut], ...]
+    cuts: dict[int, tuple[int, Cut]]
 
 
 class _Passage(NamedTuple):
@@ -65,13 +65,13 @@ def check_quote(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict | N
     """Return `supported` and where if a cited passage holds the sentence, `not_found` if none is cited, else None."""
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
-    matches = [(passage, find_quote(sentence.text, passage.quote)) for passage in passages]
-    found = [(passage, match) for passage, match in matches if match]
-    for passage, match in sorted(found, key=lambda pair: not pair[1].is_whole):
-        start, end = passage.start + match.start, passage.start + match.end
-        reason = "verbatim" if match.is_whole else "trimmed"
-        return Verdict(kind="supported", reason=reason, evidence=passage.id, start=start, end=end)
-    return None
+    found = [(passage, match) for passage in passages if (match := find_quote(sentence.text, passage.quote))]
+    if not found:
+        return None
+    passage, match = max(found, key=lambda pair: pair[1].is_whole)
+    start, end = passage.start + match.start, passage.start + match.end
+    reason = "verbatim" if match.is_whole else "trimmed"
+    return Verdict(kind="supported", reason=reason, evidence=passage.id, start=start, end=end)
 
 
 def find_quote(sentence: str, text: str) -> Match | None:
@@ -108,7 +108,7 @@ def words_of(text: str) -> tuple[str, ...]:
 def tokens_of(text: str) -> list[Token]:
     """Return the words and signs of a text in order."""
     folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
-    return [Token(match.group(), *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
+    return [Token(match[0], *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
 def whole_sentences(text: str) -> list[TextSpan]:
@@ -138,21 +138,19 @@ def _goes_on(text: str, last: TextSpan, following: TextSpan) -> bool:
 @lru_cache(maxsize=512)
 def _read(text: str) -> _Passage:
     tokens = tuple(tokens_of(text))
+    starts = [token.start for token in tokens]
+    past = partial(bisect_left, starts)
     bounds = []
     at = 0
     for span in whole_sentences(text):
-        first = _past(tokens, at, span.start)
-        at = _past(tokens, first, span.end)
+        first = past(span.start, at)
+        at = past(span.end, first)
         if first < at:
             shift = tokens[first].start
             cuts = possible_cuts(text[shift : tokens[at - 1].end])
-            inside = ((_past(tokens, first, shift + c.start), _past(tokens, first, shift + c.end), c) for c in cuts)
-            bounds.append(_Bounds(first, at, tuple(inside)))
+            inside = {past(shift + cut.start, first): (past(shift + cut.end, first), cut) for cut in cuts}
+            bounds.append(_Bounds(first, at, inside))
     return _Passage(tokens, tuple(token.text for token in tokens), tuple(bounds))
-
-
-def _past(tokens: Sequence[Token], at: int, offset: int) -> int:
-    return bisect_left(tokens, offset, lo=at, key=lambda token: token.start)
 
 
 def _unfolded(letter: str) -> str:
@@ -164,26 +162,21 @@ def _cuts_between(held: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...])
     """Return the allowed cuts that turn a sentence into the wanted tokens; none if no choice of cuts does."""
     made: list[Cut] = []
     at, done = bounds.first, 0
-    cuts = {first: (past, cut) for first, past, cut in bounds.cuts}
     while at < bounds.last:
-        if at in cuts:
-            past, cut = cuts[at]
+        if at in bounds.cuts:
+            past, cut = bounds.cuts[at]
             if wanted[done : done + past - at] != held[at:past]:
                 made.append(cut)
                 at = past
                 continue
-        if done >= len(wanted) or not _is_same(held[at], wanted[done], after_connective=_is_first(made, done)):
+        token = held[at]
+        if done == 0 and made and made[0].is_connective and token != wanted[0]:
+            # Without its connective, a sentence begins with a capital letter.
+            token = token[0].upper() + token[1:]
+        if wanted[done : done + 1] != (token,):
             return []
         at, done = at + 1, done + 1
     return made if done == len(wanted) else []
-
-
-def _is_first(made: list[Cut], done: int) -> bool:
-    return done == 0 and bool(made) and made[0].is_connective
-
-
-def _is_same(token: str, wanted: str, *, after_connective: bool) -> bool:
-    return token == wanted or (after_connective and token[0].islower() and token[0].upper() + token[1:] == wanted)
 
 
 def _agrees(original: str, sentence: str, cuts: Sequence[Cut] = ()) -> bool:
@@ -216,7 +209,7 @@ def find_span(span: str, text: str) -> tuple[int, int] | None:
     a paraphrase and not found.
     """
     held, wanted = _words(text), [_spelled(token) for token in _words(span)]
-    if not wanted or _letters(wanted) < _MIN_LETTERS:
+    if sum(_CJK_WEIGHT if _CJK_LETTER.match(letter) else 1 for letter in "".join(wanted)) < _MIN_LETTERS:
         return None
     spelled = [_spelled(token) for token in held]
     for at in range(len(held) - len(wanted) + 1):
@@ -231,7 +224,3 @@ def _words(text: str) -> list[Token]:
 
 def _spelled(token: Token) -> str:
     return to_simplified(token.text).casefold()
-
-
-def _letters(words: list[str]) -> int:
-    return sum(_CJK_WEIGHT if _CJK_LETTER.match(letter) else 1 for word in words for letter in word)

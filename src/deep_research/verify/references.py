@@ -1,7 +1,7 @@
 """Addresses in a sentence: what a reader would follow must come from a source, never from whoever wrote it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography
@@ -21,19 +21,15 @@ _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
 
 def find_references(text: str) -> list[str]:
     """Return the addresses and markers that a text names, in order."""
-    return [match.group().rstrip(".,;:!?)/") for match in _REFERENCE.finditer(text)]
+    return [match[0].rstrip(".,;:!?)/") for match in _REFERENCE.finditer(text)]
 
 
 def unknown_reference(text: str, quotes: Sequence[str]) -> str:
     """Return the first address that a text names and no quote holds, or ""."""
-    known = _spelled(quotes)
+    # A line break inside a long address is the page's, and parts nothing.
+    known = "\n".join("".join(fold_typography(quote).text.lower().split()) for quote in quotes)
     return next((named for named in find_references(text) if _key(named) not in known), "")
 
 
 def _key(reference: str) -> str:
     return "".join(_SCHEME.sub("", reference).lower().split())
-
-
-def _spelled(quotes: Iterable[str]) -> str:
-    # A line break inside a long address is the page's, and parts nothing.
-    return "\n".join("".join(fold_typography(quote).text.lower().split()) for quote in quotes)

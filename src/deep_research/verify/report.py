@@ -11,9 +11,9 @@ from deep_research.request import Language
 from deep_research.verify.shipped import (
     Block,
     Listing,
-    ShippedParagraph,
     ShippedReport,
     ShippedSentence,
+    ShippedVerdict,
     ends_in_marker,
     letters_of,
     markers,
@@ -56,10 +56,9 @@ class Verifier:
         """
         try:
             text = report_path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ReportCheck(report_passed=False, problem="missing", language=self._language or "en")
-        except (OSError, UnicodeDecodeError):
-            return ReportCheck(report_passed=False, problem="unreadable", language=self._language or "en")
+        except (OSError, UnicodeDecodeError) as exc:
+            problem = "missing" if isinstance(exc, FileNotFoundError) else "unreadable"
+            return ReportCheck(report_passed=False, problem=problem, language=self._language or "en")
         listing = read_listing(report_path.with_name("paragraphs.jsonl"))
         return self._check(read_report(text), listing)
 
@@ -67,7 +66,11 @@ class Verifier:
         """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all."""
         listing = read_listing(paragraphs_path)
         claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind in ("claim", "table")]
-        uncited = tuple(claim.id for claim in claims if not claim.cite_ids or _has_uncited_row(claim))
+        uncited = tuple(
+            claim.id
+            for claim in claims
+            if not claim.cite_ids or (claim.kind == "table" and not all(row.evidence for row in claim.sentences))
+        )
         used = {id_ for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
         used |= {id_ for claim in claims for sentence in claim.sentences for id_ in sentence.evidence}
         unknown = tuple(sorted(used - listing.evidence.keys()))
@@ -92,7 +95,13 @@ class Verifier:
     def _check(self, report: ShippedReport, listing: Listing) -> ReportCheck:
         numbers = [reference.number for reference in report.references]
         cited = {reference.number for reference in report.references if reference.is_cited}
-        used = [number for block in report.blocks if _may_cite(block) for number in markers(block.text)]
+        # In titles, gaps and assumptions numbers in brackets are the user's words.
+        cites = (
+            block
+            for block in report.blocks
+            if block.kind != "heading" and not (block.is_exempt and block.kind == "item")
+        )
+        used = [number for block in cites for number in markers(block.text)]
         to_cite = _checked_blocks(report.blocks, listing)
         bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
         rows = [row for block in report.blocks if not block.is_exempt for row in rows_of(block)]
@@ -101,7 +110,7 @@ class Verifier:
         misplaced = tuple(sorted(set(used) & (set(numbers) - cited)))
         unused = tuple(sorted(cited - set(used)))
         is_numbered = numbers == list(range(1, len(numbers) + 1))
-        is_empty = not any(block.kind != "rule" for block in report.blocks)
+        is_empty = all(block.kind == "rule" for block in report.blocks)
         sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
         return ReportCheck(
             report_passed=sound and not bare and not bare_rows,
@@ -127,37 +136,27 @@ def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
         kind: {"".join(one_line(paragraph.text).split()) for paragraph in listing.paragraphs if paragraph.kind == kind}
         for kind in ("claim", "note", "caption")
     }
-    found = []
-    for block in blocks:
-        letters = letters_of(block.text)
-        is_free = block.is_exempt or letters in texts["note"] or letters in texts["caption"]
-        if letters in texts["claim"] or (block.kind in ("prose", "item") and not is_free):
-            found.append(block)
-    return found
-
-
-def _may_cite(block: Block) -> bool:
-    """Return whether numbers in brackets are markers: in titles, gaps and assumptions they are the user's words."""
-    return block.kind != "heading" and not (block.is_exempt and block.kind == "item")
-
-
-def _has_uncited_row(paragraph: ShippedParagraph) -> bool:
-    return paragraph.kind == "table" and not all(row.evidence for row in paragraph.sentences)
+    free = texts["note"] | texts["caption"]
+    return [
+        block
+        for block in blocks
+        if (letters := letters_of(block.text)) in texts["claim"]
+        or (block.kind in ("prose", "item") and not block.is_exempt and letters not in free)
+    ]
 
 
 def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:
-    verdict = sentence.verdict
+    verdict = sentence.verdict or ShippedVerdict(kind="not_checked")
     numbers = {number for id_ in sentence.evidence if (number := listing.number_of(id_)) is not None}
-    proof = verdict.evidence if verdict else ""
-    piece = listing.evidence.get(proof)
+    piece = listing.evidence.get(verdict.evidence)
     return CheckedSentence(
         text=sentence.text,
-        kind=verdict.kind if verdict else "not_checked",
-        reason=verdict.reason if verdict else "",
+        kind=verdict.kind,
+        reason=verdict.reason,
         numbers=tuple(sorted(numbers)),
-        evidence=proof,
+        evidence=verdict.evidence,
         place=(piece.place or "") if piece else "",
-        start=verdict.start if verdict else -1,
-        end=verdict.end if verdict else -1,
+        start=verdict.start,
+        end=verdict.end,
         revised_from=sentence.revised_from,
     )

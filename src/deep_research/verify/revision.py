@@ -44,24 +44,15 @@ def only_weakens(revised: str, original: str) -> bool:
         return False
     if any(mark not in _SOFTENERS for mark in _marks(kept) - _marks(held)):
         return False
-    at = 0
-    for word in kept:
-        at = _next(held, at, word)
-        if not at:
-            return False
-    return True
+    # Every word that is kept is a later word of the original than the one before it, and no mark of it is taken away.
+    rest = iter(held)
+    return all(
+        any(each.text == word.text and not Counter(each.marks) - Counter(word.marks) for each in rest) for word in kept
+    )
 
 
 def _marks(words: Sequence[_Word]) -> Counter[str]:
     return Counter(mark for word in words for mark in word.marks)
-
-
-def _next(held: Sequence[_Word], at: int, word: _Word) -> int:
-    """Return the place after the next word of the original that is this one, its marks not taken away; 0 if none."""
-    for place in range(at, len(held)):
-        if held[place].text == word.text and not Counter(held[place].marks) - Counter(word.marks):
-            return place + 1
-    return 0
 
 
 def _words(text: str) -> list[_Word]:
@@ -75,7 +66,7 @@ def _words(text: str) -> list[_Word]:
                 words.append(_Word(stem(token) if token.isascii() else token, tuple(marks)))
                 marks = []
         if match:
-            marks.append(match.group())
+            marks.append(match[0])
             at = match.end()
     if marks and words:
         # "5 亿元左右": a hedge at the end speaks of the word before it.

@@ -1,6 +1,6 @@
 """Is a table row of the report a row of its source: the same row, each cell under its own column's header."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict, row
@@ -15,17 +15,16 @@ def check_cells(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict:
 
     Each must be a passage of its own, both of one document, the header first.
     """
-    labels, values = [label for label, _ in sentence.cells], [value for _, value in sentence.cells]
     is_shown = sentence.text == row(sentence.cells, ()).text
     for piece in passages if is_shown else ():
         for header in passages:
             is_above = header.document == piece.document and header.end <= piece.start
-            if is_above and check_row(labels, values, header.quote, piece.quote):
+            if is_above and check_row(sentence.cells, header.quote, piece.quote):
                 return Verdict(kind="supported", reason="verbatim", evidence=piece.id, start=piece.start, end=piece.end)
     return Verdict(kind="not_found", reason="" if passages else "uncited")
 
 
-def check_row(labels: Sequence[str], values: Sequence[str], header_line: str, row_line: str) -> bool:
+def check_row(shown_cells: Sequence[tuple[str, str]], header_line: str, row_line: str) -> bool:
     """Return whether the values are the row's in every column that has a shown label, and no others; empty cells aside.
 
     The row's own label, its first cell, must be among them. Where two columns share a header both must be shown, or
@@ -33,10 +32,10 @@ def check_row(labels: Sequence[str], values: Sequence[str], header_line: str, ro
     """
     names, cells = _line(header_line), _line(row_line)
     # A row of another length than its header has merged cells: which stands under which is not known.
-    if len(labels) != len(values) or len(names) != len(cells):
+    if len(names) != len(cells):
         return False
-    held, shown = _filled(names, cells), _filled(labels, values)
-    shown_names = {_name(label) for label in labels}
+    held, shown = _filled(zip(names, cells, strict=True)), _filled(shown_cells)
+    shown_names = {_name(label) for label, _ in shown_cells}
     is_labelled = bool(shown) and shown[:1] == held[:1] and shown_names <= {_name(name) for name in names}
     return is_labelled and shown == [pair for pair in held if pair[0] in shown_names]
 
@@ -47,9 +46,8 @@ def _line(line: str) -> Sequence[str]:
     return lines[0].cells if len(lines) == 1 and "\n" not in line.strip() else ()
 
 
-def _filled(labels: Sequence[str], values: Sequence[str]) -> list[tuple[_Words, _Words]]:
-    pairs = [(_name(label), words_of(value)) for label, value in zip(labels, values, strict=True)]
-    return [pair for pair in pairs if pair[1]]
+def _filled(cells: Iterable[tuple[str, str]]) -> list[tuple[_Words, _Words]]:
+    return [(_name(label), words) for label, value in cells if (words := words_of(value))]
 
 
 def _name(label: str) -> _Words:

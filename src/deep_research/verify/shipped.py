@@ -63,29 +63,31 @@ class ShippedReport(NamedTuple):
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = _headings("gaps", "limits", "account", "knowledge", "writing", "outlook", "notice", "assumptions")
-    references = _headings("references")
+    places = dict.fromkeys(_headings("references"), "references") | dict.fromkeys(exempt, "exempt")
     cited, additional = _headings("cited_sources"), _headings("additional_sources")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
-    place: Literal["body", "exempt", "references"] = "body"
+    place = "body"
     is_cited, after_assumptions = True, False
     for kind, block in _blocks(text):
-        if kind == "heading":
-            level, title = _heading(block)
+        if kind == "heading" and (heading := _HEADING.match(block)):
+            level, title = len(heading[1]), heading[2]
             if place == "references" and level > 2:
                 is_cited = title in cited or (is_cited and title not in additional)
                 continue
             if level <= 2:
-                is_own = level == 2
-                place = "references" if is_own and title in references else "body"
-                place = "exempt" if is_own and title in exempt else place
+                place = places.get(title, "body") if level == 2 else "body"
                 is_cited = True
         if place == "references":
-            _read_references(block, kind, is_cited, listed, malformed)
+            for line in block.split("\n") if kind == "prose" else ():
+                if match := _REFERENCE.fullmatch(line.strip()):
+                    listed.append(Reference(int(match[1]), is_cited))
+                elif line.lstrip().startswith("["):
+                    malformed.append(line.strip())
             continue
-        is_label = kind == "label"
-        after_assumptions = (after_assumptions and kind == "item") or (is_label and _is_assumptions(block, exempt))
+        names_assumptions = kind == "label" and block.strip("*:： ") in exempt
+        after_assumptions = (after_assumptions and kind == "item") or names_assumptions
         blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
     return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed))
 
@@ -122,28 +124,6 @@ def _language(text: str) -> Language:
     return next((language for language in known if words_in(language)("report.references") in lines), "en")
 
 
-def _heading(block: str) -> tuple[int, str]:
-    match = _HEADING.match(block)
-    return (len(match.group(1)), match.group(2)) if match else (0, "")
-
-
-def _is_assumptions(label: str, exempt: set[str]) -> bool:
-    return label.strip("*:： ") in exempt
-
-
-def _read_references(
-    block: str, kind: BlockKind, is_cited: bool, listed: list[Reference], malformed: list[str]
-) -> None:
-    if kind != "prose":
-        return
-    for line in block.split("\n"):
-        match = _REFERENCE.fullmatch(line.strip())
-        if match:
-            listed.append(Reference(int(match.group(1)), is_cited))
-        elif line.lstrip().startswith("["):
-            malformed.append(line.strip())
-
-
 def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
     """Yield the blocks of Markdown, each list item on its own; fenced code counts as a table."""
     open_lines: list[str] = []
@@ -153,7 +133,7 @@ def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
         fenced = _FENCE.match(line.strip())
         if fence:
             open_lines.append(line)
-            if fenced and fenced.group(1).startswith(fence):
+            if fenced and fenced[1].startswith(fence):
                 fence = ""
             continue
         kind = "table" if fenced else _line_kind(line)
@@ -167,7 +147,7 @@ def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
         if kind:
             open_lines.append(line)
             open_kind = kind
-        fence = fenced.group(1) if fenced else ""
+        fence = fenced[1] if fenced else ""
     if open_lines:
         yield open_kind, _joined(open_lines)
 

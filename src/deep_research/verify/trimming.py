@@ -70,7 +70,7 @@ _ABBREVIATION = re.compile(r"([A-Z][A-Z&-]{0,8}[A-Z])s?")
 _WORDS_BEFORE = re.compile(r"[A-Za-z' -]*\s$")
 _SMALL_WORDS = frozenset("of and the for in on to de".split())
 # Where a place and two common words share their initials ("unit sales (US)"), only a name may be abbreviated.
-_REGIONS = frozenset({"USA", "UAE", "PRC", "ROK", "EEA", "GCC"})
+_REGIONS = frozenset("USA UAE PRC ROK EEA GCC".split())
 
 
 class Cut(NamedTuple):
@@ -100,19 +100,15 @@ def possible_cuts(sentence: str) -> list[Cut]:
 
 
 def _is_note(content: str, before: str) -> bool:
-    if _NOTE_NUMBER.fullmatch(content):
-        return True
-    if not _NOTE_NUMBERS.fullmatch(content):
-        return False
-    return not _ENDS_IN_FIGURE.search(before) and not _INTERVAL.search(before)
+    is_list = _NOTE_NUMBERS.fullmatch(content) and not _ENDS_IN_FIGURE.search(before) and not _INTERVAL.search(before)
+    return bool(_NOTE_NUMBER.fullmatch(content) or is_list)
 
 
 def _says_nothing_new(content: str, before: str) -> bool:
     if _SHORT_NAME.fullmatch(to_simplified(content)):
         return True
-    short = _ABBREVIATION.fullmatch(content)
-    if short:
-        return _abbreviates(short.group(1), before)
+    if short := _ABBREVIATION.fullmatch(content):
+        return _abbreviates(short[1], before)
     parts = [part.strip() for part in content.split(";")]
     return all(_CITATION.fullmatch(part) or _CROSS_REFERENCE.fullmatch(to_simplified(part)) for part in parts)
 
@@ -121,7 +117,7 @@ def _abbreviates(short: str, before: str) -> bool:
     """Return whether the letters are the initials of the words right before them."""
     letters = [letter for letter in short if letter.isalpha()]
     stretch = _WORDS_BEFORE.search(before, max(0, len(before) - 160))
-    named = stretch.group().replace("'s", "").replace("-", " ").split() if stretch else []
+    named = stretch[0].replace("'s", "").replace("-", " ").split() if stretch else []
     used: list[str] = []
     while letters and named:
         word = named.pop()

@@ -1,6 +1,6 @@
 """What checking a report showed: `verify.json`, and the same in words for `verification.md`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 from pydantic import Field
@@ -12,11 +12,6 @@ from deep_research.request import Language
 from deep_research.value import Value
 
 _SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
-# The reasons that code gives; whatever else stands in a verdict is shown as it is.
-_REASONS = frozenset(
-    "verbatim trimmed judged absent failed unproved likely doubtful uncited unknown unfounded reference number unit "
-    "date name negation".split()
-)
 # Parts of a report that have a name in every language; other sections bear the plan's.
 _PARTS = frozenset({"abstract", "conclusion", "outlook"})
 
@@ -86,30 +81,26 @@ class Verification(Value):
         """Return `verification.md` in the report's language."""
         words = words_in(self.report.language)
         sentences = self.paragraphs.sentences
+        chapters = {
+            "problems": _bullets(self._problems(words)),
+            "unsupported": _bullets(_unsupported(one, words) for one in sentences if one.kind != "supported"),
+            "revised": _bullets(_revised(one, words) for one in sentences if one.revised_from),
+            "dropped": _bullets(_refused(refusal, words) for refusal in self.refusals),
+            "all": _table(sentences, words),
+        }
         parts = [
             f"# {words('verification.passed' if self.passed else 'verification.failed')}",
             words("verification.method"),
             _bullets(self._counts(words)),
-            _chapter(words("verification.problems"), _bullets(self._problems(words))),
-            _chapter(
-                words("verification.unsupported"),
-                _bullets([_unsupported(sentence, words) for sentence in sentences if sentence.kind != "supported"]),
-            ),
-            _chapter(
-                words("verification.revised"),
-                _bullets([_revised(sentence, words) for sentence in sentences if sentence.revised_from]),
-            ),
-            _chapter(words("verification.dropped"), _bullets([_refused(refusal, words) for refusal in self.refusals])),
-            _chapter(words("verification.all"), _table(sentences, words)),
+            *(f"## {words(f'verification.{name}')}\n\n{body}" for name, body in chapters.items() if body),
         ]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        return "\n\n".join(parts) + "\n"
 
     def _counts(self, words: Words) -> list[str]:
         verdicts = counted_verdicts(self.paragraphs.verdicts, words)
-        is_empty = self.passed and not verdicts
         return [
             words("verification.nothing")
-            if is_empty
+            if self.passed and not verdicts
             else words("verification.sentences", verdicts=verdicts or words("verification.none")),
             words(
                 "verification.paragraphs",
@@ -127,18 +118,27 @@ class Verification(Value):
             for name, problem in (("report.md", report.problem), ("paragraphs.jsonl", listed.problem))
             if problem
         ]
-        found += [words("verification.unresolved", number=number) for number in report.unresolved_markers]
-        found += [words("verification.misplaced", number=number) for number in report.markers_of_uncited_sources]
-        found += [words("verification.bare", text=_quoted(text, words)) for text in report.uncited_paragraphs]
-        found += [words("verification.bare_row", text=_quoted(text, words)) for text in report.uncited_rows]
-        found += [words("verification.unused", number=number) for number in report.unused_references]
-        found += [words("verification.malformed", text=_quoted(text, words)) for text in report.malformed_references]
-        if not report.references_are_numbered:
-            found.append(words("verification.misnumbered"))
-        found += [words("verification.uncited_claim", id=id_) for id_ in listed.uncited_claims]
-        found += [words("verification.unknown_id", id=id_) for id_ in listed.unknown_ids]
-        found += [words("verification.broken_line", place=place) for place in listed.broken_lines]
-        return found
+
+        def each(key: str, name: str, values: Iterable[object]) -> list[str]:
+            return [words(f"verification.{key}", **{name: value}) for value in values]
+
+        def quoted(texts: Iterable[str]) -> list[str]:
+            # Blocks of the report, which are Markdown already.
+            return [escape(_shorten(unescape(text), words)) for text in texts]
+
+        return [
+            *found,
+            *each("unresolved", "number", report.unresolved_markers),
+            *each("misplaced", "number", report.markers_of_uncited_sources),
+            *each("bare", "text", quoted(report.uncited_paragraphs)),
+            *each("bare_row", "text", quoted(report.uncited_rows)),
+            *each("unused", "number", report.unused_references),
+            *each("malformed", "text", quoted(report.malformed_references)),
+            *([] if report.references_are_numbered else [words("verification.misnumbered")]),
+            *each("uncited_claim", "id", listed.uncited_claims),
+            *each("unknown_id", "id", listed.unknown_ids),
+            *each("broken_line", "place", listed.broken_lines),
+        ]
 
 
 def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
@@ -150,11 +150,7 @@ def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
     )
 
 
-def _chapter(title: str, body: str) -> str:
-    return f"## {title}\n\n{body}" if body else ""
-
-
-def _bullets(lines: Sequence[str]) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -207,26 +203,23 @@ def _cells(sentence: CheckedSentence, words: Words) -> list[str]:
         escape_cell(_shorten(sentence.text, words)),
         escape_cell(_verdict(sentence, words)),
         _marked(sentence),
-        escape_cell(words("report.list_separator").join(part for part in (sentence.place, place) if part)),
+        escape_cell(words("report.list_separator").join(filter(None, (sentence.place, place)))),
         f"`{sentence.evidence}`" if sentence.evidence else "",
     ]
 
 
 def _reason(reason: str, words: Words) -> str:
+    """Return a reason that code gives in words; whatever else stands in a verdict is shown as it is."""
     code, _, detail = reason.partition(": ")
-    if code not in _REASONS:
+    key = f"verification.reason_{code}"
+    if key not in words.templates:
         return reason
-    known = words(f"verification.reason_{code}")
+    known = words(key)
     return f"{known}{words('report.colon')}{detail}" if detail else known
 
 
 def _marked(sentence: CheckedSentence) -> str:
     return "".join(f"[{number}]" for number in sentence.numbers)
-
-
-def _quoted(text: str, words: Words) -> str:
-    """Return the beginning of a block of the report, which is Markdown already."""
-    return escape(_shorten(unescape(text), words))
 
 
 def _one_line(text: str) -> str:

@@ -5,11 +5,11 @@ It only ever refuses; a sentence that passes here is as undecided as before.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.report.paragraph import Sentence, Verdict, VerdictKind
+from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.analyzer import CJK, content_terms
 from deep_research.text.number_words import (
     ORDER,
@@ -59,6 +59,10 @@ class _Near(NamedTuple):
     start: int
     text: str
 
+    def contradicts(self, reason: str) -> Verdict:
+        end = self.start + len(self.text)
+        return Verdict(kind="contradicted", reason=reason, evidence=self.passage.id, start=self.start, end=end)
+
 
 def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[str] = ()) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
@@ -68,13 +72,11 @@ def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[s
     """
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
-    reference = unknown_reference(sentence.text, [passage.quote for passage in passages])
-    if reference:
+    if reference := unknown_reference(sentence.text, [passage.quote for passage in passages]):
         return Verdict(kind="not_found", reason=f"reference: {reference}")
     in_digits, in_words = split_figures(sentence.text)
     for figure in in_digits:
-        reason = _figure_objection(figure, passages)
-        if reason:
+        if reason := _figure_objection(figure, passages):
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
     for worded in in_words:
         # "The two totals differ", citing both, counts what it brings together.
@@ -86,10 +88,12 @@ def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[s
     for date in dates_of(sentence.text):
         if not any(_is_date_of(date.iso, iso) for iso in held):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
-    name = _unknown_name(sentence.text, " ".join(texts))
-    if name:
+    if name := _unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
-    return _turned(sentence.text, passages)
+    near = _nearest(sentence.text, passages, floor=_SAME_WORDS, subject_of=_subject)
+    if near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2:
+        return near.contradicts("negation")
+    return None
 
 
 def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
@@ -109,10 +113,10 @@ def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
 
 
 def _is_spelled(figure: Quantity, quote: str) -> bool:
-    own: Values = ((figure.value, figure.unit),)
-    if any(_are_equal(own, worded.values) for worded in split_figures(quote)[1]):
-        return True
-    return figure.unit not in (SHARE, TIMES) and figure.value in spelled_numbers(quote)
+    own = ((figure.value, figure.unit),)
+    return any(_are_equal(own, worded.values) for worded in split_figures(quote)[1]) or (
+        figure.unit not in (SHARE, TIMES) and figure.value in spelled_numbers(quote)
+    )
 
 
 def _holds(quote: str, worded: Worded) -> bool:
@@ -149,7 +153,7 @@ def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> 
 
 def _digits(raw: str) -> float | None:
     match = _DIGITS.search(raw)
-    return float(match.group().replace(",", "")) if match else None
+    return float(match[0].replace(",", "")) if match else None
 
 
 def _is_date_of(wanted: str, held: str) -> bool:
@@ -164,7 +168,7 @@ def _refuse(
 ) -> Verdict:
     near = _nearest(text, passages, floor=_SAME_SUBJECT, subject_of=_uncounted)
     if near and _has_other(near.text, other_than):
-        return _against("contradicted", reason, near)
+        return near.contradicts(reason)
     return Verdict(kind="not_found", reason=reason)
 
 
@@ -185,7 +189,7 @@ def _unknown_name(text: str, quotes: str) -> str:
     stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
     initials = "".join(word[0].upper() for word in words)
     for match in _NAME.finditer(text):
-        parts = match.group().split()
+        parts = match[0].split()
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
         begins = not text[: match.start()].strip(" \"'“‘(")
@@ -198,19 +202,6 @@ def _unknown_name(text: str, quotes: str) -> str:
     return ""
 
 
-def _turned(text: str, passages: Sequence[Evidence]) -> Verdict | None:
-    near = _nearest(text, passages, floor=_SAME_WORDS, subject_of=_subject)
-    if near and (without_negations(text)[1] - without_negations(near.text)[1]) % 2:
-        return _against("contradicted", "negation", near)
-    return None
-
-
-def _against(kind: VerdictKind, reason: str, near: _Near) -> Verdict:
-    return Verdict(
-        kind=kind, reason=reason, evidence=near.passage.id, start=near.start, end=near.start + len(near.text)
-    )
-
-
 def _nearest(
     text: str, passages: Sequence[Evidence], *, floor: float, subject_of: Callable[[str], set[str]]
 ) -> _Near | None:
@@ -220,7 +211,9 @@ def _nearest(
     for passage in passages:
         for span in whole_sentences(passage.quote):
             held = passage.quote[span.start : span.end]
-            share = _shared(wanted, subject_of(held))
+            subject = subject_of(held)
+            # Of an empty union nothing is shared.
+            share = len(wanted & subject) / max(1, len(wanted | subject))
             if share >= best:
                 best, found = share, _Near(passage, passage.start + span.start, held)
     return found
@@ -235,8 +228,3 @@ def _uncounted(text: str) -> set[str]:
 
 def _subject(text: str) -> set[str]:
     return {term for term in content_terms(without_negations(text)[0]) if not any(map(str.isdigit, term))}
-
-
-def _shared(wanted: set[str], held: Iterable[str]) -> float:
-    both = wanted.union(held)
-    return len(wanted.intersection(held)) / len(both) if both else 0.0

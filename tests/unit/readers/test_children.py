@@ -120,7 +120,7 @@ def test_whatever_a_reader_of_text_raises_is_a_refusal(error: type[Exception], m
     def fail(raw: bytes, name: str) -> Reading:
         raise error
 
-    monkeypatch.setattr("deep_research.readers.plain.read", fail)
+    monkeypatch.setattr("deep_research.readers.text.read", fail)
     assert refusal(b"Costs fell.", "a.txt").startswith("'a.txt' cannot be read: ")
     assert error.__name__ in refusal(b"Costs fell.", "a.txt")
 

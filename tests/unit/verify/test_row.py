@@ -22,7 +22,7 @@ def piece(id_: str, quote: str, start: int, document: str = "d") -> Evidence:
 
 
 def is_held(cells: Cells, header: str = HEADER, line: str = LINE) -> bool:
-    return check_row([label for label, _ in cells], [value for _, value in cells], header, line)
+    return check_row(cells, header, line)
 
 
 def piped(cells: tuple[str, ...]) -> str:

@@ -1,24 +1,18 @@
 """Plain text: decoded, lines kept, nothing else touched."""
 
-from pathlib import PurePath
-
+from deep_research.readers.blocks import looks_like_title
 from deep_research.readers.encoding import decode
 from deep_research.readers.port import Reading
 from deep_research.sources.document import Place
-
-_MAX_TITLE_CHARS = 120
 
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a text file as it is; its title is its first line where that is short and no sentence."""
     text, encoding = decode(raw, name)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    is_title = 0 < len(first) <= _MAX_TITLE_CHARS and not first.endswith(
-        (".", "。", "！", "？", "!", "?", ",", "，", ";", "；")
-    )
     return Reading(
         text=text,
-        title=first if is_title else PurePath(name).stem,
+        title=first if looks_like_title(first) else "",
         places=(Place(kind="line", label="1", start=0, end=len(text)),),
         warnings=() if "\ufffd" not in text else (f"some characters could not be read as {encoding}",),
     )
