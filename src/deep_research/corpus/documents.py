@@ -81,7 +81,7 @@ def put_document(session: IndexSession, document: Prepared, *, content: str, add
 def settle_document(session: IndexSession, content: str) -> None:
     """Keep a document under the first address that has its content, and remove it where none is left."""
     row = session.one("document", content=content)
-    first = session.sure("first_address", content=content)["address"]
+    first = session.required_row("first_address", content=content)["address"]
     if row is None or row["address"] == first:
         return
     is_shown = row["duplicate_of"] is None
@@ -148,7 +148,7 @@ class _Document(NamedTuple):
 
 def settle_duplicates(session: IndexSession) -> None:
     """Let one document of each cluster be searched, and the others not."""
-    if session.sure("folder_state")["is_settled"]:
+    if session.required_row("folder_state")["is_settled"]:
         return
     bands = {row["document"]: row["bands"].split(",") for row in session.rows("shared_bands")}
     for row in session.rows("duplicates").fetchall():
@@ -167,7 +167,7 @@ def settle_duplicates(session: IndexSession) -> None:
 
 
 def _document(session: IndexSession, number: int) -> _Document:
-    return _Document(*session.sure("document_row", document=number))
+    return _Document(*session.required_row("document_row", document=number))
 
 
 def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int | None) -> None:

@@ -63,7 +63,7 @@ class FolderCorpus:
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         return await self._read(
-            lambda session: (session.sure("folder_state")["passages"], _frequencies(session, terms))
+            lambda session: (session.required_row("folder_state")["passages"], _frequencies(session, terms))
         )
 
     async def close(self) -> None:

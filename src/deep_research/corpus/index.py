@@ -46,7 +46,7 @@ class IndexSession:
         """Return the first row of a named query, if there is one."""
         return next(self.rows(query, **values), None)
 
-    def sure(self, query: str, **values: Column) -> sqlite3.Row:
+    def required_row(self, query: str, **values: Column) -> sqlite3.Row:
         """Return the row of a query that always has one: a count, or what was listed in the same transaction."""
         row: sqlite3.Row = next(self.rows(query, **values))
         return row

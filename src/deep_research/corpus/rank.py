@@ -120,7 +120,7 @@ class Pool:
     def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
         self.session = session
         self._max_looked_at = max_looked_at
-        self._passages, terms, _ = session.sure("folder_state")
+        self._passages, terms, _ = session.required_row("folder_state")
         self._average_terms = terms / max(1, self._passages)
         counted_to = max(MAX_LOOKED_AT, self._passages // _COMMON_SHARE)
         counted = sorted((self.count(term, counted_to), term) for term in question.terms)
@@ -130,7 +130,7 @@ class Pool:
 
     def count(self, term: str, limit: int) -> int:
         """Return how many passages hold a term, counted no further than the limit."""
-        return int(self.session.sure("count_up_to", match=match_any([term]), limit=limit)["passages"])
+        return int(self.session.required_row("count_up_to", match=match_any([term]), limit=limit)["passages"])
 
     def find_by_question(self, limit: int) -> None:
         """Add the passages that hold the question's rarer terms most densely."""

@@ -82,7 +82,7 @@ class _Refresh:
                 session.add(query)
             met = scan_folder(self._root, lambda entry: session.add("note_seen", **entry._asdict()))
             session.add("note_changed")
-            seen, changed = session.sure("count_noted")
+            seen, changed = session.required_row("count_noted")
             return _Scanned(met, seen, changed)
 
     def take(self, entry: Entry) -> None:
@@ -108,7 +108,7 @@ class _Refresh:
     def survey(self, scan: _Scanned, *, removed: int) -> Survey:
         """Return what was found."""
         with self._index.reading(self._folder) as session:
-            indexed = session.sure("survey")["documents"]
+            indexed = session.required_row("survey")["documents"]
             unusable = [Skipped(**row) for row in session.rows("unusable")]
             remarks = [
                 Remark(address=row["address"], remark=remark)

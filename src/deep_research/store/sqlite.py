@@ -56,7 +56,7 @@ class SqliteStore:
         work: Callable[[Session], T],
         *,
         even_if_cancelled: bool = False,
-        is_alone: bool = False,
+        in_own_transaction: bool = False,
     ) -> T:
         """Do the work unless the claim is no longer the run's newest."""
 
@@ -64,7 +64,7 @@ class SqliteStore:
             rows.check_claim(session, claim, even_if_cancelled=even_if_cancelled)
             return work(session)
 
-        return await self._writes.write(checked, is_alone=is_alone)
+        return await self._writes.write(checked, in_own_transaction=in_own_transaction)
 
     def _now(self) -> str:
         return rows.time_column(self._clock())
@@ -150,7 +150,7 @@ class SqliteStore:
         return await self._write_as(claim, work)
 
     async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
-        await self._write_as(claim, lambda _: action(), is_alone=True)
+        await self._write_as(claim, lambda _: action(), in_own_transaction=True)
 
     # Answers of the user
 

@@ -321,10 +321,10 @@ _MAX_BATCH = 64
 
 @dataclass(frozen=True)
 class _Write:
-    """One piece of work; `is_alone` means that it must not be done twice, nor undone for another's failure."""
+    """One piece of work; `in_own_transaction` means that it must not be done twice or undone for another."""
 
     work: Callable[[Session], Any]
-    is_alone: bool
+    in_own_transaction: bool
     done: Future[Any] = field(default_factory=Future)
 
 
@@ -337,9 +337,9 @@ class WriteQueue:
         self._waiting: deque[_Write] = deque()
         self._lock = threading.Lock()
 
-    async def write(self, work: Callable[[Session], T], *, is_alone: bool = False) -> T:
+    async def write(self, work: Callable[[Session], T], *, in_own_transaction: bool = False) -> T:
         """Do the work in a transaction; return once it is on the disk."""
-        write = _Write(work, is_alone)
+        write = _Write(work, in_own_transaction)
         with self._lock:
             self._waiting.append(write)
         # Whoever comes to the thread first takes along what waits by then; the others find nothing left to do.
@@ -372,7 +372,7 @@ class WriteQueue:
         with self._lock:
             batch: list[_Write] = []
             while self._waiting and len(batch) < _MAX_BATCH:
-                if batch and (batch[-1].is_alone or self._waiting[0].is_alone):
+                if batch and (batch[-1].in_own_transaction or self._waiting[0].in_own_transaction):
                     break
                 batch.append(self._waiting.popleft())
             return batch

@@ -52,7 +52,7 @@ def test_whoever_is_not_asked_again_gets_stated_assumptions(answers: tuple[str, 
 def test_every_doubt_that_is_left_open_is_told(question: str) -> None:
     given: dict[str, Any] = {"unknown_terms": ("XYZ123",), "exchanges": told("start now")}
     inquiry = Inquiry(question=question, **given)
-    started = settled(assess(inquiry, states_focus=False), assess(inquiry), inquiry)
+    started = settled(assess(inquiry, infers_focus=False), assess(inquiry), inquiry)
     assert started.next_action == "START_RESEARCH"
     assert started.assumptions
 

@@ -61,7 +61,7 @@ async def test_a_write_that_fails_takes_no_other_with_it(tmp_path):
 async def test_what_must_not_be_done_twice_is_done_once(tmp_path):
     done = []
     with queue_on(tmp_path) as (queue, _):
-        alone = [queue.write(lambda _, number=number: done.append(number), is_alone=True) for number in range(3)]
+        alone = [queue.write(lambda _, n=number: done.append(n), in_own_transaction=True) for number in range(3)]
         await asyncio.gather(queue.write(failing), *alone, queue.write(failing), return_exceptions=True)
     assert done == [0, 1, 2]
 

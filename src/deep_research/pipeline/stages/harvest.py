@@ -49,13 +49,13 @@ class SearchExecutor:
         """Ask as the strategy says: everybody, the quickest, or along the chain with the specialists beside it."""
         config = context.request.search
         if config.parallel_strategy == "batch":
-            return await search.all_of((*route.own, *route.chain, *route.beside), context)
+            return await search.all_of((*route.documents, *route.chain, *route.specialists), context)
         left, right = context.at(), context.at()
         if config.parallel_strategy == "race":
-            sides = [search.race((*route.chain, *route.beside), left), search.all_of(route.own, right)]
+            sides = [search.race((*route.chain, *route.specialists), left), search.all_of(route.documents, right)]
         else:
             along = search.race if config.enable_race_mode else search.in_turn
-            sides = [along(route.chain, left), search.all_of((*route.own, *route.beside), right)]
+            sides = [along(route.chain, left), search.all_of((*route.documents, *route.specialists), right)]
         found = await together(sides)
         context.trail.join([left.trail, right.trail])
         return [answer for answers in found for answer in answers]
@@ -141,11 +141,13 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Route:
-    """The engines of a query: `last_resort` and then `widened` are only asked where the others find nothing."""
+    """The engines of a query: the user's documents, a chain of which each is asked where the one before finds nothing,
+    and those for special subjects. `last_resort` and then `widened` are only asked where all of these find nothing.
+    """
 
-    own: Names = ()
+    documents: Names = ()
     chain: Names = ()
-    beside: Names = ()
+    specialists: Names = ()
     last_resort: Names = ()
     widened: Names = ()
 
@@ -169,26 +171,26 @@ def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
 def route_of(query: SearchQuery, context: StageContext) -> Route:
     """Return where a query goes; a reasoner's choice of specialists counts, else rules choose them."""
     names = [engine.name for engine in context.run.adapters.engines]
-    own = tuple(name for name in names if name == LOCAL)
+    documents = tuple(name for name in names if name == LOCAL)
     if query.kind == "local":
-        return Route(own=own)
+        return Route(documents=documents)
     specs = context.run.adapters.specs
-    specialists = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
-    known = {spec.name for spec in specialists}
-    web = [name for name in names if name not in own and name not in known]
+    special = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
+    known = {spec.name for spec in special}
+    web = [name for name in names if name not in documents and name not in known]
     # Of an engine that nobody described, all is hoped for.
     fitting = tuple(name for name in web if name not in specs or query.kind in specs[name].kinds)
-    beside = tuple(name for name in query.engines if name in known) or choose_sources(query, specialists)
+    specialists = tuple(name for name in query.engines if name in known) or choose_sources(query, special)
     # For papers, code and patents the general web is the last resort; for the rest it comes first.
     chain = fitting if query.kind in ("general", "news") else tuple(name for name in fitting if name in specs)
-    if not chain and not beside:
+    if not chain and not specialists:
         chain = tuple(web)
     return Route(
-        own=own,
+        documents=documents,
         chain=chain,
-        beside=beside,
+        specialists=specialists,
         last_resort=tuple(name for name in web if name not in chain),
-        widened=widen(query, specialists, beside),
+        widened=widen(query, special, specialists),
     )
 
 

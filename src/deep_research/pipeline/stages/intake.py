@@ -85,7 +85,7 @@ async def intake(state: RunState) -> Update:
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
     # Without a model sections come from the documents, so that no focus is inferred.
-    by_rules = assess_by_rules(inquiry, states_focus=bool(context.run.adapters.models))
+    by_rules = assess_by_rules(inquiry, infers_focus=bool(context.run.adapters.models))
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the user's own vague words are vague, whatever a model thinks of them.

@@ -94,7 +94,7 @@ class ExtractiveReasoner:
         self._titles_named: dict[str, frozenset[str]] = {}
 
     async def assess(self, inquiry: Inquiry) -> Assessment:
-        return assess(inquiry, states_focus=False)
+        return assess(inquiry, infers_focus=False)
 
     async def plan(self, brief: Brief) -> Plan:
         """Make a section of each phrase and side of the question that the documents have something on."""
@@ -292,7 +292,10 @@ class ExtractiveReasoner:
         return broken.spec
 
     async def draft(self, work: SectionWork) -> Paragraphs:
-        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables; never twice."""
+        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables.
+
+        Quoting leaves no figure out, so that there is nothing to add when a section is offered once more.
+        """
         return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase

@@ -128,18 +128,18 @@ class _Judged(NamedTuple):
     has_goal: bool
 
 
-def assess(inquiry: Inquiry, *, states_focus: bool = True) -> Assessment:
+def assess(inquiry: Inquiry, *, infers_focus: bool = True) -> Assessment:
     """Judge from signals alone whether a question can be researched as it stands.
 
     Where the next action is to ask, `task` and `assumptions` say what research starts from if nobody answers.
-    `states_focus` is False for a reasoner that takes its sections from the documents instead of inferred focuses.
+    `infers_focus` is False for a reasoner that takes its sections from the documents instead of inferred focuses.
     """
     words = words_in(inquiry.language)
     judged = _judge(inquiry, words)
     reading = read_topic(judged.text)
     doubt, kind = judged.doubt, judged.doubt and judged.doubt.kind
     inferred = filled_up(reading.stated, len(inquiry.focus))
-    stated = focus_names(inferred, words) if states_focus else ()
+    stated = focus_names(inferred, words) if infers_focus else ()
     focuses = (*inquiry.focus, *focus_names((*reading.stated, *inferred), words))
     topic = _shortened(reading.subject or judged.text)
     goal = judged.text if judged.has_goal else words("clarify.goal_overview", topic=topic)

@@ -143,7 +143,7 @@ def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: froz
 
 
 def fit(unit: Unit, side: Side, around: frozenset[str], document: frozenset[str]) -> float:
-    """Return how well a unit fits a section, about 0 to 1."""
+    """Return how well a unit fits a section, about 0 to 1; its side is what it looks at, such as cost or results."""
     if side.key:
         hits = side.hits(unit.text)
         return hits / (hits + _SIDE_HITS)
