@@ -194,8 +194,8 @@ class Written:
         self.events: list[RunEvent] = []
         adapters = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
         if inner is not None:
-            assert isinstance(adapters.stand_in, ExtractiveReasoner)
-            self.reasoner = inner(adapters.stand_in)
+            assert isinstance(adapters.fallback, ExtractiveReasoner)
+            self.reasoner = inner(adapters.fallback)
             made: Callable[[ChatModel], Reasoner] = lambda model: CostedReasoner(model, inner=self.reasoner)  # noqa: E731 - typed
             adapters = replace(adapters, models=(ScriptedModel(name="scripted:pen"),), reasoner=made)
         request = ResearchRequest(question=QUESTIONS[language], clarify="off")
@@ -359,7 +359,7 @@ def test_the_report_says_who_worded_it(written: Written, extracted: Written) -> 
     limits = written.text("report.md").split(f"## {written.say('report.limits')}")[1]
     assert "scripted:pen" in limits
     assert written.say("limits.partly", count=1) in limits
-    assert written.say("failed.stand_in", count=1) in limits
+    assert written.say("failed.fallback", count=1) in limits
     assert "scripted:pen" not in extracted.text("report.md")
 
 
@@ -409,6 +409,6 @@ def test_a_model_that_answers_garbage_leaves_an_extractive_report_that_says_so(
     garbled = Written(tmp_path, written.language, lambda _: Garbage())
     assert garbled.check["passed"]
     assert set(garbled.sentences) == set(extracted.sentences)
-    acts = re.escape(garbled.say("failed.stand_in", count="7")).replace("7", r"\d+")
+    acts = re.escape(garbled.say("failed.fallback", count="7")).replace("7", r"\d+")
     assert re.search(acts, garbled.text("report.md"))
     assert "scripted:pen" not in garbled.text("report.md")

@@ -41,7 +41,7 @@ class World:
             models=(self.model(),),
             model_tries=1,
             reasoner=reasoner,
-            stand_in=ExtractiveReasoner(),
+            fallback=ExtractiveReasoner(),
             engines=(StaticSearch(hits, delay_s=self.search_s, log=self.log),),
             fetcher=MemoryFetcher(texts, delay_s=self.page_s, log=self.log),
         )
@@ -49,12 +49,12 @@ class World:
 
 def with_models(adapters: Adapters, *models: ChatModel, options: PromptOptions | None = None) -> Adapters:
     """Return the parts with a model's reasoner over these models, as wiring builds it."""
-    stand_in = adapters.stand_in
-    assert isinstance(stand_in, ExtractiveReasoner)
+    fallback = adapters.fallback
+    assert isinstance(fallback, ExtractiveReasoner)
     prompts = Prompts()
 
     def reasoner(model: ChatModel) -> Reasoner:
-        return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), stand_in=stand_in)
+        return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), fallback=fallback)
 
     return replace(adapters, models=models, reasoner=reasoner)
 

@@ -21,7 +21,7 @@ _BLOCK_CHARS = 50_000
 # Every passage of a table is found by its header; one that is longer than a passage would make up most of the index.
 _MAX_HEADER_CHARS = 1_200
 # A title is looked up by its first terms: few documents share so many.
-NAME_KEY_TERMS = 3
+MAX_NAME_TERMS = 3
 # A document is compared with so many others that share a band with it.
 _MAX_COMPARED = 8
 _NAME_END = re.compile(r"[(（,:：，]|\s[-–—]\s")
@@ -205,7 +205,7 @@ def _title_columns(title: str) -> dict[str, str]:
     return {
         "title_terms": _spaced(analyze(title)),
         "name_terms": _spaced(name),
-        "name_key": _spaced(name[:NAME_KEY_TERMS]),
+        "name_key": _spaced(name[:MAX_NAME_TERMS]),
     }
 
 

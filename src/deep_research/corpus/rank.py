@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, islice, pairwise
 from typing import NamedTuple
 
-from deep_research.corpus.documents import NAME_KEY_TERMS, text_of, unpacked
+from deep_research.corpus.documents import MAX_NAME_TERMS, text_of, unpacked
 from deep_research.corpus.index import IndexSession
 from deep_research.text.analyzer import CJK, analyze, content_terms
 
@@ -313,7 +313,7 @@ def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozense
 def _linked(pool: Pool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
-    keys = {"  ".join(terms[at : at + many]) for many in range(1, NAME_KEY_TERMS + 1) for at in range(len(terms))}
+    keys = {"  ".join(terms[at : at + many]) for many in range(1, MAX_NAME_TERMS + 1) for at in range(len(terms))}
     rows = pool.session.rows("documents_by_name", keys=json.dumps(sorted(keys))).fetchall()
     named = [row for row in rows if row["id"] != here.document and f" {row['name_terms']} " in here.terms]
     shared = Counter(row["name_terms"] for row in named)

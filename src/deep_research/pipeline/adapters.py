@@ -33,7 +33,7 @@ class Adapters:
     open_store: OpenStore
     checkpoints: Path
     logs: Path
-    stand_in: Reasoner
+    fallback: Reasoner
     reasoner: Callable[[ChatModel], Reasoner] | None = None
     models: tuple[ChatModel, ...] = ()
     engines: tuple[SearchEngine, ...] = ()

@@ -186,7 +186,7 @@ class StageContext:
         """
         adapters = self.run.adapters
         if not adapters.models or adapters.reasoner is None:
-            return await ask(adapters.stand_in)
+            return await ask(adapters.fallback)
         model = self._model(act)
         try:
             result = await ask(adapters.reasoner(model))
@@ -195,7 +195,7 @@ class StageContext:
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
             await self._count_failure(act, failure)
-            return await ask(adapters.stand_in)
+            return await ask(adapters.fallback)
         if self.run.failures[act] < MAX_FAILURES:
             del self.run.failures[act]
         await self._emit_replies(act, model)

@@ -68,6 +68,7 @@ class DeepResearchState(SectionOutput, total=False):
     unknown_terms: list[str]
     brief: JsonObject
     plan: JsonObject
+    # How often queries were allocated to the sections.
     dealt: int
     grants: list[list[int]]
     copies: dict[str, str]

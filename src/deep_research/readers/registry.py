@@ -70,7 +70,8 @@ def known_suffixes() -> tuple[str, ...]:
 def warm_up() -> None:
     """Load what reads pages of the web, once in a process.
 
-    The page is long enough to be taken for an article: what is tried on scraps takes more memory than all the rest.
+    The page is long enough to be taken for an article: the ways tried on very short pages take more memory than all the
+    rest.
     """
     paragraph = "<p>Nobody quotes this page – it is read first, so that what reads pages is there for the second.</p>"
     read(f"<html><body><article>{12 * paragraph}</article></body></html>".encode(), name="first.html")
@@ -117,7 +118,7 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
 
 
 def _cleaned(reading: Reading) -> Reading:
-    """Return a reading in which nothing is obeyed or hidden instead of shown, and each place where its text is now."""
+    """Return a reading without control characters and invisible signs, its places moved along with the text."""
     places = reading.places
     offsets = [offset for place in places for offset in (place.start, place.end)]
     labels = [one_line(place.label) for place in places]

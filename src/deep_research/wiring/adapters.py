@@ -37,7 +37,7 @@ def build(settings: Settings) -> "Adapters":
     if settings.docs is not None:
         check_folder(settings.docs)
         corpus = FolderCorpus(settings.docs, index=settings.index_path)
-    stand_in = ExtractiveReasoner(corpus)
+    fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
     files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
@@ -45,8 +45,8 @@ def build(settings: Settings) -> "Adapters":
         open_store=lambda: open_store(settings),
         checkpoints=settings.checkpoints_path,
         logs=settings.logs,
-        stand_in=stand_in,
-        reasoner=reasoner_from(settings, stand_in, web.specs.values()) if models.chain else None,
+        fallback=fallback,
+        reasoner=reasoner_from(settings, fallback, web.specs.values()) if models.chain else None,
         models=models.chain,
         model_tries=settings.model_tries,
         corpus=corpus,

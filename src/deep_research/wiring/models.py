@@ -162,7 +162,7 @@ def models_from(settings: Settings) -> Models:
 
 
 def reasoner_from(
-    settings: Settings, stand_in: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
+    settings: Settings, fallback: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
 ) -> "Callable[[ChatModel], Reasoner]":
     """Return what makes a reasoner of a model; it may choose among the special ones of the engines."""
     from deep_research.reasoning.model.prompting import PromptOptions, Prompts
@@ -179,4 +179,4 @@ def reasoner_from(
         window=settings.model_window,
     )
     sources = describe([spec for spec in engines if spec.is_specialist])
-    return lambda model: ModelReasoner(model, prompts=prompts, options=options, stand_in=stand_in, sources=sources)
+    return lambda model: ModelReasoner(model, prompts=prompts, options=options, fallback=fallback, sources=sources)

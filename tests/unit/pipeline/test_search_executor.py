@@ -91,7 +91,7 @@ class SearchSetup:
             open_store=lambda: self.store,
             checkpoints=self._folder / "c.db",
             logs=self._folder,
-            stand_in=ExtractiveReasoner(),
+            fallback=ExtractiveReasoner(),
             engines=engines,
             specs={spec.name: spec for spec in named},
         )

@@ -128,7 +128,7 @@ ACTS: dict[str, Act] = {
 
 
 def _reasoner(model: _Echo, options: PromptOptions | None = None) -> ModelReasoner:
-    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), stand_in=ExtractiveReasoner())
+    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), fallback=ExtractiveReasoner())
 
 
 @pytest.mark.parametrize("is_stable", [True, False])

@@ -55,7 +55,7 @@ class Scripted:
 
 
 def _reasoner(model: Scripted, options: PromptOptions | None = None) -> ModelReasoner:
-    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), stand_in=ExtractiveReasoner())
+    return ModelReasoner(model, prompts=Prompts(), options=options or PromptOptions(), fallback=ExtractiveReasoner())
 
 
 def _brief(language: Language = "en", question: str = "What did the harbour retrofit cost?") -> Brief:

@@ -37,14 +37,16 @@ async def test_a_bigram_across_two_words_does_not_count_as_unknown():
 
 
 async def test_words_that_name_a_side_are_not_the_topic():
-    weights = (await weigh("What did the Halden retrofit cost?", None)).without_sides()
+    weights = (await weigh("What did the Halden retrofit cost?", None)).without_aspects()
     assert set(weights.of) == {"halden", "retrofit"}
 
 
 async def test_words_that_ask_are_not_the_topic_unless_there_is_nothing_else():
-    weights = (await weigh("Which effective strategies improve the Halden retrofit in 2024?", None)).without_asking()
+    weights = (
+        await weigh("Which effective strategies improve the Halden retrofit in 2024?", None)
+    ).without_question_words()
     assert set(weights.of) == {"halden", "retrofit"}
-    assert (await weigh("Which effective strategies?", None)).without_asking().of
+    assert (await weigh("Which effective strategies?", None)).without_question_words().of
 
 
 async def test_words_about_the_documents_are_not_the_topic():

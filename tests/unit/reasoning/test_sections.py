@@ -1,8 +1,8 @@
-"""Which sections a question gets: phrases that divide the documents, and the sides it asks about."""
+"""Which sections a question gets: phrases that divide the documents, and the aspects it asks about."""
 
 import pytest
 
-from deep_research.reasoning.rules.question.sections import LANGUAGES, sections_of, side_title, sides
+from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_title, aspects, sections_of
 
 QUESTION = "How can inventory forecasting and the cold chain cut food waste?"
 WASTE = "Food waste fell. Food waste was measured weekly. Food waste is recorded by each store. Managers keep a log."
@@ -49,7 +49,7 @@ def test_a_phrase_in_the_titles_of_most_documents_is_the_topic_and_no_section():
 
 def test_one_phrase_alone_divides_nothing():
     sections = sections_of("How can we cut food waste?", [WASTE, CHAIN, STOCK], "en")
-    assert set(sections) <= {side_title(side.key, "en") for side in sides()}
+    assert set(sections) <= {aspect_title(aspect.key, "en") for aspect in aspects()}
 
 
 def test_names_head_sections_only_where_they_are_compared():
@@ -90,7 +90,7 @@ def test_sides_that_the_question_asks_for_come():
 def test_sides_come_in_the_language_of_the_report(question, language, title):
     sections = sections_of(question, TOWN, language)
     assert title in sections
-    assert set(sections) <= {side_title(side.key, language) for side in sides()}
+    assert set(sections) <= {aspect_title(aspect.key, language) for aspect in aspects()}
 
 
 @pytest.mark.xfail(strict=True, reason="asking words are cut out of words that no list names (对冲, 研究生, 在建)")
@@ -116,7 +116,7 @@ def test_what_comes_next_stands_last(language):
         "Costs rose to €5 million.",
     ]
     sections = sections_of("What next for the retrofit, and what did it cost? 下一步计划与投资？", passages, language)
-    assert sections[-1] == side_title("outlook", language)
+    assert sections[-1] == aspect_title("outlook", language)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

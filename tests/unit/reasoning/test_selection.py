@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reasoning.rules.question.sections import LANGUAGES, side_of, side_title, sides
+from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_of, aspect_title, aspects
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import (
     Interest,
@@ -144,12 +144,12 @@ def test_chinese_units_find_their_side_in_both_scripts(text, outline):
 
 
 def test_own_words_count_more_than_the_heading_and_that_more_than_the_document():
-    side = side_of("Cold chain")
+    aspect = aspect_of("Cold chain")
     terms = frozenset(content_terms("cold chain"))
-    own = fit(one("The cold chain failed twice."), side, frozenset(), frozenset())
-    around = fit(one("It failed twice."), side, terms, frozenset())
-    far = fit(one("It failed twice."), side, frozenset(), terms)
-    assert own == 1.0 > around > far > fit(one("It failed twice."), side, frozenset(), frozenset()) == 0
+    own = fit(one("The cold chain failed twice."), aspect, frozenset(), frozenset())
+    around = fit(one("It failed twice."), aspect, terms, frozenset())
+    far = fit(one("It failed twice."), aspect, frozenset(), terms)
+    assert own == 1.0 > around > far > fit(one("It failed twice."), aspect, frozenset(), frozenset()) == 0
 
 
 def test_what_fits_no_section_goes_to_the_first():
@@ -287,10 +287,10 @@ def test_passages_that_contradict_each_other_do_not_repeat(first, second):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_titles_lead_back_to_their_side(language):
-    for side in sides():
-        assert side_of(side_title(side.key, language)) is side
+    for aspect in aspects():
+        assert aspect_of(aspect_title(aspect.key, language)) is aspect
 
 
 def test_sides_are_seen_in_both_chinese_scripts():
-    cost = next(side for side in sides() if side.key == "cost")
+    cost = next(aspect for aspect in aspects() if aspect.key == "cost")
     assert cost.hits("累计完成投资48.6亿元") == cost.hits("累計完成投資48.6億元") > 0

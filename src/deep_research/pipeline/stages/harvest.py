@@ -34,13 +34,13 @@ class SearchExecutor:
         answers = await self._first(route, search, context)
         if not any(answer.hits for answer in answers):
             answers += await search.all_of(route.last_resort, context)
-        # Where the general web cannot be had, the open sources do its work.
+        # Where no web search engine answers, sources that need no key stand in for it.
         is_web_lost = route.chain and all(name in search.failures for name in route.chain)
         if is_web_lost or not any(answer.hits for answer in answers):
             answers += await search.all_of(route.widened, context)
         # With no answer at all, nobody can say that there is nothing to be found.
         if search.failures and not search.answered:
-            # A service that was left alone failed before: the others say better why.
+            # A service that is no longer asked because it failed before says least about why.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
             await context.lost("search", query.query, first)
         return fuse(answers, query=query, today=context.run.row.created_at.date())

@@ -175,7 +175,7 @@ async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], context: 
         return await reasoner.judge_support(support)
 
     judgement = await context.reason("judge_support", ask)
-    if context.run.adapters.models and asked[-1] is context.run.adapters.stand_in:
+    if context.run.adapters.models and asked[-1] is context.run.adapters.fallback:
         return Verdict(kind="not_checked", reason="failed")
     if judgement.verdict == "not_checked":
         return Verdict(kind="not_checked", reason=unchecked_reason(sentence, passages))

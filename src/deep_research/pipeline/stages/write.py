@@ -224,7 +224,7 @@ def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, .
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
     lost = [gap for gap in gaps if gap.budget is None]
     if failed_acts := sum(gap.kind == "act" for gap in lost):
-        lines.append(words("failed.stand_in", count=failed_acts))
+        lines.append(words("failed.fallback", count=failed_acts))
     if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
     for what, (name, limit) in _MAX_LINES.items():
@@ -295,7 +295,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
     if not abstract:
         # None was written, or none could stand: the body's own sentences make one.
-        extracted = await context.run.adapters.stand_in.conclude(_sound(draft))
+        extracted = await context.run.adapters.fallback.conclude(_sound(draft))
         again = await check(extracted.abstract, known, context.at("extracted"))
         abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)

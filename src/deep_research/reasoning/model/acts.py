@@ -40,7 +40,7 @@ _SHOWN_CHARS = 2_000
 
 
 class ModelActs:
-    """What all acts of a model share. `stand_in` chooses passages by rules; it answers only where the rules have to.
+    """What all acts of a model share. `fallback` chooses passages by rules; it answers only where the rules have to.
 
     `sources` describes the special sources that a query may name, one a line.
     """
@@ -51,14 +51,14 @@ class ModelActs:
         *,
         prompts: Prompts,
         options: PromptOptions,
-        stand_in: ExtractiveReasoner,
+        fallback: ExtractiveReasoner,
         sources: str = "",
     ) -> None:
         self._model = model
         self._sources = sources
         self._prompts = prompts
         self._context = ContextManager(prompts.fill("system"), options)
-        self._stand_in = stand_in
+        self._fallback = fallback
 
     def _task(self, prompt: str, kind: type[ModelAnswer], **values: str) -> str:
         """Return a prompt that ends with the form its answer must have."""

@@ -55,7 +55,7 @@ class PlanningByModel(ModelActs):
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question; strict mode keeps to the letter of the rules, which need no model."""
         if inquiry.clarify == "strict":
-            return await self._stand_in.assess(inquiry)
+            return await self._fallback.assess(inquiry)
         task = self._task(
             "clarify",
             AssessAnswer,

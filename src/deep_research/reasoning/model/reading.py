@@ -64,7 +64,7 @@ class ReadingByModel(ModelActs):
         """
         outline = reading.outline or (reading.section.title,)
         brief = self._brief(reading.brief)
-        candidates = await self._stand_in.passages(reading.document, reading.brief.question)
+        candidates = await self._fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
         if not blocks:
             return ()
@@ -96,7 +96,7 @@ class ReadingByModel(ModelActs):
         wanted = {labels.get(f"{LABEL}{number}") for number in answer.keep}
         # The order stays, so that the next prompt begins like this one.
         kept = [piece.id for piece in work.evidence if piece.id in wanted][:room]
-        return Digest(evidence=tuple(kept), note=answer.note) if kept else await self._stand_in.compress(work)
+        return Digest(evidence=tuple(kept), note=answer.note) if kept else await self._fallback.compress(work)
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
         """Merge the round into what is known; without any evidence there is nothing to merge."""

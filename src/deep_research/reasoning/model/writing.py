@@ -68,7 +68,7 @@ class WritingByModel(ModelActs):
     async def analyze(self, findings: Findings) -> Analysis:
         """Judge the findings from sides that fit the question; how strong the evidence is, code has counted."""
         evidence = [piece for work in findings.sections for piece in work.evidence]
-        counted = await self._stand_in.analyze(findings)
+        counted = await self._fallback.analyze(findings)
         if not evidence:
             return counted
         closing = words_in(findings.brief.language)("report.changes")
@@ -98,7 +98,7 @@ class WritingByModel(ModelActs):
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
-        series = await self._stand_in.plan_charts(findings)
+        series = await self._fallback.plan_charts(findings)
         if not series:
             return ()
         task = self._task(
@@ -213,7 +213,7 @@ class WritingByModel(ModelActs):
     async def conclude(self, draft: Draft) -> Conclusion:
         """Write the ends of the report from its checked body; an empty body is the rules' matter."""
         if not draft.paragraphs:
-            return await self._stand_in.conclude(draft)
+            return await self._fallback.conclude(draft)
         cited = dict.fromkeys(id_ for paragraph in draft.paragraphs for id_ in paragraph.cite_ids)
         labels = {f"{LABEL}{number}": id_ for number, id_ in enumerate(cited, start=1)}
         language = draft.brief.language

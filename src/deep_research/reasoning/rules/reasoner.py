@@ -15,7 +15,7 @@ from deep_research.reasoning.rules.question.material import (
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import Side, search_words, sections_of, side_of, sides
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects, search_words, sections_of
 from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
@@ -97,14 +97,14 @@ class ExtractiveReasoner:
         return assess(inquiry, infers_focus=False)
 
     async def plan(self, brief: Brief) -> Plan:
-        """Make a section of each phrase and side of the question that the documents have something on."""
+        """Make a section of each phrase and aspect of the question that the documents have something on."""
         titles = brief.focus if brief.has_own_focus else await self._titles(brief)
         sections = tuple(SectionPlan(title=title) for title in titles)
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
-        weights = (await weigh(brief.question, self._corpus)).without_sides().known()
-        looked_for = " ".join(map(_all_words, sides())) if await self._is_overview(brief) else brief.question
+        weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
+        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
         named = await self._named(brief.question)
         near = [hit for hit in found if hit.title in named] or [
@@ -116,12 +116,12 @@ class ExtractiveReasoner:
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Ask the question with the section's words, the question itself, then the section with each of its phrases.
 
-        An overview of the documents has no words to be found in them, so the words of its sides are looked for.
+        An overview of the documents has no words to be found in them, so the words of its aspects are looked for.
         """
         question, title = request.brief.question, request.section.title
         separator = _separator(request.brief)
-        more = search_words(side_of(title), request.brief.language)
-        overview = [side_of(title), *sides()] if await self._is_overview(request.brief) else []
+        more = search_words(aspect_of(title), request.brief.language)
+        overview = [aspect_of(title), *aspects()] if await self._is_overview(request.brief) else []
         texts = [
             *map(_all_words, overview),
             f"{question}{separator}{title}",
@@ -191,7 +191,7 @@ class ExtractiveReasoner:
             return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
-        weights = (await weigh(question, self._corpus)).without_sides()
+        weights = (await weigh(question, self._corpus)).without_aspects()
         # A page of the web may speak of what none of the user's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
@@ -235,21 +235,21 @@ class ExtractiveReasoner:
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
-        """Put the findings side by side and weigh how well they cover the section."""
-        weights = (await weigh(work.brief.question, self._corpus)).without_sides()
+        """Put the findings aspect by aspect and weigh how well they cover the section."""
+        weights = (await weigh(work.brief.question, self._corpus)).without_aspects()
         covered = weights.share(terms_of(*(piece.quote for piece in work.evidence)))
         documents = len({piece.document for piece in work.evidence})
         coverage = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
         return Synthesis(text="\n".join(piece.finding for piece in work.evidence), coverage=round(coverage, 2))
 
     async def reflect(self, work: SectionWork) -> Reflection:
-        """Stop once the section is covered from many sides, or when another round brought nothing."""
+        """Stop once the section is covered by many documents, or when another round brought nothing."""
         documents = len({piece.document for piece in work.evidence})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._missing_words(work))
         words = words_in(work.brief.language)
-        side = side_of(work.section.title)
-        is_asked = not side.key or side.hits(work.brief.question)
+        aspect = aspect_of(work.section.title)
+        is_asked = not aspect.key or aspect.hits(work.brief.question)
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         return Reflection(
             is_sufficient=is_enough,
@@ -264,7 +264,7 @@ class ExtractiveReasoner:
     async def _missing_words(self, work: SectionWork) -> list[str]:
         """Return the words of the question that no passage of the section holds, as the user spelled them."""
         topic = without_commands(topic_part(work.brief.question))
-        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
+        weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
         held = terms_of(*(piece.quote for piece in work.evidence))
         return surface_words(topic, weights.missing(held), known=held)
 
@@ -282,7 +282,7 @@ class ExtractiveReasoner:
         return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(request))
 
     async def analyze(self, findings: Findings) -> Analysis:
-        """Show how well the main statements are backed, and what would change the picture; sides need a model."""
+        """Show how well the main statements are backed, and what would change the picture."""
         return Analysis(paragraphs=strength_table(findings), changes=changes_of(findings))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
@@ -313,7 +313,7 @@ class ExtractiveReasoner:
         question = draft.brief.question
         named = await self._named(question)
         topic = without_commands(wanted_of_document(question) if named else topic_part(question))
-        weights = (await weigh(topic, self._corpus)).without_sides().without_asking()
+        weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
         interest = await self._interest(question)
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
@@ -340,8 +340,8 @@ def _usual_reach(topic: Weights) -> float:
     return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _MIN_REACH)
 
 
-def _all_words(side: Side) -> str:
-    return " ".join(search_words(side, "en") + search_words(side, "zh-Hans"))
+def _all_words(aspect: Aspect) -> str:
+    return " ".join(search_words(aspect, "en") + search_words(aspect, "zh-Hans"))
 
 
 class DocumentMatch(NamedTuple):

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain, zip_longest
 
 from deep_research.reasoning.rules.lexicon import load_table
-from deep_research.reasoning.rules.question.sections import Side, side_from
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_from
 from deep_research.reasoning.values import Strings
 from deep_research.request import SearchKind
 from deep_research.search.registry import EngineSpec
@@ -81,7 +81,7 @@ def _is_own(spec: EngineSpec, kind: SearchKind) -> bool:
 
 def _subjects_of(text: str) -> list[str]:
     """Return the subjects that the words of a query show, the one with the most words first."""
-    shown = {name: side.hits(text) for name, side in _subject_sides().items()}
+    shown = {name: aspect.hits(text) for name, aspect in _subject_sides().items()}
     shown["events"] += any(date.iso >= _FIRST_NEWS_YEAR for date in find_dates(text))
     return sorted((name for name, count in shown.items() if count), key=lambda name: -shown[name])
 
@@ -92,5 +92,5 @@ def _table() -> _Table:
 
 
 @cache
-def _subject_sides() -> dict[str, Side]:
-    return {name: side_from(name, **words) for name, words in _table().subjects.items()}
+def _subject_sides() -> dict[str, Aspect]:
+    return {name: aspect_from(name, **words) for name, words in _table().subjects.items()}

@@ -26,7 +26,7 @@ _FRAME_WORDS = frozenset(
 _LIGHT_WORDS = frozenset(
     """thing things stuff work works working happen happens happened mean means meaning say says said tell know want
     need information info details topic subject question questions help good bad new go going come look stand one ones
-    way kind sort lot bit able exist exists called part side""".split()
+    way kind sort lot bit able exist exists called part aspect""".split()
 )
 NO_SUBJECT_WORDS = ENGLISH | _LIGHT_WORDS | _FRAME_WORDS
 

@@ -386,12 +386,12 @@ def _fold(folded: FoldedQuestion, asked: str, answer: str, words: Words, rules: 
     return folded._replace(text=_beside(folded.text, meant, words) if has_subject else meant)
 
 
-def _beside(text: str, side: str, words: Words) -> str:
-    return text.rstrip("?？ ") + words("report.colon") + side
+def _beside(text: str, aspect: str, words: Words) -> str:
+    return text.rstrip("?？ ") + words("report.colon") + aspect
 
 
 def _asks_subject(asked: str, pointer: Pointer | None, words: Words, rules: IntakeRules) -> bool:
-    """Return whether we asked for the subject itself: then "History" names it, and is no side to look at."""
+    """Return whether we asked for the subject itself: then "History" names it, and is no aspect to look at."""
     doubts = [Doubt("topic")]
     if pointer:
         doubts += [Doubt("reference", pointer.phrase, pointer.noun, choices) for choices in ((), ("",))]

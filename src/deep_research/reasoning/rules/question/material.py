@@ -1,6 +1,6 @@
 """What a question says that is no topic: our own options, commands, and words for the user's material.
 
-Options and sides are ways to look at a subject, and "summarize my documents" has none but the documents.
+Options and aspects are ways to look at a subject, and "summarize my documents" has none but the documents.
 """
 
 from collections.abc import Iterable

@@ -34,7 +34,7 @@ def _tables() -> dict[str, list[str]]:
 
 
 @cache
-def asking_words() -> frozenset[str]:
+def question_words() -> frozenset[str]:
     """Return the English words that questions are asked with."""
     return frozenset(_tables()["en"]) | ENGLISH
 
@@ -59,9 +59,9 @@ def spans_between(breaks: Iterable[re.Match[str]], length: int) -> list[tuple[in
 
 
 @cache
-def asking_terms() -> frozenset[str]:
+def question_word_terms() -> frozenset[str]:
     """Return the terms of the English words that questions are asked with."""
-    return frozenset(analyze(" ".join(sorted(asking_words()))))
+    return frozenset(analyze(" ".join(sorted(question_words()))))
 
 
 def phrases(question: str) -> list[Phrase]:
@@ -86,7 +86,7 @@ def _english(question: str) -> Iterator[tuple[str, bool]]:
 def _is_asking(word: str) -> bool:
     plain = _POSSESSIVE.sub("", word).lower()
     parts = plain.split("-")
-    return plain in asking_words() or (len(parts) > 1 and all(part in asking_words() for part in parts))
+    return plain in question_words() or (len(parts) > 1 and all(part in question_words() for part in parts))
 
 
 def _without_names(run: Iterable[str]) -> Iterator[tuple[str, bool]]:

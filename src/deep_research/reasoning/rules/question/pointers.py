@@ -135,5 +135,5 @@ def _nouns_after(text: str, start: int) -> list[re.Match[str]]:
 
 
 def _has_antecedent(before: str) -> bool:
-    """Return whether something was named before the pointer; the side that is asked about does not count."""
+    """Return whether something was named before the pointer; the aspect that is asked about does not count."""
     return content_words(without_cues(subject_of(before))) > 0

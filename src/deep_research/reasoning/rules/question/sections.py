@@ -1,4 +1,4 @@
-"""Sections from the question itself: the phrases it names, and the sides it is looked at from."""
+"""Sections from the question itself: the phrases it names, and the aspects it is looked at from."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +18,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 
 
 @dataclass(frozen=True)
-class Side:
+class Aspect:
     """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words.
 
     `spelled` has the English words as people spell them, in the order of their stems.
@@ -34,29 +34,29 @@ class Side:
         return frozenset().union(*self.stems, *map(analyze, self.chinese))
 
     def hits(self, text: str) -> int:
-        """Return how many different words of this side a text holds."""
+        """Return how many different words of this aspect a text holds."""
         terms = analyze(text)
         simple = to_simplified(text)
         return len(self.stems & {*zip(terms), *pairwise(terms)}) + sum(word in simple for word in self.chinese)
 
 
 @cache
-def sides() -> tuple[Side, ...]:
-    """Return all sides, in the order in which a report takes them."""
-    return tuple(side_from(key, **words) for key, words in load_table("sides").items())
+def aspects() -> tuple[Aspect, ...]:
+    """Return all aspects, in the order in which a report takes them."""
+    return tuple(aspect_from(key, **words) for key, words in load_table("aspects").items())
 
 
 @cache
-def side_terms() -> frozenset[str]:
-    """Return the terms of all sides: they say how a question looks, not what it is about."""
-    return frozenset(term for side in sides() for term in side.terms)
+def aspect_terms() -> frozenset[str]:
+    """Return the terms of all aspects: they say how a question looks, not what it is about."""
+    return frozenset(term for aspect in aspects() for term in aspect.terms)
 
 
-def side_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Side:
-    """Return a side by its English and Chinese words."""
+def aspect_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Aspect:
+    """Return an aspect by its English and Chinese words."""
     stems = {word: tuple(analyze(word)[:2]) for word in en}
     single = {stem[0]: word for word, stem in reversed(stems.items()) if len(stem) == 1}
-    return Side(
+    return Aspect(
         key=key,
         stems=frozenset(stem for stem in stems.values() if stem),
         chinese=tuple(zh),
@@ -64,39 +64,39 @@ def side_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Side:
     )
 
 
-def side_title(key: str, language: Language) -> str:
-    """Return the heading of a side."""
+def aspect_title(key: str, language: Language) -> str:
+    """Return the heading of an aspect."""
     return words_in(language)(f"aspect.{key}")
 
 
 @cache
-def _by_title() -> dict[str, Side]:
-    return {side_title(side.key, language): side for side in sides() for language in LANGUAGES}
+def _by_title() -> dict[str, Aspect]:
+    return {aspect_title(aspect.key, language): aspect for aspect in aspects() for language in LANGUAGES}
 
 
 @cache
-def side_of(title: str) -> Side:
-    """Return what a section looks for: the side it is named after, else the words of its title."""
+def aspect_of(title: str) -> Aspect:
+    """Return what a section looks for: the aspect it is named after, else the words of its title."""
     if known := _by_title().get(title):
         return known
     own = {term: word for word in title.split() for term in content_terms(word)}
     stems = frozenset((term,) for term in content_terms(title))
-    return Side(key="", stems=stems, chinese=(), spelled=tuple(own[term] for term in sorted(own)))
+    return Aspect(key="", stems=stems, chinese=(), spelled=tuple(own[term] for term in sorted(own)))
 
 
-def search_words(side: Side, language: Language) -> tuple[str, ...]:
-    """Return words of a side that a query may use."""
-    return (side.spelled if language == "en" else side.chinese)[:_SIDE_WORDS]
+def search_words(aspect: Aspect, language: Language) -> tuple[str, ...]:
+    """Return words of an aspect that a query may use."""
+    return (aspect.spelled if language == "en" else aspect.chinese)[:_ASPECT_WORDS]
 
 
-# Of each side, so many words of a language stand in a query.
-_SIDE_WORDS = 12
+# Of each aspect, so many words of a language stand in a query.
+_ASPECT_WORDS = 12
 MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
 _MIN_SENTENCES = 3
 _MAX_HITS = 4
-# Beside what was asked for, so many further sides give the answer a setting.
+# Beside what was asked for, so many further aspects give the answer a setting.
 _SETTING = 2
 _USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
@@ -118,20 +118,20 @@ def sections_of(
 ) -> list[str]:
     """Return the titles of the sections that a question gets over passages of documents with these titles."""
     named = _facets(question, passages, titles)
-    asked = _asked_sides(question, strictly=len(named) >= MIN_SECTIONS)
-    chosen = [*named, *(side_title(key, language) for key in asked)][:MAX_SECTIONS]
+    asked = _asked_aspects(question, strictly=len(named) >= MIN_SECTIONS)
+    chosen = [*named, *(aspect_title(key, language) for key in asked)][:MAX_SECTIONS]
     if len(chosen) >= MIN_SECTIONS:
         return chosen
-    # Where nothing shows a side, the usual ones are looked for.
+    # Where nothing shows an aspect, the usual ones are looked for.
     mass = {
-        side.key: sum(min(side.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (side.key in _USUAL)
-        for side in sides()
+        aspect.key: sum(min(aspect.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (aspect.key in _USUAL)
+        for aspect in aspects()
     }
     room = max(MIN_SECTIONS - len(chosen), _SETTING) if chosen else MAX_SECTIONS
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
-    chosen += [side_title(side.key, language) for side in sides() if side.key in others]
+    chosen += [aspect_title(aspect.key, language) for aspect in aspects() if aspect.key in others]
     # What comes next stands last.
-    return sorted(chosen, key=lambda title: title == side_title("outlook", language))
+    return sorted(chosen, key=lambda title: title == aspect_title("outlook", language))
 
 
 def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> list[str]:
@@ -180,11 +180,11 @@ def _title(phrase: Phrase) -> str:
     return phrase.text[:1].upper() + phrase.text[1:]
 
 
-def _asked_sides(question: str, *, strictly: bool) -> list[str]:
-    """Return the sides that a question names; strictly, only those that one of its phrases consists of."""
+def _asked_aspects(question: str, *, strictly: bool) -> list[str]:
+    """Return the aspects that a question names; strictly, only those that one of its phrases consists of."""
     own = (
         [phrase.text for phrase in phrases(question) if not _may_head(phrase, compares=True)]
         if strictly
         else [question]
     )
-    return [side.key for side in sides() if any(map(side.hits, own))]
+    return [aspect.key for aspect in aspects() if any(map(aspect.hits, own))]

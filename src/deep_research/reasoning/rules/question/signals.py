@@ -91,27 +91,27 @@ ASPECT_OPTIONS = ("progress", "mechanism", "figures", "risk")
 
 
 def stated_focuses(text: str) -> Strings:
-    """Return the keys of the sides that the words of a text ask about, in the order of the text."""
+    """Return the keys of the aspects that the words of a text ask about, in the order of the text."""
     simple = to_simplified(text)
     found = ((match.start(), key) for key, cue in CUES.items() if (match := cue.search(simple)))
     return tuple(key for _, key in sorted(found))[:_MAX_FOCUSES]
 
 
 def filled_up(stated: Strings, given: int) -> Strings:
-    """Return the keys of the sides to add, so that there are three with those stated and those given by the user."""
+    """Return the keys of the aspects to add, so that there are three with those stated and those given by the user."""
     defaults = ASKED_DEFAULTS if stated or given else BARE_DEFAULTS
     return tuple(key for key in defaults if key not in stated)[: max(0, ENOUGH_FOCUSES - len(stated) - given)]
 
 
 def without_cues(text: str) -> str:
-    """Return a simplified text without the words that name a side of its subject, offsets kept."""
+    """Return a simplified text without the words that name an aspect of its subject, offsets kept."""
     for cue in CUES.values():
         text = cue.sub(lambda match: " " * len(match[0]), text)
     return text
 
 
 def focus_names(keys: Strings, words: Words) -> Strings:
-    """Return the names of the sides in the reader's language."""
+    """Return the names of the aspects in the reader's language."""
     return tuple(words(f"clarify.focus_{key}") for key in keys)
 
 
@@ -341,7 +341,7 @@ def _any_of(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?i)\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}")
 
 
-# A question of so much content has several sides: 50 Chinese characters, about 17 English words that carry meaning.
+# A question of so much content has several aspects: 50 Chinese characters, about 17 English words that carry meaning.
 _LONG_WORDS = 50 / HAN_PER_WORD
 
 

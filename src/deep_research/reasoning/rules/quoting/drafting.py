@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import sides
+from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import stands_alone, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
@@ -84,16 +84,16 @@ def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
 
 def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:
     """Return what the sources plan or advise, where they do; it is not said twice at the report's ends."""
-    side = next(side for side in sides() if side.key == "outlook")
+    aspect = next(aspect for aspect in aspects() if aspect.key == "outlook")
     known = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}
     advice = [
         sentence
         for paragraph in draft.paragraphs
         for sentence in paragraph.sentences
-        if paragraph.kind == "claim" and side.hits(sentence.text) and stands_alone(sentence.text)
+        if paragraph.kind == "claim" and aspect.hits(sentence.text) and stands_alone(sentence.text)
     ]
     fresh = [sentence for sentence in advice if sentence.text not in known]
-    best = sorted(fresh, key=lambda sentence: -side.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
+    best = sorted(fresh, key=lambda sentence: -aspect.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
     if len(best) < _CONCLUSION_SENTENCES.start:
         return ()
     return (Paragraph(section="conclusion", sentences=tuple(sorted(best, key=fresh.index))),)

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from deep_research.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
-from deep_research.reasoning.rules.question.phrases import asking_terms, chinese_pieces
-from deep_research.reasoning.rules.question.sections import side_terms
+from deep_research.reasoning.rules.question.phrases import chinese_pieces, question_word_terms
+from deep_research.reasoning.rules.question.sections import aspect_terms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 
@@ -43,13 +43,13 @@ class Weights:
         # In the question's order, so that the sum is the same to the last digit.
         return sum(worth for term, worth in self.of.items() if term in covered) / self.total
 
-    def without_sides(self) -> "Weights":
-        """Return the weights of what the question is about: without words that name a side of it."""
-        return self._only(lambda term: term not in side_terms())
+    def without_aspects(self) -> "Weights":
+        """Return the weights of what the question is about: without words that name an aspect of it."""
+        return self._only(lambda term: term not in aspect_terms())
 
-    def without_asking(self) -> "Weights":
+    def without_question_words(self) -> "Weights":
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
-        left = self._only(lambda term: term not in asking_terms() and not term.isdigit())
+        left = self._only(lambda term: term not in question_word_terms() and not term.isdigit())
         return left if left.of else self
 
     def known(self) -> "Weights":

@@ -8,7 +8,7 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import Side, side_of
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
 from deep_research.text.analyzer import analyze, content_terms
@@ -24,7 +24,7 @@ _UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT = 4, 4
 # What a unit's best, second and third sentence count for.
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
-_SIDE_HITS = 2
+_ASPECT_HITS = 2
 _REPEATED_SHARE = 0.55
 # No section takes more of the room than this.
 MAX_SECTION_SHARE = 0.5
@@ -79,7 +79,7 @@ class Interest:
 
     @cached_property
     def topic(self) -> Weights:
-        return self.weights.without_sides()
+        return self.weights.without_aspects()
 
     def is_near(self, unit: Unit) -> bool:
         """Return whether a unit is about the topic at all; a document may have other subjects besides."""
@@ -139,18 +139,18 @@ def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:
 def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: frozenset[str]) -> str:
     """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
     around = frozenset(analyze(f"{unit.heading} {title}"))
-    return max(outline, key=lambda section: fit(unit, side_of(section), around, document))
+    return max(outline, key=lambda section: fit(unit, aspect_of(section), around, document))
 
 
-def fit(unit: Unit, side: Side, around: frozenset[str], document: frozenset[str]) -> float:
-    """Return how well a unit fits a section, about 0 to 1; its side is what it looks at, such as cost or results."""
-    if side.key:
-        hits = side.hits(unit.text)
-        return hits / (hits + _SIDE_HITS)
-    own = side.terms & unit.terms
-    near = (side.terms & around) - own
-    far = (side.terms & document) - own - near
-    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(side.terms), 1)
+def fit(unit: Unit, aspect: Aspect, around: frozenset[str], document: frozenset[str]) -> float:
+    """Return how well a unit fits a section, about 0 to 1; its aspect is what it looks at, such as cost or results."""
+    if aspect.key:
+        hits = aspect.hits(unit.text)
+        return hits / (hits + _ASPECT_HITS)
+    own = aspect.terms & unit.terms
+    near = (aspect.terms & around) - own
+    far = (aspect.terms & document) - own - near
+    return (len(own) + _FITS_AROUND * len(near) + _FITS_DOCUMENT * len(far)) / max(len(aspect.terms), 1)
 
 
 def stands_alone(sentence: str) -> bool:

@@ -181,7 +181,7 @@ def find_disagreements(
 ) -> tuple[Paragraph, ...]:
     """Return a table for each matter on which documents give different figures, the best evidence first.
 
-    One side stands in the report; the other may be anything that was gathered.
+    One aspect stands in the report; the other may be anything that was gathered.
     """
     claims, known = ranked_claims(evidence), {piece.id for piece in evidence}
     others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known])]
