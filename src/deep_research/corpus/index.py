@@ -121,7 +121,9 @@ class Index:
                 self._put_aside()
             except FileErrors as exc:
                 connection.close()
-                fault = fault_of(exc)
+                # A file that may be written and is called read-only is being made anew by somebody else.
+                is_moved = getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
+                fault = "locked" if is_moved else fault_of(exc)
                 if fault not in ("locked", "foreign", "damaged") or time.monotonic() >= until:
                     raise
                 if fault != "locked":

@@ -216,6 +216,22 @@ async def test_searching_before_the_first_refresh_is_an_error_that_says_so(corpu
         await corpus.search("apples", limit=3)
 
 
+async def test_an_index_that_another_process_is_making_anew_is_waited_for(docs, tmp_path, monkeypatch):
+    prepare, failures = index._prepare, iter([1])
+
+    def moved_once(connection: sqlite3.Connection) -> None:
+        if next(failures, None):
+            error = sqlite3.OperationalError("attempt to write a readonly database")
+            error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DBMOVED
+            raise error
+        prepare(connection)
+
+    monkeypatch.setattr(index, "_prepare", moved_once)
+    corpus = FolderCorpus(docs, index=tmp_path / "index.db")
+    assert (await corpus.refresh()).files == 0
+    await corpus.close()
+
+
 async def test_a_file_that_is_no_index_is_put_aside(docs, write, tmp_path):
     write(a="Apples are red.")
     path = tmp_path / "corpus.db"
