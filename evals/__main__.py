@@ -4,7 +4,7 @@ import argparse
 import importlib
 import sys
 
-from evals import shared
+from evals import answers, shared
 
 SETS = {
     "hotpotqa": "hotpotqa250",
@@ -23,7 +23,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     shared.add_data_argument(parser)
     data = parser.parse_args().data
-    missed = 0
+    print("answers")
+    missed = answers.main([])
     for name, folder in SETS.items():
         print(f"\n{name}")
         if (data / folder).exists():

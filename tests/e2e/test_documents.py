@@ -180,15 +180,29 @@ def test_abstract_has_the_documented_length(english: Asked, chinese: Asked) -> N
 
 
 def test_unanswered_question_says_so_first_and_exits_0(tmp_path: Path) -> None:
+    asked = Asked(User(tmp_path), "How much did the Halden Bay heat pumps cost in 1998?")
+    answer = asked.report.split("## Answer\n\n")[1]
+    assert answer.startswith("The sources at hand do not answer this question. What follows is the nearest")
+
+
+def test_an_open_question_is_answered_with_what_there_is_and_says_what_is_missing(tmp_path: Path) -> None:
     asked = Asked(User(tmp_path), "What are the health effects of the Halden Bay heat pumps?")
-    abstract = asked.report.split("## Abstract\n\n")[1]
-    assert abstract.startswith("The sources at hand do not answer this question.")
+    assert "do not answer this question" not in asked.report
     assert "No source says anything about: health." in asked.report
+
+
+def test_one_fact_is_the_first_line_with_its_source(tmp_path: Path) -> None:
+    asked = Asked(
+        User(tmp_path), "What was the budget of the Halden Bay retrofit that the council approved in June 2021?"
+    )
+    first = asked.report.split("## Answer\n\n")[1].split("\n")[0]
+    assert "€118.0 million" in first
+    assert first.endswith("[1]")
 
 
 def test_question_about_nothing_in_the_folder_finds_nothing(tmp_path: Path) -> None:
     asked = Asked(User(tmp_path), "How do volcanoes on Io erupt sulphur?", "--quiet")
-    assert asked.report.split("## Abstract\n\n")[1].startswith("No source was found that answers this question.")
+    assert asked.report.split("## Answer\n\n")[1].startswith("No source was found that answers this question.")
     assert asked.finished.stderr == ""
 
 

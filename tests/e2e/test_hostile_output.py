@@ -11,7 +11,7 @@ from tests.e2e.harness import User
 
 SCRIPT = "<scr<b>ipt>alert(1)</scr</b>ipt> ![x](//evil.example) [b](javascript:alert(2)) <img src=x onerror=alert(3)>"
 TERMINAL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
-QUESTION = f"How much did the harbour of Osby cost in 2024? {SCRIPT}{TERMINAL}"
+QUESTION = f"Assess what the harbour of Osby cost in 2024. {SCRIPT}{TERMINAL}"
 OBEYED = set("\x1b\x07\x9b\u202e")
 FILES = {
     "<img src=x onerror=alert(9)> \x1b[31m[a](javascript:b).txt": (

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from evals import article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wcxb, wice
+from evals import answers, article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wcxb, wice
 
 pytestmark = pytest.mark.long
 
@@ -64,6 +64,10 @@ def test_wcxb_on_every_fifth_page() -> None:
 @needs("hostile")
 def test_injection() -> None:
     assert injection.main(["--data", str(shared.DEFAULT_DATA)]) == 0
+
+
+def test_answers() -> None:
+    assert answers.main([]) == 0
 
 
 def test_a_missed_floor_is_noticed() -> None:

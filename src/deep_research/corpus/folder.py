@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,8 @@ from deep_research.corpus.refresh import folder_key, refresh
 from deep_research.errors import SourceError
 
 T = TypeVar("T")
+# Two spellings of one name share at least so much.
+_ALIKE = 0.76
 
 
 class FolderCorpus:
@@ -65,6 +68,9 @@ class FolderCorpus:
         return await self._read(
             lambda session: (session.required_row("folder_state")["passages"], _frequencies(session, terms))
         )
+
+    async def spelled_like(self, term: str) -> str:
+        return await self._read(lambda session: _spelled_like(session, term))
 
     async def close(self) -> None:
         """Let go of the index and its thread."""
@@ -128,6 +134,15 @@ def _passages(session: IndexSession, address: str) -> list[PassageHit]:
 def _frequencies(session: IndexSession, terms: Sequence[str]) -> dict[str, int]:
     found = {term: session.one("frequency", term=_storable(term)) for term in terms}
     return {term: 0 if row is None else row["doc"] for term, row in found.items()}
+
+
+def _spelled_like(session: IndexSession, term: str) -> str:
+    """Return the nearest of the terms that begin with the same letter and are about as long."""
+    first, size = term[:1], len(term)
+    if not first.isascii() or not first.isalpha():
+        return ""
+    rows = session.rows("terms_like", first=first, next=chr(ord(first) + 1), least=size - 2, most=size + 2)
+    return next(iter(get_close_matches(term, [row["term"] for row in rows], n=1, cutoff=_ALIKE)), "")
 
 
 def _storable(text: str) -> str:

@@ -72,6 +72,10 @@ class Corpus(Protocol):
         """Return the number of passages, and for each term of the analyzer how many of them hold it."""
         ...
 
+    async def spelled_like(self, term: str) -> str:
+        """Return the known term that is spelled most like this one, "" where none is."""
+        ...
+
     async def close(self) -> None:
         """Let go of files and threads."""
         ...

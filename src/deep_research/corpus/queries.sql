@@ -203,6 +203,9 @@ SELECT id, title_terms FROM documents WHERE twin_of = :document
 -- name: frequency
 SELECT doc FROM vocabulary_{folder} WHERE term = :term
 
+-- name: terms_like
+SELECT term FROM vocabulary_{folder} WHERE term >= :first AND term < :next AND length(term) BETWEEN :least AND :most
+
 -- name: count_up_to
 SELECT count(*) AS passages FROM (SELECT 1 FROM terms_{folder} WHERE terms_{folder} MATCH :match LIMIT :limit)
 

@@ -47,6 +47,41 @@ class ClarificationQuestion(Value):
     missing_info: str = ""
 
 
+# The kinds of answer that a question can ask for.
+QuestionKind = Literal[
+    "fact",
+    "yes_no",
+    "who_when_where",
+    "list",
+    "extreme",
+    "trend",
+    "comparison",
+    "reason",
+    "procedure",
+    "overview",
+    "advice",
+    "open",
+]
+# Only these can be found not to be answered: what they ask for is there or is not.
+PRECISE_KINDS: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where", "list", "extreme"})
+
+
+class QuestionAnalysis(Value):
+    """What a question asks for: its kind, its parts where it has several, what to leave out, and its anchors.
+
+    Anchors are what an answer must be about: names, periods (ISO dates), numbered things ("stage 2"), and what sort
+    of thing is asked for (`money`, `share`, `duration`, `count`, `date`, `person`, `place`, or "").
+    """
+
+    kind: QuestionKind = "open"
+    parts: Strings = ()
+    excluded: Strings = ()
+    names: Strings = ()
+    periods: Strings = ()
+    ordinals: Strings = ()
+    asks_for: str = ""
+
+
 class TaskBrief(Value):
     """What the user wants to know, and from which sides."""
 
@@ -91,6 +126,7 @@ class Brief(Value):
     has_own_focus: bool = False
     length: ReportLength = "standard"
     assumptions: Strings = ()
+    analysis: QuestionAnalysis = QuestionAnalysis()
 
     @property
     def room(self) -> int:
@@ -114,6 +150,11 @@ class Plan(Value):
     scope: str = ""
     domains: Strings = ()
     sections: tuple[SectionPlan, ...]
+
+    @property
+    def titles(self) -> Strings:
+        """Return the titles of the sections."""
+        return tuple(section.title for section in self.sections)
 
 
 class QueryRequest(Value):
@@ -273,13 +314,26 @@ class Judgement(Value):
     reason: str = ""
 
 
+class Context(Value):
+    """Where a passage stands: its document's title and date, the headings above it, the text beside it, and how long
+    its table is.
+    """
+
+    title: str = ""
+    headings: str = ""
+    near: str = ""
+    published: str = ""
+    rows: int = 0
+
+
 class Draft(Value):
-    """The report's checked body, for abstract and conclusion."""
+    """The report's checked body, for abstract and conclusion; `contexts` are those of the evidence, by its id."""
 
     brief: Brief
     plan: Plan
     paragraphs: Paragraphs
     evidence: tuple[Evidence, ...] = ()
+    contexts: dict[str, Context] = Field(default_factory=dict)
     titles: Strings = ()
     gaps: Strings = ()
 

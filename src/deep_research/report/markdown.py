@@ -35,6 +35,7 @@ class Report(Value):
     notice: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
+    abstract_title: str = ""
     chapters: tuple[Chapter, ...] = ()
     disagreements: tuple[Paragraph, ...] = ()
     knowledge: str = ""
@@ -58,8 +59,10 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     for key, items in (("notice", report.notice), ("assumptions", report.assumptions)):
         blocks += [f"**{words(f'report.{key}')}**", *_bullets(items)] if items else []
     if report.abstract:
-        blocks.append(f"## {words('report.abstract')}")
-        blocks += [_paragraph(paragraph, number_of, words) for paragraph in report.abstract]
+        title = report.abstract_title or words("report.abstract")
+        report = report.model_copy(
+            update={"chapters": (Chapter(title=title, paragraphs=report.abstract), *report.chapters)}
+        )
     for chapter in report.chapters:
         blocks += [f"## {escape_heading(chapter.title)}", *_chapter(chapter, number_of, words)]
     knowledge, account = [], []
@@ -73,9 +76,9 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": _bullets(report.gaps),
         "limits": _bullets(report.limits),
+        "references": _references(citations, words),
         "account": account,
         "writing": _bullets(report.writing),
-        "references": _references(citations, words),
     }
     for key, own in closing.items():
         blocks += [f"## {words(f'report.{key}')}", *own] if own else []

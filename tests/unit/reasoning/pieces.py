@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from deep_research.corpus.port import OnProgress, PassageHit, Survey
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.reasoning.rules.quoting.units import Unit, units_of
-from deep_research.reasoning.values import Brief
+from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 
 
-def brief(question: str, language: Language = "en") -> Brief:
-    return Brief(question=question, original=question, language=language)
+def brief(question: str, language: Language = "en", kind: QuestionKind = "advice") -> Brief:
+    """Return a brief; advice gets sections, whatever the question."""
+    return Brief(question=question, original=question, language=language, analysis=QuestionAnalysis(kind=kind))
 
 
 def piece(quote: str, document: str = "a", *, start: int = 0, score: float = 0.0) -> Evidence:
@@ -63,6 +64,9 @@ class FixedCorpus:
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         return self._total, {term: self._counts.get(term, 0) for term in terms}
+
+    async def spelled_like(self, term: str) -> str:
+        return ""
 
     async def close(self) -> None:
         return None

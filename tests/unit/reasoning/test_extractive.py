@@ -7,6 +7,7 @@ import pytest
 
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Brief,
@@ -134,7 +135,7 @@ async def evidence_for(reasoner: ExtractiveReasoner, wanted: Brief, plan: Plan) 
             document=read,
         )
         for finding in await reasoner.extract(reading):
-            found[finding.section].append(_evidence(finding, reading))
+            found[finding.section or outline[0]].append(_evidence(finding, reading))
     return found
 
 
@@ -295,7 +296,8 @@ async def test_an_answered_question_has_an_abstract_with_the_figure(reasoner, la
     ],
 )
 async def test_a_question_that_no_document_answers_is_not_answered(reasoner, question, language):
-    _, _, conclusion = await written(reasoner, brief(question, language))
+    asked = brief(question, language).model_copy(update={"analysis": analyze_question(question)})
+    _, _, conclusion = await written(reasoner, asked)
     assert not conclusion.is_answered
 
 

@@ -71,8 +71,8 @@ def test_no_unit_crosses_a_heading_or_a_table():
         assert "#" not in between
         assert "|" not in between
     headings = {unit.text: unit.heading for unit in prose_of(REPORT)}
-    assert headings["Network losses were 13.2 per cent in 2025."] == "Losses"
-    assert headings["老城区的住户普遍表示满意。"] == "居民"
+    assert headings["Network losses were 13.2 per cent in 2025."] == "Closing report › Losses"
+    assert headings["老城区的住户普遍表示满意。"] == "Closing report › 居民"
 
 
 def test_a_sentence_in_a_cell_is_no_prose():
@@ -96,7 +96,7 @@ def test_a_row_carries_its_labels_and_the_place_of_its_header():
         assert unit.header is not None
         assert REPORT[unit.header.start : unit.header.end] == "| Part | Cost (EUR million) | total_year |"
         assert REPORT[unit.start : unit.end] == line
-        assert unit.heading == "Losses"
+        assert unit.heading == "Closing report › Losses"
 
 
 @pytest.mark.parametrize("between", ["", "#1 supplier of the city is Hermann.\n\n"])

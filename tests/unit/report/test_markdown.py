@@ -194,7 +194,8 @@ def test_how_a_report_was_written_stands_in_a_chapter_of_its_own_that_needs_no_c
     say = words_in(language)
     report = Report(title="T", limits=("Two pages.",), writing=("By a pen.",), run_line="x")
     text = render(report, Citations(), number_of=int, words=say)
-    assert f"- Two pages.\n\n## {say('report.writing')}\n\n- By a pen.\n\n## {say('report.references')}" in text
+    assert f"- Two pages.\n\n## {say('report.references')}" in text
+    assert f"\n\n## {say('report.writing')}\n\n- By a pen.\n\n---" in text
     assert [block.is_exempt for block in read_report(text).blocks if "pen" in block.text] == [True]
 
 

@@ -9,8 +9,9 @@ from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import section_work
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.quoting.drafting import paragraphs_of
-from deep_research.reasoning.rules.quoting.selection import share_room
+from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, supporting
+from deep_research.reasoning.rules.quoting.selection import best_first, share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
@@ -28,6 +29,9 @@ async def draft(state: RunState) -> Update:
     context, given = state.context, state.input
     work = await section_work(given, context.records)
     if given.get("is_first"):
+        if has_short_outline(work.brief, given["outline"]):
+            # The one section is written when all is known.
+            return {}
         # Of the section's own pages alone: which others are read by now, nobody can say a second time.
         copies = await find_copies(context.records, among={piece.document for piece in work.evidence})
         own = await without_copies(work.evidence, copies, context.records)
@@ -58,7 +62,12 @@ async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context:
 
 
 def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return what of each section's evidence the whole report has room for; what is written already stays."""
+    """Return what of each section's evidence the whole report has room for; what is written already stays.
+
+    A question that a few sentences answer gets those, and what supports them.
+    """
+    if has_short_outline(findings.brief, findings.plan.titles):
+        return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
     shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_MIN_PIECES)
     return [
         list(dict.fromkeys((*written, *(piece.id for piece in kept))))

@@ -1,14 +1,17 @@
 """Intake: from a question to a brief with stated assumptions, or to one question back."""
 
+from deep_research.corpus.port import Corpus
 from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
 from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
+from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
     Assessment,
     Brief,
@@ -63,6 +66,8 @@ async def intake(state: RunState) -> Update:
     assessment = await assess(inquiry, context)
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
+    if assessment.is_clear and context.run.adapters.corpus is not None:
+        brief = await as_spelled(brief, context.run.adapters.corpus)
     record = {key: value for key, value in inquiry.to_json().items() if key in _RECORDED}
     record |= {
         "refined_question": brief.question,
@@ -179,6 +184,23 @@ def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength
         has_own_focus=bool(own),
         length=length,
         assumptions=assessment.assumptions,
+        analysis=analyze_question(question),
+    )
+
+
+async def as_spelled(brief: Brief, corpus: Corpus) -> Brief:
+    """Return the brief with names spelled as the documents spell them; each is listed as an assumption."""
+    question, words = brief.question, words_in(brief.language)
+    found = await respellings(question, corpus)
+    for asked, known in found:
+        question = question.replace(asked, known)
+    assumed = tuple(words("clarify.assume_reference", phrase=asked, name=known) for asked, known in found)
+    return brief.model_copy(
+        update={
+            "question": question,
+            "assumptions": (*brief.assumptions, *assumed),
+            "analysis": analyze_question(question) if found else brief.analysis,
+        }
     )
 
 

@@ -21,8 +21,9 @@ from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
-from deep_research.reasoning.rules.quoting.units import count_prompt_injections
-from deep_research.reasoning.values import Brief, Conclusion, Draft, Findings
+from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.quoting.units import count_prompt_injections, headings_above, rows_around
+from deep_research.reasoning.values import Brief, Conclusion, Context, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
@@ -58,12 +59,14 @@ class ReportGenerator:
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
-        abstract, chapters = _chapters(findings, body, conclusion, words)
+        is_answer = has_short_outline(findings.brief, findings.plan.titles)
+        abstract, chapters = (_answer if is_answer else _chapters)(findings, body, conclusion, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         report = Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
             abstract=abstract,
+            abstract_title=words("report.answer" if is_answer else "report.abstract"),
             chapters=tuple(chapters),
             # Of a disagreement, verification must have left both sides.
             disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
@@ -120,6 +123,23 @@ class ReportGenerator:
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         await folder.write("report.md", written.text)
+
+
+def _answer(
+    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
+) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
+    """Return what answers a question, or comes nearest, and a chapter of what else was found."""
+    if not conclusion.abstract:
+        return _chapters(findings, body, conclusion, words)
+    if not conclusion.is_answered:
+        return (note("abstract", words("nothing.answer")), *conclusion.abstract), []
+    shown = {sentence.text for paragraph in conclusion.abstract for sentence in paragraph.sentences}
+    left = []
+    for paragraph in body.paragraphs:
+        if fresh := tuple(sentence for sentence in paragraph.sentences if sentence.text not in shown):
+            left.append(paragraph.model_copy(update={"sentences": fresh}))
+    title = findings.plan.sections[0].title
+    return conclusion.abstract, [Chapter(title=title, paragraphs=tuple(left))] if left else []
 
 
 def _chapters(
@@ -272,6 +292,25 @@ async def models_that_wrote(records: RunRecords) -> list[str]:
     return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
 
 
+# So much of the text before and after a passage says what it is about.
+_NEAR_CHARS = 400
+
+
+async def _contexts(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, Context]:
+    """Return where each piece of evidence stands in its document."""
+    found = {}
+    for piece in {piece.id: piece for piece in evidence}.values():
+        document = await records.document(piece.document)
+        found[piece.id] = Context(
+            title=document.title,
+            headings=headings_above(document.text, piece.start),
+            near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
+            published=document.published,
+            rows=rows_around(document.text, piece.start) if piece.header else 0,
+        )
+    return found
+
+
 async def write(state: RunState, reporter: ReportGenerator) -> Update:
     """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
     context, given = state.context, state.input
@@ -284,6 +323,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         plan=findings.plan,
         paragraphs=body.paragraphs,
         evidence=evidence,
+        contexts=await _contexts(evidence, context.records),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from deep_research.corpus.port import Corpus
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
+from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, outline_of_answer
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
@@ -16,7 +17,17 @@ from deep_research.reasoning.rules.question.material import (
 )
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects, search_words, sections_of
-from deep_research.reasoning.rules.quoting.drafting import abstract_of, conclusion_of, joined, paragraphs_of, quoted
+from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, sought_parts
+from deep_research.reasoning.rules.quoting.drafting import (
+    abstract_of,
+    answer_of,
+    conclusion_of,
+    first_of,
+    joined,
+    paragraphs_of,
+    quoted,
+    supporting,
+)
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
     Candidate,
@@ -51,6 +62,7 @@ from deep_research.reasoning.values import (
     Reflection,
     SectionPlan,
     SectionWork,
+    Strings,
     Support,
     Synthesis,
 )
@@ -103,6 +115,8 @@ class ExtractiveReasoner:
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
+        if is_answered_first(brief):
+            return list(outline_of_answer(brief.language))
         weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
         looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
@@ -119,6 +133,8 @@ class ExtractiveReasoner:
         An overview of the documents has no words to be found in them, so the words of its aspects are looked for.
         """
         question, title = request.brief.question, request.section.title
+        if has_short_outline(request.brief, [title]):
+            return _queries((question, *request.brief.analysis.parts, *_typed(question)), request)
         separator = _separator(request.brief)
         more = search_words(aspect_of(title), request.brief.language)
         overview = [aspect_of(title), *aspects()] if await self._is_overview(request.brief) else []
@@ -133,8 +149,7 @@ class ExtractiveReasoner:
                 if phrase.text.lower() != title.lower()
             ),
         ]
-        fresh = dict.fromkeys(text for text in texts if text not in request.asked)
-        return tuple(SearchQuery(query=text, goal=title) for text in fresh)[: request.count]
+        return _queries(texts, request)
 
     async def _is_overview(self, brief: Brief) -> bool:
         """Return whether a question names no subject, so that all there is may be quoted."""
@@ -143,18 +158,33 @@ class ExtractiveReasoner:
 
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
+        outline = reading.outline or (reading.section.title,)
+        if has_short_outline(reading.brief, outline):
+            return await self._answers(reading.document, reading.brief)
         key = (reading.document.id, reading.brief.question)
         if key not in self._matches:
             while len(self._matches) >= _REMEMBERED:
                 del self._matches[next(iter(self._matches))]
             self._matches[key] = await self._match(reading.document, reading.brief.question)
         match = self._matches[key]
-        outline = reading.outline or (reading.section.title,)
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
         return tuple(
             _finding(candidate, match.relevance, rank, fitting(candidate.unit))
             for rank, candidate in enumerate(match.chosen)
         )
+
+    async def _answers(self, document: Document, brief: Brief) -> tuple[Finding, ...]:
+        """Mark what answers the question, whatever else the document is about."""
+        stretches, sought = await self._stretches(document, brief.question), await self._sought(brief)
+        if not sought[0].weights.of:
+            return ()
+        chosen = await in_thread(answering_parts, document, stretches, sought, brief.question)
+        return tuple(map(_finding, chosen))
+
+    async def _sought(self, brief: Brief) -> list[AnswerSought]:
+        """Return what is looked for: for each part of the question, with the rest of it as background."""
+        weights = (await weigh(brief.question, self._corpus)).without_question_words()
+        return sought_parts(brief.analysis, weights)
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
         """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
@@ -231,7 +261,9 @@ class ExtractiveReasoner:
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
-        kept = choose(best_first(work.evidence), room=work.brief.room)
+        ranked = best_first(work.evidence)
+        is_short = has_short_outline(work.brief, [work.section.title])
+        kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def synthesize(self, work: SectionWork) -> Synthesis:
@@ -283,6 +315,8 @@ class ExtractiveReasoner:
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Show how well the main statements are backed, and what would change the picture."""
+        if has_short_outline(findings.brief, findings.plan.titles):
+            return Analysis()
         return Analysis(paragraphs=strength_table(findings), changes=changes_of(findings))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
@@ -309,26 +343,45 @@ class ExtractiveReasoner:
         return ""
 
     async def conclude(self, draft: Draft) -> Conclusion:
-        """Lead with the best of each section, and say whether the documents answer the question at all."""
+        """Lead with what answers best, and say whether the documents answer the question at all."""
         question = draft.brief.question
+        parts = await self._sought(draft.brief)
+        if has_short_outline(draft.brief, draft.plan.titles):
+            answer = answer_of(draft, parts)
+            unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
+            return answer.model_copy(update={"unanswered": unheld})
         named = await self._named(question)
-        topic = without_commands(wanted_of_document(question) if named else topic_part(question))
-        weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
         interest = await self._interest(question)
-        covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
-        missing = weights.missing(covered)
-        lost = sum(weights.of[term] for term in missing)
-        # Of documents it is known what they do not hold; of the web, only what was found is known.
-        kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
-        unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
-        words = words_in(draft.brief.language)
-        abstract = abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
+        abstract = first_of(draft, parts) or abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
         return Conclusion(
             abstract=abstract,
             conclusion=conclusion_of(draft, abstract),
-            is_answered=bool(draft.evidence) and (draft.brief.has_own_focus or lost <= _LOST_SHARE * weights.total),
-            unanswered=(words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else (),
+            is_answered=bool(draft.evidence),
+            unanswered=await self._not_held(wanted_of_document(question) if named else topic_part(question), draft),
         )
+
+    async def _not_held(self, asked: str, draft: Draft) -> Strings:
+        """Return a line that names what of the words asked for no source holds, if there is any."""
+        topic = without_commands(asked)
+        weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
+        covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
+        missing = weights.missing(covered)
+        # Of documents it is known what they do not hold; of the web, only what was found is known.
+        kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
+        words = words_in(draft.brief.language)
+        unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
+        return (words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else ()
+
+
+def _queries(texts: Sequence[str], request: QueryRequest) -> tuple[SearchQuery, ...]:
+    fresh = dict.fromkeys(text for text in texts if text not in request.asked)
+    return tuple(SearchQuery(query=text, goal=request.section.title) for text in fresh)[: request.count]
+
+
+def _typed(question: str) -> list[str]:
+    """Return what a person would type: the names and nouns of the question together, then each by itself."""
+    texts = [phrase.text for phrase in phrases(question)]
+    return [" ".join(texts), *texts]
 
 
 def _separator(brief: Brief) -> str:

@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.sections import aspects
+from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
-from deep_research.reasoning.rules.quoting.selection import stands_alone, trimmed
-from deep_research.reasoning.rules.quoting.units import cells_of
-from deep_research.reasoning.values import Draft, Paragraphs
+from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
+from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
-from deep_research.text.analyzer import CJK
-from deep_research.text.sentences import split_sentences
+from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.sentences import TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
 _WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
@@ -80,6 +82,111 @@ def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
     """Return the sentence of a paragraph that says most and can stand alone."""
     alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
     return max(alone or paragraph.sentences, key=lambda sentence: worth(sentence.text))
+
+
+# What stands beside the best of an answer is nearly as good.
+_BESIDE, _TABLE = 0.85, 0.75
+_OVERVIEW_PIECES = 10
+_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
+
+
+# Beside the answer, a report shows so many sentences at most, none much worse than the best.
+_SUPPORT = {"short": 1, "standard": 3, "long": 10}
+_OPEN_SUPPORT = {"short": 6, "standard": 24, "long": 48}
+_MAX_ROWS = 60
+_SUPPORTS, _OVERVIEW_SUPPORTS = 0.6, 0.4
+
+
+def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
+    """Return what of the evidence a report shows: the rows of the table that answers, and the best sentences."""
+    if not ranked:
+        return []
+    best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
+    room = (_SUPPORT if brief.analysis.kind not in ("open", "overview") else _OPEN_SUPPORT)[brief.length]
+    room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
+    least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
+    prose = [piece for piece in ranked if not piece.header and piece.score >= least]
+    rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
+    if is_table and rows:
+        rows = [piece for piece in rows if piece.header == rows[0].header]
+    return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
+
+
+def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
+    """Return the answer: for each part of the question the best sentences, or the table that holds it.
+
+    Only a question for something that is there or is not can be found not to be answered.
+    """
+    places = {piece.id: _stands(piece, draft) for piece in draft.evidence}
+    units = {piece.id: _unit(piece) for piece in draft.evidence}
+    wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
+    ranked = best_first(wanted)
+    if not ranked:
+        return Conclusion(is_answered=False)
+    kind = draft.brief.analysis.kind
+    is_met = any(part.is_met(units[piece.id], places[piece.id]) for piece in ranked for part in parts)
+    best = ranked[0].score
+    rows = [
+        piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
+    ]
+    chosen: list[Evidence] = []
+    if kind == "overview":
+        own = [piece for piece in ranked if piece.document == ranked[0].document and not piece.header]
+        decided = [piece for piece in own if parts[0].has_sort(units[piece.id], places[piece.id].around)]
+        best_own = (decided if len(decided) > 1 else own)[:_OVERVIEW_PIECES]
+        chosen = sorted(best_own, key=lambda piece: piece.start)
+    elif rows and (ranked[0].header or kind in TABLE_KINDS):
+        chosen = [piece for piece in rows if piece.header == rows[0].header]
+    else:
+        for part in parts:
+            own = sorted(ranked, key=lambda piece: -part.score(units[piece.id], places[piece.id]) - piece.score)
+            chosen += [piece for piece in own[:1] if piece not in chosen]
+        beside = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
+        chosen += beside[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
+    shown = paragraphs_of("abstract", chosen)
+    return Conclusion(
+        abstract=tuple(_with_count(paragraph, draft) for paragraph in shown),
+        is_answered=is_met or kind not in PRECISE_KINDS,
+    )
+
+
+def _stands(piece: Evidence, draft: Draft) -> Place:
+    context = draft.contexts.get(piece.id, Context())
+    return Place(
+        f"{context.title} {context.headings}", neighbours=frozenset(analyze(context.near)), published=context.published
+    )
+
+
+def _unit(piece: Evidence) -> Unit:
+    header = TextSpan(0, 0) if piece.header else None
+    return Unit((as_sentence(piece.finding if piece.header else piece.quote),), "", header)
+
+
+def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
+    """Return a table with how many rows it shows of how many."""
+    if paragraph.kind != "table":
+        return paragraph
+    context = draft.contexts.get(paragraph.sentences[0].evidence[0], Context())
+    shown = len(paragraph.sentences)
+    words = words_in(draft.brief.language)
+    lead = words("report.rows", shown=shown, total=context.rows) if context.rows > shown else ""
+    return paragraph.model_copy(update={"lead": lead})
+
+
+def first_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
+    """Return what says most on each part of a question that no single thing answers."""
+    prose = [piece for piece in draft.evidence if not piece.header]
+    ranked = [
+        sorted(prose, key=lambda piece: (-part.score(_unit(piece), _stands(piece, draft)), piece.id)) for part in parts
+    ]
+    chosen: list[Evidence] = []
+    length = 0
+    for piece in (piece for places in zip(*ranked, strict=True) for piece in places):
+        size = _length(piece.quote)
+        if piece not in chosen and length < _ABSTRACT_LENGTH and length + size <= _MAX_ABSTRACT_LENGTH:
+            chosen.append(piece)
+            length += size
+    return paragraphs_of("abstract", chosen)
 
 
 def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:

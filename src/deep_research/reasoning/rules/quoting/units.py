@@ -3,11 +3,12 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables
@@ -19,7 +20,7 @@ _ENGLISH_WORDS = range(4, 81)
 _CHINESE_CHARACTERS = range(8, 221)
 _MAX_ROWS = 2_000
 # Of a row, the columns and the cells that a report has room for.
-_MAX_COLUMNS, _MAX_CELL_CHARS = 8, 200
+_MAX_COLUMNS, _MAX_ASKED_COLUMNS, _MAX_CELL_CHARS = 8, 12, 200
 # Thin spaces stand in no cell, so that a labelled row can be taken apart again.
 _LABEL, _NEXT = ":\u2009", ";\u2009"
 _CJK = re.compile(f"[{CJK}]")
@@ -108,29 +109,68 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1) -> list[Uni
     stretches = stretches or [(0, len(text))]
     found = list(_rows(text, stretches))
     for start, end in stretches:
-        for heading, run in _runs(text[start:end], start):
+        for heading, run in runs_of(text[start:end], start):
             found += [Unit(tuple(run[at : at + MAX_SENTENCES]), heading) for at in range(0, len(run), step)]
     return found
 
 
-def _runs(text: str, offset: int) -> list[tuple[str, list[SourceSentence]]]:
-    """Return stretches of neighbouring usable sentences with the heading above them; a stretch may be empty."""
-    runs: list[tuple[str, list[SourceSentence]]] = [("", [])]
+def runs_of(text: str, offset: int = 0) -> Iterator[tuple[str, list[SourceSentence]]]:
+    """Yield stretches of neighbouring usable sentences with the headings above them, the highest first."""
+    path: list[tuple[int, str]] = []
+    run = list[SourceSentence]()
     spans = find_prompt_injection(text)
-    for span in split_sentences(text):
-        words, kind = text[span.start : span.end], line_kind(text, span.start)
-        if kind in ("prose", "item") and not _is_injected(span, spans) and is_usable(words, kind):
-            runs[-1][1].append(SourceSentence(offset + span.start, offset + span.end, words))
-        else:
-            runs.append((words if kind == "heading" else runs[-1][0], []))
-    return runs
+    every = split_sentences(text)
+    kinds = [line_kind(text, span.start) for span in every]
+    for at, span in enumerate(every):
+        words, kind = text[span.start : span.end], kinds[at]
+        is_step = kind == "item" and "item" in (*kinds[at - 1 : at], *kinds[at + 1 : at + 2])
+        if kind in ("prose", "item") and not _is_injected(span, spans) and is_usable(words, kind, is_step=is_step):
+            run.append(SourceSentence(offset + span.start, offset + span.end, words))
+            continue
+        if run:
+            yield _path(path), run
+            run = []
+        if kind == "heading":
+            path = _below(path, text, span)
+    if run:
+        yield _path(path), run
 
 
-def is_usable(sentence: str, kind: LineKind = "prose") -> bool:
-    """Return whether a sentence tells something: no question, greeting, dateline or scrap."""
+def _below(path: list[tuple[int, str]], text: str, heading: TextSpan) -> list[tuple[int, str]]:
+    """Return the headings above what follows a heading: its own, and those of higher levels."""
+    level = text[text.rfind("\n", 0, heading.start) + 1 : heading.start].count("#")
+    return [*(each for each in path if each[0] < level), (level, text[heading.start : heading.end])]
+
+
+def _path(path: Sequence[tuple[int, str]]) -> str:
+    return " › ".join(title for _, title in path)
+
+
+def headings_above(text: str, at: int) -> str:
+    """Return the headings that a place in a text stands under, the highest first."""
+    starts, paths = _heading_paths(text)
+    before = bisect_left(starts, at) - 1
+    return paths[before] if before >= 0 else ""
+
+
+@lru_cache(maxsize=8)
+def _heading_paths(text: str) -> tuple[list[int], list[str]]:
+    path: list[tuple[int, str]] = []
+    starts, paths = [], []
+    for match in _HEADING.finditer(text):
+        path = _below(path, text, TextSpan(*match.span(1)))
+        starts.append(match.start())
+        paths.append(_path(path))
+    return starts, paths
+
+
+def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False) -> bool:
+    """Return whether a sentence tells something: no question, greeting, dateline or scrap; one of several steps may
+    be short.
+    """
     if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _is_no_content(sentence):
         return False
-    if kind == "item" and _NUMBERED_TITLE.match(sentence):
+    if kind == "item" and not is_step and _NUMBERED_TITLE.match(sentence):
         return False
     han = len(_CJK.findall(sentence))
     is_chinese = han > len(sentence) / 4
@@ -158,27 +198,37 @@ def _is_injected(span: TextSpan, spans: Stretches) -> bool:
 
 def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
     """Yield the rows in the stretches, each cell behind its label; a long table's header may stand far above them."""
-    tables = find_tables(text)
-    headings = list(_HEADING.finditer(text)) if tables else []
-    for table in tables:
+    for table in find_tables(text):
         if table.header is None:
             continue
-        heading = next((found[1] for found in reversed(headings) if found.start() < table.start), "")
+        headings = headings_above(text, table.start)
         header = TextSpan(table.header.start, table.header.end)
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
-            named = pairs(table.header.cells, row.cells)
-            labelled = _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in named)
-            if not find_prompt_injection(labelled):
-                yield Unit((SourceSentence(row.start, row.end, labelled),), heading, header)
+            words = labelled(table.header.cells, row.cells)
+            if not find_prompt_injection(words):
+                yield Unit((SourceSentence(row.start, row.end, words),), headings, header)
 
 
-def pairs(header: Sequence[str], cells: Iterable[str]) -> list[tuple[str, str]]:
+def rows_around(text: str, at: int) -> int:
+    """Return how many rows the table has in which a place stands."""
+    return next((len(table.rows) for table in find_tables(text) if table.start <= at < table.end), 0)
+
+
+def labelled(header: Sequence[str], cells: Iterable[str], asked: AbstractSet[str] = frozenset()) -> str:
+    """Return a row with the header's word before each cell; columns whose label is asked for are kept before others."""
+    return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in pairs(header, cells, asked))
+
+
+def pairs(header: Sequence[str], cells: Iterable[str], asked: AbstractSet[str] = frozenset()) -> list[tuple[str, str]]:
     """Return the cells of a row that say something, each with its label; columns may lack one if the first does."""
     named = [(label.replace("_", " ").strip(), cell.strip()) for label, cell in zip(header, cells, strict=False)]
     is_bare = bool(named) and not named[0][0]
-    kept = [pair for pair in named if pair[1] and (pair[0] or is_bare)]
-    return [pair for pair in kept if len(pair[1]) <= _MAX_CELL_CHARS][:_MAX_COLUMNS]
+    kept = [pair for pair in named if pair[1] and (pair[0] or is_bare) and len(pair[1]) <= _MAX_CELL_CHARS]
+    ranked = sorted(
+        range(len(kept)), key=lambda at: (at > 1 and asked.isdisjoint(content_terms(" ".join(kept[at]))), at)
+    )
+    return [kept[at] for at in sorted(ranked[: _MAX_ASKED_COLUMNS if asked else _MAX_COLUMNS])]
 
 
 def cells_of(labelled_row: str) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,249 @@
+"""What a question asks for: the kind of answer, its parts, what to leave out, and what an answer must name."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from typing import cast
+
+from deep_research.messages.words import words_in
+from deep_research.reasoning.rules.lexicon import load_table
+from deep_research.reasoning.rules.question.material import topic_part
+from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
+from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
+from deep_research.request import Language
+from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.dates import find_dates
+from deep_research.text.folding import to_simplified
+from deep_research.text.sentences import split_sentences
+
+# "…, and when …?" asks a second thing; two Chinese questions are parted by a comma.
+_NEXT_PART = re.compile(
+    r"[,;]?\s(?:and|but)\s(?=(?:(?:by|during|at|in|from|on|to|for|with|since) )?"
+    r"(?:what|which|who|whom|when|where|why|how|is|are|was|were|did|does|do|has|have|should|can)\b)"
+    r"|(?<=[?？])\s?|[,，；;]",
+    re.IGNORECASE,
+)
+_EXCLUDED = re.compile(
+    r"\b(?:leav(?:e|ing) out|without|except(?: for)?|excluding|ignor(?:e|ing)|not counting|apart from|other than"
+    r"|don['’]?t (?:mention|include|need)|skip(?:ping)?)\s(?P<en>[^.?!;,]{2,80})"
+    r"|(?:不要|不必|无需|不用|别)(?:提|包括|包含|谈|写|列)(?P<zh>[^。？！；，]{1,30})"
+    r"|(?P<zh3>[^。？！；，?]{2,20}?)(?:不用|不必|不需要?|无需)(?:列|写|提|讲|管)"
+    r"|(?:除了?|撇开|不含|不包括|排除)(?P<zh2>[^。？！；，]{1,30}?)(?:之外|以外|外|，|。|$)",
+    re.IGNORECASE,
+)
+_WORD = r"[A-Z][A-Za-zÀ-ÿ\d&.-]*[A-Za-zÀ-ÿ\d]|[A-Z]\d[\w-]*"
+_NAME = re.compile(
+    r"[\"“‘「『《](?P<quoted>[^\"”’」』》]{2,60})[\"”’」』》]"
+    rf"|(?<![A-Za-z])(?P<latin>(?:{_WORD})(?: (?:(?:of|the|de|van|von|&) )*(?:{_WORD}|\d+[A-Za-z]?(?![\d年月])))*)"
+)
+_TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof"})
+_HAN = re.compile(f"[{CJK}]")
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december",
+    "一 二 三 四 五 六 七 八 九 十 十一 十二",
+)
+_MONTHS = {name: f"{at:02}" for names in _MONTH_NAMES for at, name in enumerate(names.split(), start=1)}
+MONTH = re.compile(
+    rf"\b(?P<en>{_MONTH_NAMES[0].replace(' ', '|')})\b|(?P<zh>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月",
+    re.IGNORECASE,
+)
+ANY_YEAR = "????"
+_MAX_KEYWORDS = 6
+# An open question of so few terms has one subject.
+_FEW_TERMS = 8
+# A longer question asks for more than one thing, however it is put.
+_MANY_TERMS = 16
+_CODE = re.compile(r"\d|[A-Z].*[A-Z]")
+_MONTH_NAME = re.compile(
+    r"(?:Jan|Febr|Ma|Apr|June|July|Aug|Sept|Octo|Novem|Decem)(?:uary|rch|y|il|ust|ember|ber)?(?: \d{4})?|\d+"
+)
+# "stage 2", "phase three", "Room 14", "第三期", "二期", "3号楼".
+_ORDINAL = re.compile(
+    r"\b(?P<en>(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
+    r"section|volume|week|quarter|no|number|version|grade|class|type|group|pump|station|boat|order|shipment)"
+    r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six))\b"
+    r"|(?P<zh>第?[一二三四五六七八九十\d]{1,3}(?:期|号|阶段|季度|楼|组|班|轮|车间|区|级|茬|等))",
+    re.IGNORECASE,
+)
+_DIGITS = dict(
+    zip(
+        "one two three four five six i ii iii iv v vi 一 二 三 四 五 六 七 八 九".split(),
+        "123456123456123456789",
+        strict=True,
+    )
+)
+_ASKS_FOR: dict[str, str] = {
+    "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b|\b(?:costs?|price|fee|budget|paid"
+    r"|spend|spent|salary|charge|rent|amount|worth)\b|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了|价格|预算|造价|单价|成本|租金|报价|金额|经费",
+    "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
+    "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
+    "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
+    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?[天年月日]|几[月号点]",
+    "person": r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人",
+    "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
+}
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [
+        (
+            cast(QuestionKind, kind.removeprefix("other_")),
+            re.compile("|".join(f"(?:{pattern})" for pattern in chain(*spellings.values()))),
+        )
+        for kind, spellings in load_table("question_kinds").items()
+    ]
+
+
+@cache
+def _asked_for() -> dict[str, re.Pattern[str]]:
+    return {what: re.compile(pattern, re.IGNORECASE) for what, pattern in _ASKS_FOR.items()}
+
+
+def analyze_question(question: str) -> QuestionAnalysis:
+    """Return what a question asks for, by its own words."""
+    excluded = tuple(" ".join(text.split()) for text in _excluded(question))
+    asking = _EXCLUDED.sub(" ", question)
+    parts = _parts(asking)
+    kinds = [_kind(part) for part in parts] or [_kind(asking)]
+    asks_for = sort_asked_for(parts[0] if parts else asking)
+    kind = "advice" if "advice" in kinds else kinds[0]
+    # A few words for a search engine that name a quantity ask for it.
+    if kind == "open" and asks_for and len(question.split()) <= _MAX_KEYWORDS:
+        kind = "fact"
+    return QuestionAnalysis(
+        kind=kind, parts=parts, excluded=excluded, asks_for=asks_for, **_anchors(" ".join(parts) or asking)
+    )
+
+
+def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
+    """Return what one part of a question asks for; anchors that it does not name itself are those named before it."""
+    own = {key: found for key, found in _anchors(part).items() if found}
+    return before.model_copy(update={**own, "asks_for": sort_asked_for(part)})
+
+
+def month_of(match: re.Match[str]) -> str:
+    """Return the two digits of a month that `MONTH` found."""
+    number = match["en"] or match["zh"]
+    return _MONTHS.get(number.lower()) or f"{int(number):02}"
+
+
+def _anchors(text: str) -> dict[str, tuple[str, ...]]:
+    """Return names, periods and numbered things; a month without a year is a period of any year ("????-06")."""
+    dates = [mention.iso for mention in find_dates(text)]
+    months = [f"{ANY_YEAR}-{month_of(match)}" for match in MONTH.finditer(to_simplified(text))]
+    return {
+        "names": tuple(dict.fromkeys(_names(text))),
+        "periods": tuple(dict.fromkeys(dates or months)),
+        "ordinals": tuple(dict.fromkeys(match.group() for match in _ORDINAL.finditer(text))),
+    }
+
+
+def outline_of_answer(language: Language) -> tuple[str, ...]:
+    """Return the one section that a report has beside its answer, where a few sentences or rows can answer."""
+    return (words_in(language)("report.findings"),)
+
+
+def has_short_outline(brief: Brief, titles: Iterable[str]) -> bool:
+    """Return whether a report with these sections is an answer and what supports it."""
+    return is_answered_first(brief) and tuple(titles) == outline_of_answer(brief.language)
+
+
+def is_answered_first(brief: Brief) -> bool:
+    """Return whether a few sentences or rows can answer; advice, open topics and own focuses get sections."""
+    parts = brief.analysis.parts
+    is_broad = any(_matched(part) == "broad" for part in parts) or topic_part(brief.question) != brief.question
+    if brief.has_own_focus or brief.analysis.kind == "advice" or is_broad or not _has_subject(brief.question):
+        return False
+    terms = set(content_terms(" ".join(brief.analysis.parts) or brief.question))
+    # Two Chinese characters overlap with the next two.
+    size = sum(1.0 if term.isascii() else 0.5 for term in terms)
+    return size <= (_FEW_TERMS if brief.analysis.kind == "open" else _MANY_TERMS)
+
+
+def _has_subject(question: str) -> bool:
+    """Return whether a question holds more than the words that questions are asked with."""
+    pieces = (question[start:end] for start, end in chinese_pieces(question))
+    return bool(phrases(question)) or any(len(_HAN.findall(piece)) > 1 for piece in pieces)
+
+
+def _matched(part: str) -> str:
+    """Return the first kind whose pattern a text holds, "" where none does."""
+    simple = to_simplified(part).lower().strip()
+    return next((kind for kind, pattern in _patterns() if pattern.search(simple)), "")
+
+
+def _kind(part: str) -> QuestionKind:
+    found = _matched(part).removeprefix("other_")
+    return "open" if found in ("", "broad") else cast(QuestionKind, found)
+
+
+def sort_asked_for(part: str) -> str:
+    """Return what sort of thing a question asks for, "" where it does not say."""
+    simple = to_simplified(part)
+    return next((what for what, pattern in _asked_for().items() if pattern.search(simple)), "")
+
+
+def ordinals_in(text: str) -> list[tuple[str, str]]:
+    """Return the numbered things of a text, each as what it is and its number in digits: "Stage two" is a stage 2."""
+    found = []
+    for match in _ORDINAL.finditer(to_simplified(text)):
+        words = match.group().lower()
+        if match["en"]:
+            noun, _, number = words.replace(".", "").partition(" ")
+            found.append((noun, _DIGITS.get(number, number)))
+        else:
+            number = words.removeprefix("第").rstrip("期号批阶段季度楼组班轮车间区级茬等")
+            found.append((words.removeprefix("第")[len(number) :], _DIGITS.get(number, number)))
+    return found
+
+
+def _excluded(question: str) -> Iterator[str]:
+    for match in _EXCLUDED.finditer(question):
+        yield next(text for text in match.groups() if text)
+
+
+def _parts(question: str) -> tuple[str, ...]:
+    """Return the questions that a text asks, each with the clauses before it that ask nothing."""
+    sentences = [question[start:end].strip() for start, end in split_sentences(question)] or [question]
+    asking = [text for text in sentences if text.endswith(("?", "？"))]
+    if not asking:
+        asking = [text for text in sentences if _matched(text)][-1:]
+    parts: list[str] = []
+    for text in asking:
+        held = ""
+        for piece, gap in _pieces(text):
+            held += piece
+            if _matched(piece) and held.strip():
+                parts.append(held.strip())
+                held = ""
+            else:
+                held += gap
+        if held.strip() and parts:
+            parts[-1] += f", {held.strip()}"
+    return tuple(parts)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the clauses of a question, each with what stands between it and the next."""
+    start = 0
+    for match in _NEXT_PART.finditer(text):
+        yield text[start : match.start()], match.group()
+        start = match.end()
+    yield text[start:], ""
+
+
+def _names(question: str) -> Iterator[str]:
+    """Yield what is quoted or written with a capital; the first word of a sentence only where more shows a name."""
+    starts = {span.start for span in split_sentences(question)}
+    for match in _NAME.finditer(question):
+        name = match["quoted"] or match.group()
+        first, _, rest = name.partition(" ")
+        if first.lower().rstrip(".") in _TITLES:
+            name = rest
+        elif match.start() in starts and not match["quoted"]:
+            name = rest if first.lower() in question_words() or not rest else name
+            name = name or (first if _CODE.search(first) else "")
+        if name and not _MONTH_NAME.fullmatch(name):
+            yield name

@@ -1,0 +1,389 @@
+"""How well a sentence or a row answers a question: by its own words, and by where it stands."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from deep_research.reasoning.rules.question.analysis import ANY_YEAR, MONTH, month_of, ordinals_in, part_analysis
+from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER, Weights
+from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
+from deep_research.reasoning.rules.quoting.table_answer import choose_rows
+from deep_research.reasoning.rules.quoting.units import (
+    SourceSentence,
+    Unit,
+    cells_of,
+    headings_above,
+    labelled,
+    runs_of,
+)
+from deep_research.reasoning.values import QuestionAnalysis
+from deep_research.sources.document import Document
+from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.dates import find_dates
+from deep_research.text.folding import to_simplified
+from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
+from deep_research.text.sentences import TextSpan, line_kind
+from deep_research.text.tables import find_tables
+
+# What the question's words count for in a sentence itself, with those of its title and headings, with those of its
+# neighbours, and with all of its document's.
+_REACHES = (1.2, 0.7, 0.4, 0.4)
+# What was decided, or how something is done, stands under a heading that says so.
+_HEADING_FIRST = (0.7, 1.4, 0.4, 0.4)
+_EXCLUDED_SHARE, _IS_EXCLUDED = 0.5, -2.0
+_MIN_KNOWN = 0.34
+# The same for an anchor of the question; and one that stands nowhere.
+_ANCHOR_OWN, _ANCHOR_AROUND = 0.5, 0.35
+_ANCHORS = (_ANCHOR_OWN, _ANCHOR_AROUND, 0.2, 0.1)
+_ANCHOR_MISSING = -0.6
+_OTHER_ANCHOR = -0.8
+_RIGHT_SORT, _WRONG_SORT = 0.6, 0.5
+# Whether a sentence holds one of these can be told for sure.
+_SURE_SORTS = frozenset({"money", "share", "duration", "count", "date"})
+_NO_STATEMENT = -0.6
+_CURRENCIES = frozenset(CURRENCY_SIGNS.values())
+_SHARES = frozenset({"%", "pp", "bp"})
+_DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
+_MONEY_LABEL = re.compile(
+    r"[$€£¥]|\b(?:EUR|USD|GBP|CHF|CNY|RMB)\b|cost|price|fee|amount|元|费|价|金额|款", re.IGNORECASE
+)
+_DAY = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|thurs"
+    r"|fri|satur|sun)days?|\d{1,2}:\d{2})\b|\d+月|[周星期]+[一二三四五六日]|\d+[点點时時]",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z]|\b[A-Z][a-zé]+ (?:[A-Z]\. )?(?:van |von |de )?[A-Z][a-zé]+\b"
+    # A Chinese surname before a given name.
+    r"|[王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许邓冯韩曹曾彭萧蔡潘田董袁于余叶蒋杜苏魏程吕丁沈任"
+    r"姚卢傅钟姜崔谭廖范汪陆金石戴贾韦夏邱方侯邹熊孟秦白江阎薛尹段雷黎史龙陶贺顾毛郝龚邵万钱严武莫孔汤"
+    r"]"
+    r"[一-龥]{1,2}(?=[、，。（(：:]|[一-龥]?(?:负责|签|主任|经理|医师|护理|老师|担任|提出|表示|说|报告|主持|接任|兼))"
+)
+_PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
+_DECIDED = re.compile(
+    r"\b(?:resolved|decided|decides|decision|agreed|agrees|approved|adopted|accepted|rejected|postponed|unanimous\w*)\b"
+    r"|决定|决议|通过|同意|议定|否决|暂不|改由|起实施|起停用",
+    re.IGNORECASE,
+)
+_CAUSAL = re.compile(
+    r"\b(?:because|due to|owing to|caused?|causes|reasons?|since|result of|led to|therefore|was missing|failed)\b"
+    r"|因为|由于|因(?=[一-龥])|导致|造成|原因|所以|因此|缘故",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"\b(?:plan(?:s|ned)?|budget(?:ed)?|estimat\w+|expect(?:ed|s)?|draft|offer(?:ed)?|quot(?:e|ed|ation)|proposed)\b"
+    r"|计划|预算|概算|预估|预计|报价|草案|拟",
+    re.IGNORECASE,
+)
+_ACTUAL = re.compile(
+    r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|came to|spent|paid|settled)\b|实际|结算|决算|最终|最后|花掉|花了|付清",
+    re.IGNORECASE,
+)
+_OTHER_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}")
+_ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In the chair|出席|列席|参加|与会)[^:：]{0,12}[:：]")
+# Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
+_NOT_STATED = re.compile(
+    r"\b(?:please|could you|can you|would you|kindly|let (?:me|us)|let's|i(?:'ll| will| would)"
+    r"|we(?:'ll| will) (?:send|let|get|come)"
+    r"|hope|looking forward|thanks?|thank you|sorry|remind|attached|see you|to be (?:confirmed|decided))\b"
+    r"|请|麻烦|谢谢|感谢|希望|抱歉|您好|大家好|稍后|辛苦|收到|记得|祝",
+    re.IGNORECASE,
+)
+
+
+class Place(NamedTuple):
+    """Where a unit stands: its title and headings, the terms of its neighbours and of its document, and the date."""
+
+    around: str
+    neighbours: frozenset[str] = frozenset()
+    document: frozenset[str] = frozenset()
+    published: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerSought:
+    """What an answer must hold: the question's terms by weight, and its anchors."""
+
+    analysis: QuestionAnalysis
+    weights: Weights
+    # What of the question no document holds.
+    unknown: frozenset[str] = frozenset()
+
+    @cached_property
+    def names(self) -> tuple[frozenset[str], ...]:
+        """Return the terms of each name."""
+        return tuple(terms for name in self.analysis.names if (terms := frozenset(content_terms(name))))
+
+    def score(self, unit: Unit, place: Place) -> float:
+        """Return how well a unit answers, given where it stands."""
+        reaches, held = [], frozenset[str]()
+        for terms in (unit.terms, _terms(place.around), place.neighbours, place.document):
+            held |= terms
+            reaches.append(held)
+        worths = _HEADING_FIRST if self.analysis.kind in ("overview", "procedure") else _REACHES
+        score = sum(worth * self.weights.share(reach) for worth, reach in zip(worths, reaches, strict=True))
+        for name in self.names:
+            score += next(
+                (worth for worth, reach in zip(_ANCHORS, reaches, strict=True) if name <= reach), _ANCHOR_MISSING
+            )
+        score += self._period(unit.text, place.around, place.published) + self._numbered(unit.text, place.around)
+        score += (
+            _RIGHT_SORT if self.has_sort(unit, place.around) else -_WRONG_SORT * (self.analysis.asks_for in _SURE_SORTS)
+        )
+        score += _NO_STATEMENT * self._is_only_planned(unit.text, place.around)
+        simple = to_simplified(unit.text)
+        if unit.header is None and (_NOT_STATED.search(simple) or _ATTENDANCE.match(simple)):
+            score += _NO_STATEMENT
+        return round(score + _IS_EXCLUDED * self.is_excluded(unit, place.around), 6)
+
+    def is_excluded(self, unit: Unit, around: str) -> bool:
+        """Return whether a unit tells what is to be left out, or stands under a heading that names it."""
+        told = unit.terms if unit.header is None else _terms(" ".join(value for _, value in cells_of(unit.text)))
+        heading = _terms(around.rpartition(" › ")[2])
+        return any(each.share(told) >= _EXCLUDED_SHARE or heading & each.of.keys() for each in self.excluded)
+
+    @cached_property
+    def excluded(self) -> tuple[Weights, ...]:
+        """Return the terms of each thing that is to be left out."""
+        terms = (content_terms(text) for text in self.analysis.excluded)
+        return tuple(Weights(dict.fromkeys(each, 1.0)) for each in terms if each)
+
+    def is_met(self, unit: Unit, place: Place) -> bool:
+        """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for."""
+        held = unit.terms | _terms(place.around)
+        # What stands beside a passage names what it is about, unless it speaks of somebody else.
+        beside = frozenset() if _OTHER_NAME.search(unit.text) else place.neighbours
+        if self.names and not any(name <= held or name <= held | beside for name in self.names):
+            return False
+        if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
+            return False
+        if self._period(unit.text, place.around, place.published) < 0 or self._numbered(unit.text, place.around) < 0:
+            return False
+        return self.analysis.asks_for not in _SURE_SORTS or self.has_sort(unit)
+
+    def _is_about_something_else(self, text: str) -> bool:
+        """Return whether no document holds most of what is asked, beside its names; other languages do not count."""
+        is_chinese = CJK_CHARACTER.search(text) is not None
+        lost = [term for term in self.unknown if term.isascii() != is_chinese]
+        named = frozenset().union(*self.names)
+        known = [term for term in self.weights.of if term not in named]
+        return len(known) < _MIN_KNOWN * (len(known) + len(lost))
+
+    def _is_only_planned(self, text: str, around: str) -> bool:
+        """Return whether a plan or an offer is told where the question asks for what it came to."""
+        asked, told = " ".join(self.analysis.parts), to_simplified(f"{text} {around}")
+        is_actual = _ACTUAL.search(to_simplified(asked)) is not None
+        return is_actual and _PLANNED.search(told) is not None and not _ACTUAL.search(told)
+
+    def _period(self, text: str, around: str, published: str) -> float:
+        wanted = self.analysis.periods
+        if not wanted:
+            return 0.0
+        own, near = _dates(text), _dates(around)
+        if _meets(own, wanted):
+            return _ANCHOR_OWN
+        if _meets(near, wanted):
+            return _OTHER_ANCHOR / 2 if own else _ANCHOR_AROUND
+        if wanted[0].startswith(ANY_YEAR):
+            # A month is not always named again.
+            return _ANCHOR_AROUND * _meets([published], wanted)
+        return _OTHER_ANCHOR if own else _ANCHOR_MISSING + 0.3 * _meets([published], wanted)
+
+    def _numbered(self, text: str, around: str) -> float:
+        score = 0.0
+        for kind, number in ordinals_in(" ".join(self.analysis.ordinals)):
+            own = {found for noun, found in ordinals_in(text) if noun == kind}
+            near = {found for noun, found in ordinals_in(around) if noun == kind}
+            if number in own:
+                score += _ANCHOR_OWN
+            elif own:
+                score += _OTHER_ANCHOR
+            else:
+                score += _ANCHOR_AROUND if number in near else _OTHER_ANCHOR if near else _ANCHOR_MISSING
+        return score
+
+    def has_sort(self, unit: Unit, around: str = "") -> bool:
+        """Return whether a unit holds a thing of the sort that is asked for; a heading may say what was decided."""
+        text, sort = to_simplified(unit.text), self.analysis.asks_for
+        units = {quantity.unit for quantity in find_quantities(text)}
+        match self.analysis.kind:
+            case "reason":
+                return _CAUSAL.search(text) is not None
+            case "overview":
+                return _DECIDED.search(f"{text} {to_simplified(around)}") is not None
+        match sort:
+            case "money":
+                return bool(units & _CURRENCIES) or (unit.header is not None and bool(_MONEY_LABEL.search(text)))
+            case "share":
+                return bool(units & _SHARES)
+            case "duration":
+                return bool(units & _DURATIONS)
+            case "count":
+                return bool(units - _CURRENCIES - _SHARES)
+            case "date":
+                return bool(find_dates(text)) or _DAY.search(text) is not None
+            case "person":
+                return _PERSON.search(text) is not None
+            case "place":
+                return _PLACE.search(text) is not None
+        return False
+
+
+# What is told beside a part of a question counts so much.
+_BACKGROUND = 0.35
+
+
+def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSought]:
+    """Return what each part of a question looks for; the other words of it count less."""
+    known = weights.known()
+    if analysis.kind == "comparison":
+        # Each sentence may speak of one of the things compared.
+        anchors = [{"names": (name,), "ordinals": ()} for name in analysis.names] if len(analysis.names) > 1 else []
+        anchors = anchors or [{"ordinals": (each,)} for each in analysis.ordinals if len(analysis.ordinals) > 1]
+        if anchors:
+            return [AnswerSought(analysis.model_copy(update=each), known, weights.unknown) for each in anchors]
+    if not analysis.parts:
+        return [AnswerSought(analysis, known, weights.unknown)]
+    found = []
+    part_of = analysis.model_copy(update={"names": (), "periods": (), "ordinals": ()})
+    for part in analysis.parts:
+        part_of = part_analysis(part, part_of)
+        own = frozenset(content_terms(part))
+        scaled = {term: worth if term in own else _BACKGROUND * worth for term, worth in known.of.items()}
+        found.append(AnswerSought(part_of, Weights(scaled), weights.unknown))
+    return found
+
+
+@lru_cache(maxsize=2_048)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(analyze(text))
+
+
+def _dates(text: str) -> list[str]:
+    """Return the dates of a text, and the months of those that name no year."""
+    found = [mention.iso for mention in find_dates(text)]
+    return found or [f"{ANY_YEAR}-{month_of(match)}" for match in MONTH.finditer(to_simplified(text))]
+
+
+def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Return whether a date lies in a wanted period, or is a part of one."""
+    return any(
+        date[4:].startswith(period[4:]) if period.startswith(ANY_YEAR) else date.startswith(period)
+        for date in found
+        if date
+        for period in wanted
+    )
+
+
+# Of one document, so many sentences and, where no table is asked for, rows may answer.
+_FEW_SENTENCES, _ROWS = 4, 2
+_SENTENCES = {"overview": 30, "open": 8}
+# So much of a document, in characters, says what it is about.
+_LOOKED_AT = 200_000
+# A sentence is near its neighbours: two before it and one after.
+_BEFORE, _AFTER = 2, 2
+# Another table of the same document answers too if it is nearly as good.
+_NEARLY = 0.9
+# What these kinds ask for stands in several rows, or in several sentences.
+TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
+_LENGTHS = {"reason": 2}
+STEPS, _MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
+_MANUAL = re.compile(
+    r"\b(?:procedures?|how (?:to|we)|instructions?|handbook|manual|guide|rules|protocol)\b"
+    r"|程序|流程|规程|办法|须知|指南|手册|步骤",
+    re.IGNORECASE,
+)
+# A table with a row for each period, or with rows that meet a condition, was made for such a question.
+_FITTING_TABLE = 0.8
+
+
+def answering_parts(
+    document: Document, stretches: Sequence[tuple[int, int]], parts: Sequence[AnswerSought], question: str
+) -> list[Candidate]:
+    """Return what of a document answers a part of a question best, best first, nothing twice."""
+    found: dict[int, Candidate] = {}
+    for sought in parts:
+        for candidate in answering_units(document, stretches, sought, question):
+            known = found.get(candidate.unit.start)
+            if known is None or known.score < candidate.score:
+                found[candidate.unit.start] = candidate
+    return sorted(found.values(), key=best_candidate)
+
+
+def answering_units(
+    document: Document, stretches: Sequence[tuple[int, int]], sought: AnswerSought, question: str
+) -> list[Candidate]:
+    """Return the sentences and rows of a document that answer best, best first."""
+    known = frozenset(analyze(document.text[:_LOOKED_AT]))
+    sentences = [
+        candidate
+        for start, end in stretches
+        for headings, run in runs_of(document.text[start:end], start)
+        for candidate in _in_run(run, headings, document, known, sought)
+    ]
+    chosen: list[Candidate] = []
+    taken: set[int] = set()
+    for candidate in sorted(sentences, key=best_candidate):
+        starts = {sentence.start for sentence in candidate.unit.sentences}
+        if len(chosen) < _SENTENCES.get(sought.analysis.kind, _FEW_SENTENCES) and not starts & taken:
+            chosen.append(candidate)
+            taken |= starts
+    return sorted([*chosen, *_answering_rows(document, stretches, known, sought, question)], key=best_candidate)
+
+
+def best_candidate(candidate: Candidate) -> tuple[float, int]:
+    """Return what candidates are sorted by."""
+    return -candidate.score, candidate.unit.start
+
+
+def _in_run(
+    run: Sequence[SourceSentence], headings: str, document: Document, known: frozenset[str], sought: AnswerSought
+) -> Iterator[Candidate]:
+    """Yield each sentence of a run; one that leans on its neighbour stands together with it."""
+    around = f"{document.title} {headings}"
+    if sought.analysis.kind == "procedure":
+        unit = Unit(tuple(run[:STEPS]), headings)
+        steps = sum(line_kind(document.text, sentence.start) == "item" for sentence in unit.sentences)
+        score = sought.score(unit, Place(around, document=known, published=document.published))
+        is_manual = _MANUAL.search(to_simplified(around)) is not None
+        yield Candidate(unit, score + _IN_STEPS * (steps >= _MIN_STEPS) + _IN_MANUAL * is_manual)
+        return
+    for at, sentence in enumerate(run):
+        neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))
+        score = sought.score(Unit((sentence,), headings), Place(around, neighbours, known, document.published))
+        first = at - 1 if at and not stands_alone(sentence.text) else at
+        last = at + _LENGTHS.get(sought.analysis.kind, 1)
+        yield Candidate(Unit(tuple(run[first:last]), headings), score)
+
+
+def _answering_rows(
+    document: Document, stretches: Sequence[tuple[int, int]], known: frozenset[str], sought: AnswerSought, question: str
+) -> list[Candidate]:
+    tables = []
+    asked = frozenset(content_terms(question))
+    for table in find_tables(document.text):
+        chosen = choose_rows(table, question, sought.analysis) if table.header else None
+        if chosen is None or table.header is None or not any(start <= table.start < end for start, end in stretches):
+            continue
+        headings = headings_above(document.text, table.start)
+        place = Place(
+            f"{document.title} {headings}", frozenset(analyze(" ".join(table.header.cells))), known, document.published
+        )
+        header = TextSpan(table.header.start, table.header.end)
+        units = [
+            Unit(
+                (SourceSentence(row.start, row.end, labelled(table.header.cells, row.cells, asked)),), headings, header
+            )
+            for row in chosen.rows
+        ]
+        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS)
+        tables.append([Candidate(unit, sought.score(unit, place) + more) for unit in units])
+    if sought.analysis.kind not in TABLE_KINDS:
+        return sorted((candidate for rows in tables for candidate in rows), key=best_candidate)[:_ROWS]
+    best = max((row.score for rows in tables for row in rows), default=0.0)
+    # The rows of a table stay together.
+    tops = [(max(row.score for row in rows), rows) for rows in tables]
+    return [Candidate(row.unit, top) for top, rows in tops if top >= _NEARLY * best for row in rows]
