@@ -80,6 +80,26 @@ def find_dates(text: str) -> tuple[DateMention, ...]:
     return tuple(taken[start] for start in sorted(taken))
 
 
+# Stands for the year in the date of a month that names none.
+ANY_YEAR = "????"
+_CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+_ANY_MONTH = re.compile(rf"\b{_MONTH}\b|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月")
+
+
+def find_months(text: str) -> list[DateMention]:
+    """Return the months of a text in order, with or without a year, as dates of any year ("????-06")."""
+    found = []
+    for match in _ANY_MONTH.finditer(text):
+        name, number = match["name"], match["number"]
+        month = _month_of(name) if name else _CHINESE_MONTHS.index(number) + 1 if not number.isdigit() else int(number)
+        found.append(DateMention(f"{ANY_YEAR}-{month:02}", match.start(), match.end(), match.group()))
+    return found
+
+
+def _month_of(name: str) -> int:
+    return _MONTHS.split().index(name[:3].lower()) + 1
+
+
 def _iso(part: Callable[[str], str | None]) -> str:
     year = (part("year") or f"20{part('short')}").translate(_CHINESE_DIGITS)
     quarter = part("quarter")
@@ -89,7 +109,7 @@ def _iso(part: Callable[[str], str | None]) -> str:
     if other:
         return _from_two_numbers(year, int(day or 0), int(other))
     name = part("name")
-    month = _MONTHS.split().index(name[:3].lower()) + 1 if name else int(part("month") or 0)
+    month = _month_of(name) if name else int(part("month") or 0)
     if not month:
         return year
     return f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"

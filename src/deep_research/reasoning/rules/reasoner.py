@@ -22,11 +22,11 @@ from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
     conclusion_of,
-    first_of,
     joined,
     paragraphs_of,
     quoted,
     supporting,
+    worth_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
@@ -38,7 +38,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     section_of,
     trimmed,
 )
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, as_sentence, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.series import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -351,8 +351,7 @@ class ExtractiveReasoner:
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named = await self._named(question)
-        interest = await self._interest(question)
-        abstract = first_of(draft, parts) or abstract_of(draft, lambda text: interest.worth(as_sentence(text)))
+        abstract = abstract_of(draft, worth_for(draft, parts))
         return Conclusion(
             abstract=abstract,
             conclusion=conclusion_of(draft, abstract),

@@ -13,7 +13,7 @@ from deep_research.reasoning.rules.question.phrases import chinese_pieces, phras
 from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK, content_terms
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 
@@ -39,16 +39,6 @@ _NAME = re.compile(
 )
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof"})
 _HAN = re.compile(f"[{CJK}]")
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december",
-    "一 二 三 四 五 六 七 八 九 十 十一 十二",
-)
-_MONTHS = {name: f"{at:02}" for names in _MONTH_NAMES for at, name in enumerate(names.split(), start=1)}
-MONTH = re.compile(
-    rf"\b(?P<en>{_MONTH_NAMES[0].replace(' ', '|')})\b|(?P<zh>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月",
-    re.IGNORECASE,
-)
-ANY_YEAR = "????"
 _MAX_KEYWORDS = 6
 # An open question of so few terms has one subject.
 _FEW_TERMS = 8
@@ -123,16 +113,10 @@ def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
     return before.model_copy(update={**own, "asks_for": sort_asked_for(part)})
 
 
-def month_of(match: re.Match[str]) -> str:
-    """Return the two digits of a month that `MONTH` found."""
-    number = match["en"] or match["zh"]
-    return _MONTHS.get(number.lower()) or f"{int(number):02}"
-
-
 def _anchors(text: str) -> dict[str, tuple[str, ...]]:
     """Return names, periods and numbered things; a month without a year is a period of any year ("????-06")."""
     dates = [mention.iso for mention in find_dates(text)]
-    months = [f"{ANY_YEAR}-{month_of(match)}" for match in MONTH.finditer(to_simplified(text))]
+    months = [mention.iso for mention in find_months(text)]
     return {
         "names": tuple(dict.fromkeys(_names(text))),
         "periods": tuple(dict.fromkeys(dates or months)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.question.analysis import ANY_YEAR, MONTH, month_of, ordinals_in, part_analysis
+from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER, Weights
 from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
 from deep_research.reasoning.rules.quoting.table_answer import choose_rows
@@ -21,7 +21,7 @@ from deep_research.reasoning.rules.quoting.units import (
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
 from deep_research.text.analyzer import analyze, content_terms
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
 from deep_research.text.sentences import TextSpan, line_kind
@@ -265,7 +265,7 @@ def _terms(text: str) -> frozenset[str]:
 def _dates(text: str) -> list[str]:
     """Return the dates of a text, and the months of those that name no year."""
     found = [mention.iso for mention in find_dates(text)]
-    return found or [f"{ANY_YEAR}-{month_of(match)}" for match in MONTH.finditer(to_simplified(text))]
+    return found or [mention.iso for mention in find_months(text)]
 
 
 def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:

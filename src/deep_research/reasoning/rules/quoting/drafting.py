@@ -173,20 +173,17 @@ def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
     return paragraph.model_copy(update={"lead": lead})
 
 
-def first_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
-    """Return what says most on each part of a question that no single thing answers."""
-    prose = [piece for piece in draft.evidence if not piece.header]
-    ranked = [
-        sorted(prose, key=lambda piece: (-part.score(_unit(piece), _stands(piece, draft)), piece.id)) for part in parts
-    ]
-    chosen: list[Evidence] = []
-    length = 0
-    for piece in (piece for places in zip(*ranked, strict=True) for piece in places):
-        size = _length(piece.quote)
-        if piece not in chosen and length < _ABSTRACT_LENGTH and length + size <= _MAX_ABSTRACT_LENGTH:
-            chosen.append(piece)
-            length += size
-    return paragraphs_of("abstract", chosen)
+def worth_for(draft: Draft, parts: Sequence[AnswerSought]) -> Worth:
+    """Return how well a sentence of a report answers the part of the question that it answers best."""
+    cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
+    places = {piece.id: _stands(piece, draft) for piece in draft.evidence}
+
+    def worth(text: str) -> float:
+        unit = Unit((as_sentence(text),), "")
+        place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
+        return max(part.score(unit, place) for part in parts)
+
+    return worth
 
 
 def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:

@@ -8,10 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.question.analysis import MONTH, month_of
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
@@ -219,7 +218,7 @@ def _in_periods(columns: Sequence[Column], question: str, analysis: QuestionAnal
     months = (
         set()
         if any(period[0].isdigit() for period in analysis.periods)
-        else {month_of(match) for match in MONTH.finditer(simple)}
+        else {mention.iso[5:7] for mention in find_months(simple)}
     )
     if months and dates:
         found.append({at for at, date in enumerate(dates) if date[5:7] in months})
@@ -231,9 +230,8 @@ def _range(question: str, dates: Sequence[str]) -> tuple[str, str]:
     found = [(mention.start, mention.end, mention.iso) for mention in find_dates(question)]
     if len(found) < 2:
         year = _relative_year(question, dates) or (found[0][2][:4] if found else "")
-        found = [
-            (match.start(), match.end(), f"{year}-{month_of(match)}") for match in MONTH.finditer(question) if year
-        ]
+        months = find_months(question) if year else []
+        found = [(mention.start, mention.end, year + mention.iso[4:]) for mention in months]
     for (_, end, low), (start, _, high) in pairwise(found):
         if _TO.fullmatch(question[end:start]):
             return low, high
