@@ -138,8 +138,8 @@ def _answer(
     for paragraph in body.paragraphs:
         if fresh := tuple(sentence for sentence in paragraph.sentences if sentence.text not in shown):
             left.append(paragraph.model_copy(update={"sentences": fresh}))
-    title = findings.plan.sections[0].title
-    return conclusion.abstract, [Chapter(title=title, paragraphs=tuple(left))] if left else []
+    beside = [Chapter(title=findings.plan.sections[0].title, paragraphs=tuple(left))] if left else []
+    return conclusion.abstract, beside + _closing(body, conclusion, words)
 
 
 def _chapters(
@@ -158,9 +158,12 @@ def _chapters(
         nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         nothing = note("abstract", words("nothing.answer"))
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
+    return conclusion.abstract, chapters + _closing(body, conclusion, words)
+
+
+def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:
     closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
-    closing = [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
-    return conclusion.abstract, chapters + closing
+    return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
 
 
 async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
