@@ -82,8 +82,6 @@ _SAME_DOCUMENT = 0.5
 # From this coverage and so many documents on, a section suffices.
 _SUFFICIENT = 0.7
 _ENOUGH_DOCUMENTS = 12
-# A question of whose topic this share stands in no document is not answered.
-_LOST_SHARE = 0.5
 _REMEMBERED = 256
 # Of a text longer than this, in characters, the best passages stand for all.
 _LONG, _LONG_PASSAGES = 500_000, 200
