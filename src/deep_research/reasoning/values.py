@@ -81,6 +81,11 @@ class QuestionAnalysis(Value):
     ordinals: Strings = ()
     asks_for: str = ""
 
+    @property
+    def is_precise(self) -> bool:
+        """Return whether one thing is asked for, which the sources hold or do not hold."""
+        return self.kind in PRECISE_KINDS and len(self.parts) <= 1
+
 
 class TaskBrief(Value):
     """What the user wants to know, and from which sides."""

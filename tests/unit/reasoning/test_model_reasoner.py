@@ -11,6 +11,7 @@ from deep_research.llm.port import ModelReply, ModelRequest, OnDelta, StopReason
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
+from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Brief,
@@ -263,6 +264,23 @@ async def test_a_conclusion_in_the_wrong_language_is_repaired() -> None:
     ends = await _reasoner(model).conclude(draft)
     assert ends.conclusion[0].sentences[0].text == "It was dear."
     assert "Further figures" not in model.requests[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("What did the harbour cost?", False),
+        ("What did the harbour cost, and was it worth it?", True),
+        ("港口花了多少钱，值得推广吗？", True),
+    ],
+)
+async def test_only_a_question_for_one_thing_can_be_found_not_to_be_answered(question: str, is_answered: bool) -> None:
+    answer = {"answered": False, "abstract": "The retrofit of harbour 1 cost €3.4 million in total [E1]."}
+    body = Paragraph(section="Costs", sentences=(Sentence(text="It cost much.", evidence=("id0001",)),))
+    brief = _brief().model_copy(update={"analysis": analyze_question(question)})
+    draft = Draft(brief=brief, plan=Plan(research_title="T", sections=()), paragraphs=(body,))
+    ends = await _reasoner(Scripted([json.dumps(answer)] * 2)).conclude(draft)
+    assert ends.is_answered is is_answered
 
 
 async def test_another_question_than_the_askers_is_stated() -> None:

@@ -236,7 +236,7 @@ class WritingByModel(ModelActs):
             abstract = read_prose(answer.abstract, labels, section="abstract", language=language)
             closing = read_prose(answer.conclusion, labels, section="conclusion", language=language)
             ends = Conclusion(
-                is_answered=answer.answered,
+                is_answered=answer.answered or not draft.brief.analysis.is_precise,
                 unanswered=tuple(answer.unanswered),
                 abstract=abstract.paragraphs,
                 conclusion=closing.paragraphs,
