@@ -320,11 +320,12 @@ class Judgement(Value):
 
 
 class Context(Value):
-    """Where a passage stands: its document's title and date, the headings above it, the text beside it, and how long
-    its table is.
+    """Where a passage stands: its document's title, first lines and date, the headings above it, the text beside it,
+    and how long its table is.
     """
 
     title: str = ""
+    opening: str = ""
     headings: str = ""
     near: str = ""
     published: str = ""

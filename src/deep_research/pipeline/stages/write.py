@@ -308,6 +308,7 @@ async def _contexts(evidence: Sequence[Evidence], records: RunRecords) -> dict[s
             title=document.title,
             headings=headings_above(document.text, piece.start),
             near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
+            opening=document.text[:_NEAR_CHARS],
             published=document.published,
             rows=rows_around(document.text, piece.start) if piece.header else 0,
         )

@@ -70,7 +70,7 @@ _ASKS_FOR: dict[str, str] = {
     "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
     "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
     "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?[天年月日]|几[月号点]",
-    "person": r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人",
+    "person": r"\bwho(?:m|se)?\b|\b(?:which|what) (?:firm|company|supplier)\b|谁|哪位|何人|什么人|哪[一]?家",
     "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
 }
 

@@ -34,6 +34,11 @@ _REACHES = (1.2, 0.7, 0.4, 0.4)
 _HEADING_FIRST = (0.7, 1.4, 0.4, 0.4)
 _EXCLUDED_SHARE, _IS_EXCLUDED = 0.5, -2.0
 _MIN_KNOWN = 0.34
+# So much of the subjects that a question names must be those of a passage that answers it, and so much of all its words.
+_MIN_SUBJECT = 0.5
+_MIN_COVERED = {"yes_no": 0.55, "who_when_where": 0.6, "list": 0.35, "extreme": 0.35, "fact": 0.3}
+# A row holds a question's words in few cells.
+_MIN_COVERED_BY_ROW = 0.2
 # The same for an anchor of the question; and one that stands nowhere.
 _ANCHOR_OWN, _ANCHOR_AROUND = 0.5, 0.35
 _ANCHORS = (_ANCHOR_OWN, _ANCHOR_AROUND, 0.2, 0.1)
@@ -62,6 +67,7 @@ _PERSON = re.compile(
     r"]"
     r"[一-龥]{1,2}(?=[、，。（(：:]|[一-龥]?(?:负责|签|主任|经理|医师|护理|老师|担任|提出|表示|说|报告|主持|接任|兼))"
 )
+_ORGANISATION = re.compile(r"\b[A-Z]\w+ & [A-Z]\w+|[一-龥A-Za-z]+(?:公司|厂|院|局|所|社|行|部|会|店|场|站)")
 _PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
 _DECIDED = re.compile(
     r"\b(?:resolved|decided|decides|decision|agreed|agrees|approved|adopted|accepted|rejected|postponed|unanimous\w*)\b"
@@ -101,6 +107,9 @@ class Place(NamedTuple):
     neighbours: frozenset[str] = frozenset()
     document: frozenset[str] = frozenset()
     published: str = ""
+    # The terms of the document's first lines, which may name its author, and of all its headings.
+    opening: frozenset[str] = frozenset()
+    headed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,7 @@ class AnswerSought:
             reaches.append(held)
         worths = _HEADING_FIRST if self.analysis.kind in ("overview", "procedure") else _REACHES
         score = sum(worth * self.weights.share(reach) for worth, reach in zip(worths, reaches, strict=True))
+        reaches[1] |= place.opening
         for name in self.names:
             score += next(
                 (worth for worth, reach in zip(_ANCHORS, reaches, strict=True) if name <= reach), _ANCHOR_MISSING
@@ -151,18 +161,44 @@ class AnswerSought:
         terms = (content_terms(text) for text in self.analysis.excluded)
         return tuple(Weights(dict.fromkeys(each, 1.0)) for each in terms if each)
 
-    def is_met(self, unit: Unit, place: Place) -> bool:
-        """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for."""
+    def is_met(self, unit: Unit, place: Place, subjects: frozenset[str] = frozenset()) -> bool:
+        """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for.
+
+        `subjects` are the terms of all titles, headings and columns: one that is asked for must be this unit's too.
+        """
         held = unit.terms | _terms(place.around)
-        # What stands beside a passage names what it is about, unless it speaks of somebody else.
-        beside = frozenset() if _OTHER_NAME.search(unit.text) else place.neighbours
-        if self.names and not any(name <= held or name <= held | beside for name in self.names):
-            return False
+        for name in self.names:
+            # What stands beside a passage names what it is about, unless it speaks of somebody else or another
+            # heading of its document has that name.
+            is_beside = name <= held | place.neighbours and not name <= place.headed
+            is_beside = is_beside and not _OTHER_NAME.search(unit.text)
+            if not name <= held and not is_beside and not name <= held | place.opening:
+                return False
+            held |= name
         if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
             return False
         if self._period(unit.text, place.around, place.published) < 0 or self._numbered(unit.text, place.around) < 0:
             return False
+        if not self._is_covered(held, subjects, is_row=unit.header is not None):
+            return False
+        if self.analysis.asks_for == "person":
+            return self._names_another(unit)
         return self.analysis.asks_for not in _SURE_SORTS or self.has_sort(unit)
+
+    def _names_another(self, unit: Unit) -> bool:
+        """Return whether a unit names somebody whom the question does not name."""
+        text = to_simplified(unit.text)
+        for word in " ".join((*self.analysis.names, *self.analysis.parts)).split():
+            text = text.replace(word, "")
+        found = [_PERSON, _ORGANISATION] if unit.header else [_PERSON, _ORGANISATION, _OTHER_NAME]
+        return any(not _DAY.match(match.group()) for pattern in found for match in pattern.finditer(text))
+
+    def _is_covered(self, held: frozenset[str], subjects: frozenset[str], *, is_row: bool) -> bool:
+        """Return whether these terms hold most of what is asked about, and enough of all that is asked."""
+        about = {term: worth for term, worth in self.weights.of.items() if term in subjects}
+        kind = self.analysis.kind
+        least = _MIN_COVERED_BY_ROW if is_row and kind in TABLE_KINDS else _MIN_COVERED.get(kind, _MIN_SUBJECT)
+        return Weights(about).share(held) >= _MIN_SUBJECT and self.weights.share(held) >= least
 
     def _is_about_something_else(self, text: str) -> bool:
         """Return whether no document holds most of what is asked, beside its names; other languages do not count."""
@@ -257,6 +293,11 @@ def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSou
     return found
 
 
+def opening_terms(text: str) -> frozenset[str]:
+    """Return the terms of a document's first lines."""
+    return _terms(text[:_OPENING])
+
+
 @lru_cache(maxsize=2_048)
 def _terms(text: str) -> frozenset[str]:
     return frozenset(analyze(text))
@@ -281,6 +322,8 @@ def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
 # Of one document, so many sentences and, where no table is asked for, rows may answer.
 _FEW_SENTENCES, _ROWS = 4, 2
 _SENTENCES = {"overview": 30, "open": 8}
+# So many characters of a document name whom it is from.
+_OPENING = 240
 # So much of a document, in characters, says what it is about.
 _LOOKED_AT = 200_000
 # A sentence is near its neighbours: two before it and one after.
@@ -317,12 +360,17 @@ def answering_units(
     document: Document, stretches: Sequence[tuple[int, int]], sought: AnswerSought, question: str
 ) -> list[Candidate]:
     """Return the sentences and rows of a document that answer best, best first."""
-    known = frozenset(analyze(document.text[:_LOOKED_AT]))
+    whole = Place(
+        document.title,
+        document=frozenset(analyze(document.text[:_LOOKED_AT])),
+        published=document.published,
+        opening=opening_terms(document.text),
+    )
     sentences = [
         candidate
         for start, end in stretches
         for headings, run in runs_of(document.text[start:end], start)
-        for candidate in _in_run(run, headings, document, known, sought)
+        for candidate in _in_run(run, headings, document, whole, sought)
     ]
     chosen: list[Candidate] = []
     taken: set[int] = set()
@@ -331,7 +379,7 @@ def answering_units(
         if len(chosen) < _SENTENCES.get(sought.analysis.kind, _FEW_SENTENCES) and not starts & taken:
             chosen.append(candidate)
             taken |= starts
-    return sorted([*chosen, *_answering_rows(document, stretches, known, sought, question)], key=best_candidate)
+    return sorted([*chosen, *_answering_rows(document, stretches, whole, sought, question)], key=best_candidate)
 
 
 def best_candidate(candidate: Candidate) -> tuple[float, int]:
@@ -340,27 +388,27 @@ def best_candidate(candidate: Candidate) -> tuple[float, int]:
 
 
 def _in_run(
-    run: Sequence[SourceSentence], headings: str, document: Document, known: frozenset[str], sought: AnswerSought
+    run: Sequence[SourceSentence], headings: str, document: Document, whole: Place, sought: AnswerSought
 ) -> Iterator[Candidate]:
     """Yield each sentence of a run; one that leans on its neighbour stands together with it."""
     around = f"{document.title} {headings}"
     if sought.analysis.kind == "procedure":
         unit = Unit(tuple(run[:STEPS]), headings)
         steps = sum(line_kind(document.text, sentence.start) == "item" for sentence in unit.sentences)
-        score = sought.score(unit, Place(around, document=known, published=document.published))
+        score = sought.score(unit, whole._replace(around=around))
         is_manual = _MANUAL.search(to_simplified(around)) is not None
         yield Candidate(unit, score + _IN_STEPS * (steps >= _MIN_STEPS) + _IN_MANUAL * is_manual)
         return
     for at, sentence in enumerate(run):
         neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))
-        score = sought.score(Unit((sentence,), headings), Place(around, neighbours, known, document.published))
+        score = sought.score(Unit((sentence,), headings), whole._replace(around=around, neighbours=neighbours))
         first = at - 1 if at and not stands_alone(sentence.text) else at
         last = at + _LENGTHS.get(sought.analysis.kind, 1)
         yield Candidate(Unit(tuple(run[first:last]), headings), score)
 
 
 def _answering_rows(
-    document: Document, stretches: Sequence[tuple[int, int]], known: frozenset[str], sought: AnswerSought, question: str
+    document: Document, stretches: Sequence[tuple[int, int]], whole: Place, sought: AnswerSought, question: str
 ) -> list[Candidate]:
     tables = []
     asked = frozenset(content_terms(question))
@@ -369,9 +417,8 @@ def _answering_rows(
         if chosen is None or table.header is None or not any(start <= table.start < end for start, end in stretches):
             continue
         headings = headings_above(document.text, table.start)
-        place = Place(
-            f"{document.title} {headings}", frozenset(analyze(" ".join(table.header.cells))), known, document.published
-        )
+        labels = frozenset(analyze(" ".join(table.header.cells)))
+        place = whole._replace(around=f"{document.title} {headings}", neighbours=labels)
         header = TextSpan(table.header.start, table.header.end)
         units = [
             Unit(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.sections import aspects
-from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place
+from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
@@ -117,14 +117,16 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
 
     Only a question for something that is there or is not can be found not to be answered.
     """
-    places = {piece.id: _stands(piece, draft) for piece in draft.evidence}
+    places = _places(draft)
     units = {piece.id: _unit(piece) for piece in draft.evidence}
+    labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
+    subjects = frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values()))
     wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
     ranked = best_first(wanted)
     if not ranked:
         return Conclusion(is_answered=False)
     kind = draft.brief.analysis.kind
-    is_met = any(part.is_met(units[piece.id], places[piece.id]) for piece in ranked for part in parts)
+    is_met = any(part.is_met(units[piece.id], places[piece.id], subjects) for piece in ranked for part in parts)
     best = ranked[0].score
     rows = [
         piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
@@ -150,11 +152,24 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
     )
 
 
-def _stands(piece: Evidence, draft: Draft) -> Place:
-    context = draft.contexts.get(piece.id, Context())
-    return Place(
-        f"{context.title} {context.headings}", neighbours=frozenset(analyze(context.near)), published=context.published
-    )
+def _places(draft: Draft) -> dict[str, Place]:
+    """Return where each piece of evidence stands."""
+    contexts = {piece.id: draft.contexts.get(piece.id, Context()) for piece in draft.evidence}
+    headed: dict[str, frozenset[str]] = {}
+    for piece in draft.evidence:
+        around = f"{contexts[piece.id].title} {contexts[piece.id].headings}"
+        headed[piece.document] = headed.get(piece.document, frozenset()) | frozenset(analyze(around))
+    return {
+        piece.id: Place(
+            f"{context.title} {context.headings}",
+            neighbours=frozenset(analyze(context.near)),
+            published=context.published,
+            opening=opening_terms(context.opening),
+            headed=headed[piece.document],
+        )
+        for piece in draft.evidence
+        if (context := contexts[piece.id])
+    }
 
 
 def _unit(piece: Evidence) -> Unit:
@@ -176,7 +191,7 @@ def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
 def worth_for(draft: Draft, parts: Sequence[AnswerSought]) -> Worth:
     """Return how well a sentence of a report answers the part of the question that it answers best."""
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
-    places = {piece.id: _stands(piece, draft) for piece in draft.evidence}
+    places = _places(draft)
 
     def worth(text: str) -> float:
         unit = Unit((as_sentence(text),), "")
