@@ -37,6 +37,7 @@ _MIN_KNOWN = 0.34
 # So much of the subjects that a question names must be those of a passage that answers it, and so much of all its words.
 _MIN_SUBJECT = 0.5
 _MIN_COVERED = {"yes_no": 0.55, "who_when_where": 0.6, "list": 0.35, "extreme": 0.35, "fact": 0.3}
+_NEAR_SORT = 0.3
 # A row holds a question's words in few cells.
 _MIN_COVERED_BY_ROW = 0.2
 # The same for an anchor of the question; and one that stands nowhere.
@@ -184,6 +185,10 @@ class AnswerSought:
         if self.analysis.asks_for == "person":
             return self._names_another(unit)
         return self.analysis.asks_for not in _SURE_SORTS or self.has_sort(unit)
+
+    def nearness(self, unit: Unit, place: Place) -> float:
+        """Return how near a unit comes to an answer, whatever it is about: by the question's words, and by its sort."""
+        return self.weights.share(unit.terms | _terms(place.around)) + _NEAR_SORT * self.has_sort(unit)
 
     def _names_another(self, unit: Unit) -> bool:
         """Return whether a unit names somebody whom the question does not name."""

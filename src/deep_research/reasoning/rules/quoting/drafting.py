@@ -87,6 +87,8 @@ def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
+# So much is shown of what comes nearest to an answer.
+_NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
 
 
@@ -126,7 +128,14 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
     if not ranked:
         return Conclusion(is_answered=False)
     kind = draft.brief.analysis.kind
-    is_met = any(part.is_met(units[piece.id], places[piece.id], subjects) for piece in ranked for part in parts)
+    met = {
+        piece.id for piece in ranked for part in parts if part.is_met(units[piece.id], places[piece.id], subjects)
+    }
+    if kind in PRECISE_KINDS:
+        if not met:
+            nearest = sorted(ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts))
+            return _answer_with(nearest[:_NEAREST], draft, is_answered=False)
+        ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
     rows = [
         piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
@@ -145,11 +154,12 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
             chosen += [piece for piece in own[:1] if piece not in chosen]
         beside = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += beside[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    shown = paragraphs_of("abstract", chosen)
-    return Conclusion(
-        abstract=tuple(_with_count(paragraph, draft) for paragraph in shown),
-        is_answered=is_met or kind not in PRECISE_KINDS,
-    )
+    return _answer_with(chosen, draft)
+
+
+def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool = True) -> Conclusion:
+    shown = tuple(_with_count(paragraph, draft) for paragraph in paragraphs_of("abstract", chosen))
+    return Conclusion(abstract=shown, is_answered=is_answered)
 
 
 def _places(draft: Draft) -> dict[str, Place]:
