@@ -345,9 +345,13 @@ class Draft(Value):
 
 
 class Conclusion(Value):
-    """Abstract, key insights and directions; whether the question is answered, and what of it is not."""
+    """Abstract, key insights and directions; whether the question is answered, and what of it is not.
+
+    Where `support` names evidence, a short answer shows no other beside it.
+    """
 
     is_answered: bool = True
+    support: Strings = ()
     unanswered: Strings = ()
     abstract: Paragraphs = ()
     conclusion: Paragraphs = ()

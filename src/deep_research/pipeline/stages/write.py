@@ -136,7 +136,8 @@ def _answer(
     shown = {sentence.text for paragraph in conclusion.abstract for sentence in paragraph.sentences}
     left = []
     for paragraph in body.paragraphs:
-        if fresh := tuple(sentence for sentence in paragraph.sentences if sentence.text not in shown):
+        own = (sentence for sentence in paragraph.sentences if sentence.text not in shown)
+        if fresh := tuple(each for each in own if not conclusion.support or {*each.evidence} & {*conclusion.support}):
             left.append(paragraph.model_copy(update={"sentences": fresh}))
     beside = [Chapter(title=findings.plan.sections[0].title, paragraphs=tuple(left))] if left else []
     return conclusion.abstract, beside + _closing(body, conclusion, words)

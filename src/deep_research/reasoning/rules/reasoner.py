@@ -181,7 +181,7 @@ class ExtractiveReasoner:
 
     async def _sought(self, brief: Brief) -> list[AnswerSought]:
         """Return what is looked for: for each part of the question, with the rest of it as background."""
-        weights = (await weigh(brief.question, self._corpus)).without_question_words()
+        weights = (await weigh(brief.question, self._corpus)).with_quiet_question_words()
         return sought_parts(brief.analysis, weights)
 
     async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:

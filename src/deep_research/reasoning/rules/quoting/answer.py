@@ -48,7 +48,7 @@ _OTHER_ANCHOR = -0.8
 _RIGHT_SORT, _WRONG_SORT = 0.6, 0.5
 # Whether a sentence holds one of these can be told for sure.
 _SURE_SORTS = frozenset({"money", "share", "duration", "count", "date"})
-_NO_STATEMENT = -0.6
+_NO_STATEMENT, _EXPECTED = -0.6, -0.3
 _CURRENCIES = frozenset(CURRENCY_SIGNS.values())
 _SHARES = frozenset({"%", "pp", "bp"})
 _DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
@@ -68,7 +68,9 @@ _PERSON = re.compile(
     r"]"
     r"[一-龥]{1,2}(?=[、，。（(：:]|[一-龥]?(?:负责|签|主任|经理|医师|护理|老师|担任|提出|表示|说|报告|主持|接任|兼))"
 )
-_ORGANISATION = re.compile(r"\b[A-Z]\w+ & [A-Z]\w+|[一-龥A-Za-z]+(?:公司|厂|院|局|所|社|行|部|会|店|场|站)")
+_ORGANISATION = re.compile(
+    r"\b[A-Z]\w+ & [A-Z]\w+|\bby [A-Z]\w+|[一-龥A-Za-z]+(?:公司|厂|院|局|所|社|行|部|会|店|场|站)"
+)
 _PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
 _DECIDED = re.compile(
     r"\b(?:resolved|decided|decides|decision|agreed|agrees|approved|adopted|accepted|rejected|postponed|unanimous\w*)\b"
@@ -89,7 +91,6 @@ _ACTUAL = re.compile(
     r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|came to|spent|paid|settled)\b|实际|结算|决算|最终|最后|花掉|花了|付清",
     re.IGNORECASE,
 )
-_OTHER_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}")
 _ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In the chair|出席|列席|参加|与会)[^:：]{0,12}[:：]")
 # Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
 _NOT_STATED = re.compile(
@@ -145,6 +146,7 @@ class AnswerSought:
             _RIGHT_SORT if self.has_sort(unit, place.around) else -_WRONG_SORT * (self.analysis.asks_for in _SURE_SORTS)
         )
         score += _NO_STATEMENT * self._is_only_planned(unit.text, place.around)
+        score += _EXPECTED * self._is_expected(unit.text)
         simple = to_simplified(unit.text)
         if unit.header is None and (_NOT_STATED.search(simple) or _ATTENDANCE.match(simple)):
             score += _NO_STATEMENT
@@ -172,8 +174,8 @@ class AnswerSought:
             # What stands beside a passage names what it is about, unless it speaks of somebody else or another
             # heading of its document has that name.
             is_beside = name <= held | place.neighbours and not name <= place.headed
-            is_beside = is_beside and not _OTHER_NAME.search(unit.text)
-            if not name <= held and not is_beside and not name <= held | place.opening:
+            opening = place.opening if unit.header is None else frozenset[str]()
+            if not name <= held | opening and not is_beside:
                 return False
             held |= name
         if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
@@ -184,7 +186,13 @@ class AnswerSought:
             return False
         if self.analysis.asks_for == "person":
             return self._names_another(unit)
-        return self.analysis.asks_for not in _SURE_SORTS or self.has_sort(unit)
+        return self.analysis.asks_for not in _SURE_SORTS or (self.has_sort(unit) and not self._is_unclear_row(unit))
+
+    def _is_unclear_row(self, unit: Unit) -> bool:
+        """Return whether a row has several dates, and no column that the question names."""
+        cells = cells_of(unit.text) if unit.header and self.analysis.asks_for == "date" else []
+        labels = [label for label, value in cells if find_dates(value)]
+        return len(labels) > 1 and not self.weights.of.keys() & _terms(" ".join(labels))
 
     def nearness(self, unit: Unit, place: Place) -> float:
         """Return how near a unit comes to an answer, whatever it is about: by the question's words, and by its sort."""
@@ -195,15 +203,15 @@ class AnswerSought:
         text = to_simplified(unit.text)
         for word in " ".join((*self.analysis.names, *self.analysis.parts)).split():
             text = text.replace(word, "")
-        found = [_PERSON, _ORGANISATION] if unit.header else [_PERSON, _ORGANISATION, _OTHER_NAME]
-        return any(not _DAY.match(match.group()) for pattern in found for match in pattern.finditer(text))
+        return _PERSON.search(text) is not None or _ORGANISATION.search(text) is not None
 
     def _is_covered(self, held: frozenset[str], subjects: frozenset[str], *, is_row: bool) -> bool:
         """Return whether these terms hold most of what is asked about, and enough of all that is asked."""
-        about = {term: worth for term, worth in self.weights.of.items() if term in subjects}
+        asked = self.weights.without_question_words()
+        about = {term: worth for term, worth in asked.of.items() if term in subjects}
         kind = self.analysis.kind
         least = _MIN_COVERED_BY_ROW if is_row and kind in TABLE_KINDS else _MIN_COVERED.get(kind, _MIN_SUBJECT)
-        return Weights(about).share(held) >= _MIN_SUBJECT and self.weights.share(held) >= least
+        return Weights(about).share(held) >= _MIN_SUBJECT and asked.share(held) >= least
 
     def _is_about_something_else(self, text: str) -> bool:
         """Return whether no document holds most of what is asked, beside its names; other languages do not count."""
@@ -218,6 +226,11 @@ class AnswerSought:
         asked, told = " ".join(self.analysis.parts), to_simplified(f"{text} {around}")
         is_actual = _ACTUAL.search(to_simplified(asked)) is not None
         return is_actual and _PLANNED.search(told) is not None and not _ACTUAL.search(told)
+
+    def _is_expected(self, text: str) -> bool:
+        """Return whether something is only planned or expected, which the question does not ask for."""
+        asked = to_simplified(" ".join(self.analysis.parts))
+        return _PLANNED.search(to_simplified(text)) is not None and not _PLANNED.search(asked)
 
     def _period(self, text: str, around: str, published: str) -> float:
         wanted = self.analysis.periods

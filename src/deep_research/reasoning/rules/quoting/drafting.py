@@ -128,13 +128,15 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
     if not ranked:
         return Conclusion(is_answered=False)
     kind = draft.brief.analysis.kind
-    met = {
-        piece.id for piece in ranked for part in parts if part.is_met(units[piece.id], places[piece.id], subjects)
-    }
+    met = {piece.id for piece in ranked for part in parts if part.is_met(units[piece.id], places[piece.id], subjects)}
+    shown: list[Evidence] = []
     if kind in PRECISE_KINDS:
         if not met:
-            nearest = sorted(ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts))
+            nearest = sorted(
+                ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
+            )
             return _answer_with(nearest[:_NEAREST], draft, is_answered=False)
+        shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
     rows = [
@@ -154,7 +156,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
             chosen += [piece for piece in own[:1] if piece not in chosen]
         beside = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += beside[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    return _answer_with(chosen, draft)
+    return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
 
 
 def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool = True) -> Conclusion:

@@ -15,6 +15,7 @@ from deep_research.reasoning.rules.question.sections import aspect_terms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 
+_QUIET = 0.3
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 
 
@@ -51,6 +52,11 @@ class Weights:
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
         left = self._only(lambda term: term not in question_word_terms() and not term.isdigit())
         return left if left.of else self
+
+    def with_quiet_question_words(self) -> "Weights":
+        """Return the weights with little for words that questions are asked with."""
+        words = question_word_terms()
+        return replace(self, of={term: worth * (_QUIET if term in words else 1) for term, worth in self.of.items()})
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""
