@@ -34,7 +34,7 @@ _REACHES = (1.2, 0.7, 0.4, 0.4)
 _HEADING_FIRST = (0.7, 1.4, 0.4, 0.4)
 _EXCLUDED_SHARE, _IS_EXCLUDED = 0.5, -2.0
 _MIN_KNOWN = 0.34
-# So much of the subjects that a question names must be those of a passage that answers it, and so much of all its words.
+# A passage that answers is about so much of the subjects that are asked about, and holds so much of all words.
 _MIN_SUBJECT = 0.5
 _MIN_COVERED = {"yes_no": 0.55, "who_when_where": 0.6, "list": 0.35, "extreme": 0.35, "fact": 0.3}
 _NEAR_SORT = 0.3
@@ -48,7 +48,7 @@ _OTHER_ANCHOR = -0.8
 _RIGHT_SORT, _WRONG_SORT = 0.6, 0.5
 # Whether a sentence holds one of these can be told for sure.
 _SURE_SORTS = frozenset({"money", "share", "duration", "count", "date"})
-_NO_STATEMENT, _EXPECTED = -0.6, -0.3
+_NO_STATEMENT, _EXPECTED = -0.6, -0.4
 _CURRENCIES = frozenset(CURRENCY_SIGNS.values())
 _SHARES = frozenset({"%", "pp", "bp"})
 _DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
@@ -229,8 +229,8 @@ class AnswerSought:
 
     def _is_expected(self, text: str) -> bool:
         """Return whether something is only planned or expected, which the question does not ask for."""
-        asked = to_simplified(" ".join(self.analysis.parts))
-        return _PLANNED.search(to_simplified(text)) is not None and not _PLANNED.search(asked)
+        asked, told = to_simplified(" ".join(self.analysis.parts)), to_simplified(text)
+        return _PLANNED.search(told) is not None and not _ACTUAL.search(told) and not _PLANNED.search(asked)
 
     def _period(self, text: str, around: str, published: str) -> float:
         wanted = self.analysis.periods
@@ -351,6 +351,7 @@ _NEARLY = 0.9
 # What these kinds ask for stands in several rows, or in several sentences.
 TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
 _LENGTHS = {"reason": 2}
+_FIGURES, _TOGETHER = 3, ("money", "share")
 STEPS, _MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
 _MANUAL = re.compile(
     r"\b(?:procedures?|how (?:to|we)|instructions?|handbook|manual|guide|rules|protocol)\b"
@@ -422,6 +423,10 @@ def _in_run(
         score = sought.score(Unit((sentence,), headings), whole._replace(around=around, neighbours=neighbours))
         first = at - 1 if at and not stands_alone(sentence.text) else at
         last = at + _LENGTHS.get(sought.analysis.kind, 1)
+        if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
+            # The figures of a paragraph stay together.
+            while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
+                last += 1
         yield Candidate(Unit(tuple(run[first:last]), headings), score)
 
 
