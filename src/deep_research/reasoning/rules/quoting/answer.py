@@ -171,11 +171,10 @@ class AnswerSought:
         """
         held = unit.terms | _terms(place.around)
         for name in self.names:
-            # What stands beside a passage names what it is about, unless it speaks of somebody else or another
-            # heading of its document has that name.
-            is_beside = name <= held | place.neighbours and not name <= place.headed
-            opening = place.opening if unit.header is None else frozenset[str]()
-            if not name <= held | opening and not is_beside:
+            # A document's first lines and what stands beside a passage name what it is about, unless another heading
+            # of the document has that name.
+            beside = place.neighbours | place.opening if unit.header is None else place.neighbours
+            if not name <= held and (name <= place.headed or not name <= held | beside):
                 return False
             held |= name
         if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
@@ -427,6 +426,8 @@ def _in_run(
             # The figures of a paragraph stay together.
             while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
                 last += 1
+            while first > max(0, last - _FIGURES) and sought.has_sort(Unit((run[first - 1],), headings)):
+                first -= 1
         yield Candidate(Unit(tuple(run[first:last]), headings), score)
 
 

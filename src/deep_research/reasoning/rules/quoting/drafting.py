@@ -166,22 +166,19 @@ def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool 
 
 def _places(draft: Draft) -> dict[str, Place]:
     """Return where each piece of evidence stands."""
-    contexts = {piece.id: draft.contexts.get(piece.id, Context()) for piece in draft.evidence}
+    places: dict[str, Place] = {}
     headed: dict[str, frozenset[str]] = {}
     for piece in draft.evidence:
-        around = f"{contexts[piece.id].title} {contexts[piece.id].headings}"
+        context = draft.contexts.get(piece.id, Context())
+        around = f"{context.title} {context.headings}"
         headed[piece.document] = headed.get(piece.document, frozenset()) | frozenset(analyze(around))
-    return {
-        piece.id: Place(
-            f"{context.title} {context.headings}",
+        places[piece.id] = Place(
+            around,
             neighbours=frozenset(analyze(context.near)),
             published=context.published,
             opening=opening_terms(context.opening),
-            headed=headed[piece.document],
         )
-        for piece in draft.evidence
-        if (context := contexts[piece.id])
-    }
+    return {piece.id: places[piece.id]._replace(headed=headed[piece.document]) for piece in draft.evidence}
 
 
 def _unit(piece: Evidence) -> Unit:
