@@ -43,6 +43,24 @@ def may_be_within(published: str, since: date | None, until: date | None) -> boo
     return days is None or not ((since and days[1] < since) or (until and days[0] > until))
 
 
+def period_named(text: str) -> tuple[date, date]:
+    """Return first and last day of the date that is all of a text, as 2025, 2025-03, March 2025 or 2025年3月1日."""
+    found = next((mention for mention in find_dates(text.strip()) if mention.raw == text.strip()), None)
+    days = days_of(found.iso) if found else None
+    if days is None:
+        raise ValueError(f"{text!r} is no date")
+    return days
+
+
+def day_of(published: str, text: str, *, is_page: bool) -> str:
+    """Return the date by which a source goes, "" where it bears none.
+
+    A file's own date is often that of its last export: there, what the text says comes first.
+    """
+    days = (published[:10], dateline_of(text))
+    return next(filter(None, days if is_page else reversed(days)), "")
+
+
 def dateline_of(text: str) -> str:
     """Return the day that stands alone in a text's first lines as YYYY-MM-DD, "" where none or more than one does."""
     found: set[str] = set()

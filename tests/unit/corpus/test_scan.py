@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.corpus.port import Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, check_folder, require_documents, scan_folder
+from deep_research.corpus.scan import Entry, Scan, check_documents, require_documents, scan_folder
 from deep_research.errors import InputError
 
 
@@ -106,13 +106,13 @@ def test_names_with_newlines_and_bytes_that_are_not_utf8_get_printable_addresses
 def test_what_is_no_folder_is_refused_with_the_fix(tmp_path, name, words):
     _write(tmp_path, "file.md")
     with pytest.raises(InputError, match=words) as caught:
-        check_folder(tmp_path / name)
+        check_documents(tmp_path / name)
     assert caught.value.exit_code == 65
     assert "\0" not in str(caught.value)
 
 
 def test_a_folder_is_accepted(tmp_path):
-    check_folder(tmp_path)
+    check_documents(tmp_path)
 
 
 def test_an_empty_folder_is_refused_and_a_folder_of_broken_files_says_what_is_wrong(tmp_path):
