@@ -48,7 +48,7 @@ Events = Annotated[
 ]
 
 Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
-Docs = Annotated[Path | None, Option(metavar="PATH", help="Folder of documents to search, or one file.")]
+Docs = Annotated[Path | None, Option(metavar="FOLDER", help="Folder of documents to search.")]
 Day = "YYYY[-MM[-DD]]"
 Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Show queries, sources, what it came to, and the log.")]
@@ -58,7 +58,9 @@ Verbose = Annotated[bool, Option("--verbose", "-v", help="Show queries, sources,
 def ask(
     question: Annotated[list[str] | None, Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
-    docs: Docs = None,
+    docs: Annotated[
+        list[Path] | None, Option(metavar="PATH", help="Folder of documents to search, or one file.")
+    ] = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
@@ -99,11 +101,11 @@ def ask(
     verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    from deep_research.cli.research import ask_question, given_context
+    from deep_research.cli.research import ask_question, given_context, given_documents
 
     options = {
         "context": given_context(context),
-        "docs": docs,
+        "docs": given_documents(docs),
         "language": language,
         "length": length,
         "focus": focus,
@@ -401,7 +403,7 @@ def _with_command(arguments: list[str]) -> list[str]:
         from deep_research.errors import UsageError
 
         raise UsageError(
-            f"Did you mean: deep-research {meant}? Nothing was started; to research these words: deep-research ask …"
+            f"Did you mean: deep-research {meant}\nNothing was started; to research these words: deep-research ask …"
         )
     return ["ask", *arguments]
 

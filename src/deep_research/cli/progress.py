@@ -201,7 +201,7 @@ class News:
             sections = [self._words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
             return self._listed("shell.dealt", sections) if sections else ""
         if self._is_verbose and event.kind == "serp-query":
-            queries = self._words("report.value_separator").join(data["queries"])
+            queries = self._words("report.value_separator").join(query["query"] for query in data["queries"])
             return f"? {data['section']}{self._words('report.colon')}{queries}"
         if self._is_verbose and event.kind == "source":
             return f"+ {data['title']} - {data['address']}"

@@ -88,6 +88,13 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
         return _stay(processor, begin(), output=output)
 
 
+def given_documents(paths: Sequence[Path] | None) -> Path | None:
+    """Return the one folder or file that was named; of several, nobody would notice which was left out."""
+    if paths and len(paths) > 1:
+        raise UsageError("--docs takes one folder or one file: put what belongs together into a folder.")
+    return paths[0] if paths else None
+
+
 def given_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
     return _read_text(context[1:]) if context and context.startswith("@") else context or ""

@@ -89,11 +89,12 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
 
 
 def opening_of(report: str) -> str:
-    """Return the first chapter of a rendered report, and the sources that it cites."""
-    _, first, *others = _CHAPTER.split(report)
+    """Return the first chapter of a rendered report, the sources that it cites, and what stands before it."""
+    head, first, *others = _CHAPTER.split(report)
     sources = {match[1]: match[0] for chapter in others for match in _SOURCE.finditer(chapter)}
     cited = (sources[number] for number in dict.fromkeys(_MARKER.findall(first)) if number in sources)
-    return "\n\n".join(filter(None, (f"## {first.strip()}", "\n".join(cited))))
+    notes = head.partition("\n")[2].strip()
+    return "\n\n".join(filter(None, (f"## {first.strip()}", "\n".join(cited), notes)))
 
 
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:

@@ -22,6 +22,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"\s*(?:$|[.;。；|·*_)）\u3000–—]|更新|发布|發布|印发|印發)")
+_ISO = re.compile(r"\d{4}(?:-\d\d){0,2}")
 _WHOLE_DAY = len("2026-01-31")
 
 
@@ -45,8 +46,9 @@ def may_be_within(published: str, since: date | None, until: date | None) -> boo
 
 def period_named(text: str) -> tuple[date, date]:
     """Return first and last day of the date that is all of a text, as 2025, 2025-03, March 2025 or 2025年3月1日."""
-    found = next((mention for mention in find_dates(text.strip()) if mention.raw == text.strip()), None)
-    days = days_of(found.iso) if found else None
+    text = text.strip()
+    dates = [text] if _ISO.fullmatch(text) else [found.iso for found in find_dates(text) if found.raw == text]
+    days = days_of(dates[0]) if dates else None
     if days is None:
         raise ValueError(f"{text!r} is no date")
     return days

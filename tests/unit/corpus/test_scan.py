@@ -101,10 +101,14 @@ def test_names_with_newlines_and_bytes_that_are_not_utf8_get_printable_addresses
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("missing", "There is no folder"), ("file.md", "is a file, not a folder"), ("nul\0", "There is no folder")],
+    [
+        ("missing", "There is no folder"),
+        ("file.foo", "has a name that no reader knows"),
+        ("nul\0", "There is no folder"),
+    ],
 )
 def test_what_is_no_folder_is_refused_with_the_fix(tmp_path, name, words):
-    _write(tmp_path, "file.md")
+    _write(tmp_path, "file.foo")
     with pytest.raises(InputError, match=words) as caught:
         check_documents(tmp_path / name)
     assert caught.value.exit_code == 65
