@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.corpus.files import locate
 from deep_research.corpus.port import Skipped, Survey
 from deep_research.corpus.scan import Entry, Scan, check_documents, require_documents, scan_folder
-from deep_research.errors import InputError
+from deep_research.errors import InputError, SourceError
 
 
 def _write(root: Path, *names: str) -> None:
@@ -126,3 +127,23 @@ def test_an_empty_folder_is_refused_and_a_folder_of_broken_files_says_what_is_wr
     with pytest.raises(InputError, match=r"the first of 1: 'a\.pdf' is damaged"):
         require_documents(Survey(files=1, indexed=0, skipped=(broken,)), tmp_path)
     require_documents(Survey(files=1, indexed=1), tmp_path)
+
+
+def test_a_file_stands_for_a_folder_that_holds_nothing_else(tmp_path):
+    _write(tmp_path, "one.md")
+    _write(tmp_path, "two.md")
+    only = tmp_path / "one.md"
+    assert _addresses(only) == ["one.md"]
+    assert locate(only, "one.md") == ("one.md", only)
+    for address in ("two.md", "../one.md", "one.md/two.md"):
+        with pytest.raises(SourceError):
+            locate(only, address)
+    only.unlink()
+    with pytest.raises(SourceError, match="cannot be found"):
+        locate(only, "one.md")
+
+
+def test_a_hidden_file_is_read_if_it_is_named(tmp_path):
+    _write(tmp_path, ".notes.md")
+    assert _addresses(tmp_path / ".notes.md") == [".notes.md"]
+    assert locate(tmp_path / ".notes.md", ".notes.md")[0] == ".notes.md"
