@@ -79,6 +79,13 @@ def test_a_run_without_a_report_says_where_it_stands(user: User) -> None:
     assert "has no report; it is waiting" in said
 
 
+def test_an_answer_may_be_typed_without_quotes_too(user: User) -> None:
+    assert user.call("that project", "--docs", str(DOCUMENTS)).returncode == 2
+    ended = user.call("runs", "answer", user.only_run().id, "Harbour", "Heat", "--quiet")
+    assert ended.returncode == 0, ended.stderr
+    assert "Harbour Heat" in ended.stdout.splitlines()[0]
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "place"),
     [

@@ -201,7 +201,7 @@ def retry(
 @runs.command()
 def answer(
     run: RunId,
-    text: Annotated[str, Argument(help="The answer.")],
+    text: Annotated[list[str], Argument(help="The answer.")],
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
@@ -210,7 +210,7 @@ def answer(
     """Answer the question that a run waits for, and go on with it."""
     from deep_research.cli.research import answer_run
 
-    raise Exit(answer_run(run, text, output=_output(as_json, events, quiet, verbose)))
+    raise Exit(answer_run(run, " ".join(text), output=_output(as_json, events, quiet, verbose)))
 
 
 @runs.command()
