@@ -56,7 +56,12 @@ class SectionLines:
         elif event.kind == "serp-query":
             self._round[data["section"]] = data["round"]
         elif event.kind == "section-coverage":
-            self._known[data["section"]] = data
+            self._known[data["section"]] = dict(data)
+        elif event.kind == "progress" and data["step"] == "analyze":
+            # What was to be searched again found no other query to ask.
+            for known in self._known.values():
+                if known and not known["is_sufficient"]:
+                    known["stop"] = known.get("stop") or "exhausted"
 
     def lines(self) -> list[str]:
         """Return a line for each section that was searched for."""
