@@ -53,5 +53,7 @@ _read_once = lru_cache(maxsize=32)(_read)
 def _check_date(document: Document, address: str, request: ResearchRequest) -> None:
     """Refuse a source that is dated outside the asked period; a partial date counts by what it says."""
     day = day_of(document.published, document.text, is_page=bool(host_of(address)))
-    if not may_be_within(day, request.since, request.until):
-        raise SourceError(f"{address} was left out: it is dated {day}.")
+    if not may_be_within(day, request.since, None):
+        raise SourceError(f"{address} was left out: it is dated {day}, before {request.since}.")
+    if not may_be_within(day, None, request.until):
+        raise SourceError(f"{address} was left out: it is dated {day}, after {request.until}.")
