@@ -15,6 +15,10 @@ _MODULES = {name: module for module, name in _IMPORT.findall((get_data(__name__,
 __all__ = sorted(_MODULES)
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version

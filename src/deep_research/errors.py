@@ -36,7 +36,7 @@ DeepResearchError
     └── StoreCorrupt           70
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -116,9 +116,13 @@ class ClarificationFailed(DeepResearchError):
 
 
 class AnswerNeeded(DeepResearchError):
-    """The run waits for an answer."""
+    """The run waits for an answer: to `question`, in words or by the number of one of its `options`."""
 
     exit_code = 2
+
+    def __init__(self, detail: str = "", *, run: str = "", question: str = "", options: Sequence[str] = ()) -> None:
+        super().__init__(*([detail] if detail else []))
+        self.run, self.question, self.options = run, question, tuple(options)
 
 
 class CallFailed(DeepResearchError):

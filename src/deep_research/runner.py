@@ -1,24 +1,40 @@
 """The way in from Python: `research`, and the two functions that graph users know."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, ParamSpec
+from urllib.parse import urlsplit
 
+from deep_research.errors import UsageError
 from deep_research.events import OnEvent, OnLive
+from deep_research.messages.words import Words
+from deep_research.pipeline.control import answer_needed, question_lines, words_of
+from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion, Result, answer_needed
+from deep_research.pipeline.result import Result
+from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
-from deep_research.request import Budget, Depth, DepthName, ResearchRequest, SearchKind
+from deep_research.request import ClarifyMode, Depth, DepthName, Language, ReportLength, ResearchRequest, SearchKind
+from deep_research.runs import read_run, with_store
 from deep_research.settings import Settings, load_settings
+from deep_research.sources.dating import period_named
+from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import adapters_for
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import NO_ENGINES, chosen_engines
 
-OnClarifyQuestion = Callable[[str], Awaitable[str]]
+# Gets the question with its options, numbered, and returns one's number or an answer in words.
+OnClarifyQuestion = Callable[[str], Awaitable[str | int]]
+P = ParamSpec("P")
+# Options that say what is asked; the others are settings.
+_OF_REQUEST = ("context", "assume", "confirm_plan", "focus", "since", "until", "site")
 
 
 @dataclass(frozen=True)
@@ -30,9 +46,7 @@ class DeepResearchGraph:
 
     def processor(self) -> DeepResearchProcessor:
         """Return the facade that runs questions."""
-        adapters = adapters_for(self.settings)
-        wiring = self.settings.wiring
-        return DeepResearchProcessor(adapters, machine=self.machine, wiring=wiring, code_version=code_version())
+        return processor_from(self.settings, machine=self.machine)
 
     def draw_mermaid(self) -> str:
         """Return a picture of the graph as Mermaid text."""
@@ -61,7 +75,7 @@ def build_deep_research_graph(
         "strategy": strategy,
         "depth": depth,
     }
-    flags = {name: value for name, value in given.items() if value is not None}
+    flags = _given(given)
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     return DeepResearchGraph(settings=chosen, machine=machine or StateMachine())
 
@@ -78,64 +92,171 @@ async def run_deep_research(
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
         given = given.model_copy(update={"depth": depth})
-    return (await _run(graph, given, on_event, None, on_clarify_question)).final_report
+    processor = graph.processor()
+    return (
+        await _finished(processor, processor.runtime.create(given), on_event, None, on_clarify_question)
+    ).final_report
 
 
 async def research(
     question: str,
     *,
     docs: str | Path | None = None,
-    strategy: SearchKind | None = None,
+    language: Language | None = None,
+    length: ReportLength | None = None,
+    focus: Sequence[str] = (),
+    since: date | str | None = None,
+    until: date | str | None = None,
+    context: str = "",
+    clarify: ClarifyMode | None = None,
+    assume: bool = False,
+    confirm_plan: bool = False,
     depth: DepthName | None = None,
+    max_iterations: int | None = None,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+    budget_seconds: float | None = None,
+    budget_queries: int | None = None,
+    budget_pages: int | None = None,
+    provider: str | None = None,
     model: str | None = None,
+    task_model: str | None = None,
+    strategy: SearchKind | None = None,
+    site: Sequence[str] = (),
+    no_cache: bool = False,
+    offline: bool = False,
+    wiring: str | None = None,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
-    budget: Budget | None = None,
     on_event: OnEvent | None = None,
     on_live: OnLive | None = None,
     on_clarify_question: OnClarifyQuestion | None = None,
 ) -> Result:
     """Research a question and return its report with sources and findings.
 
-    `docs` is a folder of documents, `strategy` the kind of source (`local` for `docs` alone, `academic`, …), `depth`
-    how far to go (`quick`, `standard`, `deep`), `model` a name such as `openai:gpt-5` or `none`. Without
-    `on_clarify_question` nobody can be asked: a question too vague to research raises `AnswerNeeded`.
+    Up to `wiring` the keywords are the options of the command line; what is not given comes from `settings`, else from
+    the environment and `config.toml`. `machine` replaces stages. Without `on_clarify_question` nobody can be asked: a
+    question too vague to research raises `AnswerNeeded`, and `answer_run` goes on.
     """
-    graph = build_deep_research_graph(
-        model_provider=model, docs=docs, strategy=strategy, depth=depth, settings=settings, machine=machine
-    )
-    given = request_from(graph.settings, question)
-    if budget is not None:
-        given = given.model_copy(update={"budget": budget})
-    return await _run(graph, given, on_event, on_live, on_clarify_question)
+    options = {
+        "docs": docs,
+        "language": language,
+        "length": length,
+        "focus": focus,
+        "since": since,
+        "until": until,
+        "context": context,
+        "clarify": clarify,
+        "assume": assume,
+        "confirm_plan": confirm_plan,
+        "depth": depth,
+        "max_iterations": max_iterations,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+        "budget_seconds": budget_seconds,
+        "budget_queries": budget_queries,
+        "budget_pages": budget_pages,
+        "provider": provider,
+        "model": model,
+        "task_model": task_model,
+        "strategy": strategy,
+        "site": site,
+        "no_cache": no_cache,
+        "offline": offline,
+        "wiring": wiring,
+    }
+    flags, fields = split_options(options)
+    chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
+    request = request_from(chosen, question).model_copy(update=fields)
+    processor = processor_from(chosen, machine=machine)
+    return await _finished(processor, processor.runtime.create(request), on_event, on_live, on_clarify_question)
 
 
-def research_sync(
-    question: str,
+def _without_loop(work: Callable[P, Coroutine[None, None, Result]]) -> Callable[P, Result]:
+    @wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Result:
+        return asyncio.run(work(*args, **kwargs))
+
+    return run
+
+
+# The same for code without an event loop.
+research_sync = _without_loop(research)
+
+
+async def resume_run(
+    run: str,
     *,
-    docs: str | Path | None = None,
-    strategy: SearchKind | None = None,
-    depth: DepthName | None = None,
-    model: str | None = None,
+    retry: bool = False,
     settings: Settings | None = None,
     machine: StateMachine | None = None,
-    budget: Budget | None = None,
     on_event: OnEvent | None = None,
+    on_live: OnLive | None = None,
+    on_clarify_question: OnClarifyQuestion | None = None,
 ) -> Result:
-    """Do what `research` does, for code without an event loop."""
-    return asyncio.run(
-        research(
-            question,
-            docs=docs,
-            strategy=strategy,
-            depth=depth,
-            model=model,
-            settings=settings,
-            machine=machine,
-            budget=budget,
-            on_event=on_event,
-        )
+    """Go on with a run from where it stood, with the parts it began with, and return its report.
+
+    `retry` does its failed steps again, past the cache; what succeeded is kept.
+    """
+    row = await read_run(run, settings=settings)
+    own = settings_of(row.request, settings or load_settings())
+    processor = processor_from(own.with_changes(cache=False) if retry else own, row.wiring, machine=machine)
+    return await _finished(processor, _same(row), on_event, on_live, on_clarify_question, retry=retry)
+
+
+async def answer_run(
+    run: str,
+    answer: str | int,
+    *,
+    settings: Settings | None = None,
+    machine: StateMachine | None = None,
+    on_event: OnEvent | None = None,
+    on_live: OnLive | None = None,
+    on_clarify_question: OnClarifyQuestion | None = None,
+) -> Result:
+    """Answer what a run waits for, in words or by the number of an option, go on with it and return its report."""
+    row = await read_run(run, settings=settings)
+    await with_store(lambda store, _: put_answer(store, row, str(answer)), settings)
+    return await resume_run(
+        row.id,
+        settings=settings,
+        machine=machine,
+        on_event=on_event,
+        on_live=on_live,
+        on_clarify_question=on_clarify_question,
     )
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of a question as settings, None left out, and as fields of its request."""
+    flags = {name: value for name, value in options.items() if name not in _OF_REQUEST}
+    flags |= {"cache": False if options["no_cache"] else None, "offline": options["offline"] or None}
+    flags["thinking_model"] = flags.pop("model")
+    del flags["no_cache"]
+    fields = {name: options[name] for name in _OF_REQUEST if name != "site"}
+    fields |= {"context": options["context"] or "", "focus": tuple(options["focus"] or ())}
+    fields |= {"since": _bound("since", options, last=False), "until": _bound("until", options, last=True)}
+    return _given(flags), fields | {"sites": hosts_of(options["site"] or ())}
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _bound(name: str, options: Mapping[str, Any], *, last: bool) -> date | None:
+    """Return the day with which a period begins or ends; a month or a year is one too."""
+    given: date | str | None = options[name]
+    if not isinstance(given, str):
+        return given
+    try:
+        return period_named(given)[last]
+    except ValueError:
+        raise UsageError(f"{given!r} is no date for {name}: write 2025, 2025-01 or 2025-01-31.") from None
+
+
+def hosts_of(sites: Sequence[str]) -> tuple[str, ...]:
+    """Return the hosts of sites, which people paste as addresses."""
+    return tuple(urlsplit(site if "//" in site else f"//{site}").hostname or site for site in map(str.strip, sites))
 
 
 def code_version() -> str:
@@ -177,29 +298,48 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
     )
 
 
-async def _run(
-    graph: DeepResearchGraph,
-    request: ResearchRequest,
+def processor_from(
+    settings: Settings, wiring: str | None = None, *, machine: StateMachine | None = None
+) -> DeepResearchProcessor:
+    """Return what runs questions, with the parts that `wiring` builds; there must be something to search."""
+    wiring = wiring or settings.wiring
+    adapters = adapters_for(settings, wiring)
+    if not adapters.engines:
+        raise UsageError().with_message("fault.nothing_to_search")
+    return DeepResearchProcessor(adapters, machine=machine, wiring=wiring, code_version=code_version())
+
+
+async def _finished(
+    processor: DeepResearchProcessor,
+    begun: Awaitable[RunRow],
     on_event: OnEvent | None,
     on_live: OnLive | None,
     on_clarify_question: OnClarifyQuestion | None,
+    *,
+    retry: bool = False,
 ) -> Result:
-    processor = graph.processor()
     try:
-        on_question = _plain_question(on_clarify_question)
-        row = await processor.process(request, on_event=on_event, on_live=on_live, on_question=on_question)
+        row = await begun
+        on_question = _plain_question(on_clarify_question, words_of(row))
+        row = await processor.runtime.resume(
+            row.id, on_event=on_event, on_live=on_live, on_question=on_question, retry=retry
+        )
         if row.status == "waiting":
-            raise answer_needed(row)
+            raise answer_needed(row, row.pending or {})
         return await processor.result(row)
     finally:
         await processor.adapters.close()
 
 
-def _plain_question(ask: OnClarifyQuestion | None) -> OnQuestion | None:
+async def _same(row: RunRow) -> RunRow:
+    return row
+
+
+def _plain_question(ask: OnClarifyQuestion | None, words: Words) -> OnQuestion | None:
     if ask is None:
         return None
 
     async def on_question(pending: JsonObject) -> Json:
-        return await ask(str(pending.get("question", "")))
+        return str(await ask("\n".join(question_lines(pending, words))))
 
     return on_question

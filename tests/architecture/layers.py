@@ -24,10 +24,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
     frozenset({"settings", "wiring"}),
+    frozenset({"runs"}),
     frozenset({"runner"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )
-FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS = LAYERS[0], LAYERS[-3], LAYERS[-1]
+FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS = LAYERS[0], LAYERS[-4], LAYERS[-1]
 # Only in these layers do parts know their neighbours; ports above all never import each other.
 NEIGHBOURLY = (FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS)
 TESTING = "testing"

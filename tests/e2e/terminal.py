@@ -16,9 +16,12 @@ CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 class Terminal:
-    """One command with a terminal as its standard input and error; use it in a `with` statement."""
+    """One command with a terminal as its standard input and error; use it in a `with` statement.
 
-    def __init__(self, user: User, *arguments: str, **extra: str) -> None:
+    With `has_output`, the terminal shows its standard output too.
+    """
+
+    def __init__(self, user: User, *arguments: str, has_output: bool = False, **extra: str) -> None:
         self._ours, theirs = os.openpty()
         self.shown = ""
 
@@ -32,7 +35,7 @@ class Terminal:
             env=user.environment(TERM="xterm", COLUMNS="110", **extra),
             stdin=theirs,
             stderr=theirs,
-            stdout=subprocess.DEVNULL,
+            stdout=theirs if has_output else subprocess.DEVNULL,
             preexec_fn=take_terminal,
         )
         os.close(theirs)

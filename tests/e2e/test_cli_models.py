@@ -70,7 +70,7 @@ def test_doctor_names_a_fallback_that_lacks_its_key_and_research_can_run(user: U
 REFUSALS: dict[str, tuple[tuple[str, ...], dict[str, str], tuple[str, ...]]] = {
     "unknown provider": (("-p", "nonsense"), {}, ("openai", "none", "auto")),
     "provider without a model of its own": (("-p", "openrouter"), {}, ("--model openrouter:NAME",)),
-    "a year is no day": (("--since", "2025"), {}, ("YYYY-MM-DD",)),
+    "a word is no date": (("--since", "soon"), {}, ("2025-01-31",)),
     "a Chinese question": (("-q", "海港改造花了多少钱？", "-p", "nonsense"), {}, ("没有名为“nonsense”的模型提供商",)),
     "money without a price": (
         ("-q", "青嵐市的海港改造花了多少錢，效果如何？", "-p", "openrouter:x/y", "--budget-usd", "1"),

@@ -17,7 +17,7 @@ import pytest
 
 from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.scan import check_folder, require_documents
+from deep_research.corpus.scan import check_documents, require_documents
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import CannotWrite, InputError
 from deep_research.fetch.port import Fetched
@@ -225,7 +225,7 @@ async def test_a_folder_with_nothing_usable_says_what_to_do(tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     corpus = FolderCorpus(docs, index=tmp_path / "corpus.db")
-    check_folder(docs)
+    check_documents(docs)
     with pytest.raises(InputError, match="put files into it"):
         require_documents(await corpus.refresh(), docs)
     (docs / "locked.pdf").write_bytes(make_protected_pdf())

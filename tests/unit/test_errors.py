@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from deep_research import errors
+from deep_research.cli.research import EXIT_NOT_VERIFIED
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
@@ -95,3 +97,11 @@ def test_recorded_failure_comes_back_as_the_error_it_was():
 
 def test_unknown_recorded_failure_comes_back_as_a_failed_call():
     assert type(error_named("SomethingOld", "detail")) is CallFailed
+
+
+def test_the_readme_names_every_exit_code() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    named = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    assert named
+    told = {int(entry.split()[0]) for entry in named[1].split("·")}
+    assert told == {0, EXIT_NOT_VERIFIED, *(kind.exit_code for kind in _tree(DeepResearchError))}

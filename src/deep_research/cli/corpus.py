@@ -9,7 +9,7 @@ from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.files import locate, read_bytes
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit, Survey
-from deep_research.corpus.scan import check_folder, require_documents
+from deep_research.corpus.scan import check_documents, require_documents
 from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
 from deep_research.messages.words import words_in
 from deep_research.readers import place_of, read
@@ -23,7 +23,7 @@ _SNIPPET_CHARS = 240
 
 def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
     """Read a folder into the index and say what was read, what was not, and why."""
-    check_folder(folder)
+    check_documents(folder)
     survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=is_quiet))
     if as_json:
         show_json(survey=survey.to_json())
@@ -120,7 +120,7 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
-    check_folder(folder)
+    check_documents(folder)
     corpus = FolderCorpus(folder, index=settings.index_path)
 
     def count(done: int, total: int, address: str) -> None:

@@ -113,8 +113,8 @@ async def _store(settings: Settings) -> Line:
 def _documents(settings: Settings) -> Line:
     if settings.docs is None:
         return OFF, "documents", "no folder set: name one with --docs, or docs in config.toml"
-    if not settings.docs.is_dir():
-        return MISSING, "documents", f"{settings.docs} is no folder: name another with --docs"
+    if not settings.docs.exists():
+        return MISSING, "documents", f"{settings.docs} is neither a folder nor a file: name another with --docs"
     return OK, "documents", str(settings.docs)
 
 

@@ -1,38 +1,32 @@
 """Commands that read or change the history of runs, without the machinery that drives them."""
 
 import asyncio
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 import typer
 
-from deep_research.cli.printing import show, show_json, tell
+from deep_research import runs
+from deep_research.cli.printing import show, show_json, tell, write_file
 from deep_research.errors import UsageError
-from deep_research.events import RunEvent, RunStatus
-from deep_research.pipeline.checkpoints import forget
-from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.control import cancel_run as cancel
-from deep_research.settings import Settings, load_settings
-from deep_research.store.lease import current_owner
+from deep_research.events import RunEvent
+from deep_research.pipeline.result import Result
+from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject
-from deep_research.wiring import open_store
 from deep_research.wiring.models import unpriced_models
 
 _QUESTION_WIDTH = 60
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     """Print the newest runs."""
-    if status is not None and status not in get_args(RunStatus):
-        raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
-    wanted: RunStatus | None = status  # type: ignore[assignment]  # checked above
-    rows = with_store(lambda store, _: store.list_runs(limit=limit + 1, status=wanted))
+    # What is no status is refused below.
+    rows = asyncio.run(runs.list_runs(limit=limit + 1, status=status))  # type: ignore[arg-type]
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
         show_json(runs=[_summary(row) for row in rows])
@@ -101,9 +95,33 @@ def _unpriced(row: RunRow, calls: Sequence[JournalRow], settings: Settings) -> S
     return unpriced_models(row.request.models, settings) if is_unpaid else ()
 
 
+def print_report(run: str, *, as_json: bool, file: Path | None) -> None:
+    """Print the report of a run that is done, or write it to a file."""
+    result = asyncio.run(runs.read_report(run))
+    if as_json:
+        show_json(**shown_result(result))
+    elif file is None:
+        show(result.final_report, end="")
+    if file is not None:
+        write_file(file, result.final_report)
+
+
+def shown_result(result: Result) -> dict[str, object]:
+    """Return a result as it is printed for programs."""
+    return {
+        "title": result.title,
+        "finalReport": result.final_report,
+        "learnings": list(result.learnings),
+        "sources": list(result.sources),
+        "images": list(result.images),
+        "isVerified": result.is_verified,
+    }
+
+
 def print_plan(run: str) -> None:
     """Print the plan that waits for approval, or the one that is followed, as text to edit."""
-    from deep_research.cli.run_page import last_plan, words_of
+    from deep_research.cli.run_page import last_plan
+    from deep_research.pipeline.control import words_of
     from deep_research.pipeline.plan_text import plan_as_text
     from deep_research.reasoning.values import Plan
 
@@ -122,12 +140,7 @@ def print_plan(run: str) -> None:
 
 def cancel_run(run: str) -> None:
     """Cancel a run, or ask its owner to stop."""
-
-    async def ask(store: Store, settings: Settings) -> RunRow:
-        row = await store.get_run(run)
-        return await cancel(store, row, clock=SystemClock(), lease_s=settings.lease_s)
-
-    row = with_store(ask)
+    row = asyncio.run(runs.cancel_run(run))
     if row.status == "cancelled":
         tell(f"Run {row.id} was cancelled; everything finished so far is kept.")
     elif row.cancel_requested:
@@ -144,16 +157,7 @@ def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
             raise UsageError(f"Deleting run {row.id} cannot be undone: say --yes.")
         typer.confirm(f"Delete run {row.id} and {row.folder}?", abort=True, err=True)
 
-    async def remove(store: Store, settings: Settings) -> None:
-        await store.delete_run(row.id, current_owner())
-        await forget(settings.checkpoints_path, row.id)
-
-    from deep_research.pipeline.folder import report_copy_of
-
-    with_store(remove)
-    if not keep_files:
-        shutil.rmtree(Path(row.folder), ignore_errors=True)
-        report_copy_of(Path(row.folder)).unlink(missing_ok=True)
+    asyncio.run(runs.delete_run(row.id, keep_files=keep_files))
     tell(f"Run {row.id} was deleted.")
 
 
@@ -170,15 +174,6 @@ def _summary(row: RunRow) -> dict[str, object]:
     }
 
 
-def with_store(work: Callable[[Store, Settings], Awaitable[Result]]) -> Result:
+def with_store(work: Callable[[Store, Settings], Awaitable[T]]) -> T:
     """Do work on the store of the current settings, and close it."""
-    settings = load_settings()
-
-    async def run() -> Result:
-        store = open_store(settings)
-        try:
-            return await work(store, settings)
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
+    return asyncio.run(runs.with_store(work))

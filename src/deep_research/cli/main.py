@@ -2,12 +2,17 @@
 
 import sys
 import traceback
-from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Exit, Option
+from typer.main import get_group
+
+from deep_research.cli.suggestions import command_meant
+
+if TYPE_CHECKING:
+    from deep_research.cli.research import Output
 
 # Typer's own code for bad usage is 2; ours is 64, because 2 says that a run waits for an answer.
 EXIT_USAGE = 64
@@ -28,18 +33,11 @@ def _group(name: str, about: str) -> typer.Typer:
     return group
 
 
-runs = _group("runs", "Runs: list, show, resume, retry, cancel, answer, plan, delete.")
+runs = _group("runs", "Runs: list, show, report, resume, retry, cancel, answer, plan, delete.")
 corpus = _group("corpus", "Folders of documents: add, list, remove, search, show.")
 sources = _group("sources", "Sources of the web: list, test.")
 cache = _group("cache", "What is kept of answers between runs: show, clear.")
 config = _group("config", "Settings: what is set, and from where.")
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter("write the day as YYYY-MM-DD, for example 2025-01-31.") from None
 
 
 RunId = Annotated[str, Argument(metavar="RUN", help="Id of the run, or its first characters.")]
@@ -51,24 +49,23 @@ Events = Annotated[
 
 Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
 Docs = Annotated[Path | None, Option(metavar="FOLDER", help="Folder of documents to search.")]
+Day = "YYYY[-MM[-DD]]"
 Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
-Verbose = Annotated[bool, Option("--verbose", "-v", help="Show the log.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Show queries, sources, what it came to, and the log.")]
 
 
 @app.command()
 def ask(
-    question: Annotated[str | None, Argument(help="The question; - reads it from standard input.")] = None,
+    question: Annotated[list[str] | None, Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
-    docs: Docs = None,
+    docs: Annotated[
+        list[Path] | None, Option(metavar="PATH", help="Folder of documents to search, or one file.")
+    ] = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
     focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
-    since: Annotated[
-        date | None, Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be older.")
-    ] = None,
-    until: Annotated[
-        date | None, Option(parser=_day, metavar="YYYY-MM-DD", help="Leave out sources known to be newer.")
-    ] = None,
+    since: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be older.")] = None,
+    until: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be newer.")] = None,
     context: Annotated[
         str | None, Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
     ] = None,
@@ -104,34 +101,45 @@ def ask(
     verbose: Verbose = False,
 ) -> None:
     """Research a question and print its report."""
-    from deep_research.cli.printing import set_up_logs
-    from deep_research.cli.research import Output, ask_question, given_context, hosts_of
+    from deep_research.cli.research import ask_question, given_context, given_documents
 
-    set_up_logs(is_verbose=verbose)
-    flags = {
-        "docs": docs,
-        "depth": depth,
-        "max_iterations": max_iterations,
+    options = {
+        "context": given_context(context),
+        "docs": given_documents(docs),
         "language": language,
         "length": length,
+        "focus": focus,
+        "since": since,
+        "until": until,
         "clarify": clarify,
+        "assume": assume,
+        "confirm_plan": confirm_plan,
+        "depth": depth,
+        "max_iterations": max_iterations,
         "budget_usd": budget_usd,
         "budget_tokens": budget_tokens,
         "budget_seconds": budget_seconds,
         "budget_queries": budget_queries,
         "budget_pages": budget_pages,
         "provider": provider,
-        "thinking_model": model,
+        "model": model,
         "task_model": task_model,
         "strategy": strategy,
-        "cache": False if no_cache else None,
-        "offline": offline or None,
+        "site": site,
+        "no_cache": no_cache,
+        "offline": offline,
         "wiring": wiring,
     }
-    fields = {"context": given_context(context), "assume": assume, "confirm_plan": confirm_plan}
-    fields |= {"focus": tuple(focus or ()), "since": since, "until": until, "sites": hosts_of(site or [])}
-    where = Output(as_json, events, quiet, file=output)
-    raise Exit(ask_question(question if query is None else query, flags=flags, fields=fields, output=where))
+    where = _output(as_json, events, quiet, verbose, output)
+    raise Exit(ask_question([query] if query is not None else question or [], options=options, output=where))
+
+
+def _output(as_json: bool, events: str | None, quiet: bool, verbose: bool, file: Path | None = None) -> "Output":
+    from deep_research.cli.printing import set_up_logs
+    from deep_research.cli.research import Output
+
+    set_up_logs(is_verbose=verbose)
+    return Output(as_json, events, quiet, verbose, file)
 
 
 @runs.command("list")
@@ -159,33 +167,50 @@ def show(
 
 
 @runs.command()
-def resume(run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False) -> None:
-    """Go on with a run from where it stood; nothing that was paid for is done again."""
-    from deep_research.cli.research import Output, resume_run
+def report(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the report to a file instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the report of a run that is done."""
+    from deep_research.cli.history import print_report
 
-    raise Exit(resume_run(run, output=Output(as_json, events, quiet)))
+    print_report(run, as_json=as_json, file=output)
 
 
 @runs.command()
-def retry(run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False) -> None:
-    """Do the failed steps of a run again; what succeeded is kept."""
-    from deep_research.cli.research import Output, resume_run
+def resume(
+    run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
+) -> None:
+    """Go on with a run from where it stood; nothing that was paid for is done again."""
+    from deep_research.cli.research import resume_run
 
-    raise Exit(resume_run(run, retry=True, output=Output(as_json, events, quiet)))
+    raise Exit(resume_run(run, output=_output(as_json, events, quiet, verbose)))
+
+
+@runs.command()
+def retry(
+    run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
+) -> None:
+    """Do the failed steps of a run again; what succeeded is kept."""
+    from deep_research.cli.research import resume_run
+
+    raise Exit(resume_run(run, retry=True, output=_output(as_json, events, quiet, verbose)))
 
 
 @runs.command()
 def answer(
     run: RunId,
-    text: Annotated[str, Argument(help="The answer.")],
+    text: Annotated[list[str], Argument(help="The answer.")],
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Answer the question that a run waits for, and go on with it."""
-    from deep_research.cli.research import Output, answer_run
+    from deep_research.cli.research import answer_run
 
-    raise Exit(answer_run(run, text, output=Output(as_json, events, quiet)))
+    raise Exit(answer_run(run, " ".join(text), output=_output(as_json, events, quiet, verbose)))
 
 
 @runs.command()
@@ -197,6 +222,7 @@ def plan(
     as_json: Json = False,
     events: Events = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print the plan of a run as YAML, or submit an edited one for which it waits."""
     if file is None:
@@ -204,9 +230,9 @@ def plan(
 
         print_plan(run)
         return
-    from deep_research.cli.research import Output, submit_plan
+    from deep_research.cli.research import submit_plan
 
-    raise Exit(submit_plan(run, file, output=Output(as_json, events, quiet)))
+    raise Exit(submit_plan(run, file, output=_output(as_json, events, quiet, verbose)))
 
 
 @runs.command()
@@ -369,10 +395,17 @@ def _run(arguments: list[str]) -> int:
 
 
 def _with_command(arguments: list[str]) -> list[str]:
-    """Put `ask` before a first word that is no command: a bare question is asked."""
-    commands = "ask runs corpus sources cache config doctor --help --version --install-completion --show-completion"
-    known = commands.split()
-    return arguments if arguments and arguments[0] in known else ["ask", *arguments]
+    """Put `ask` before a first word that is no command: a bare question is asked, a slip in a command is not."""
+    commands = {name: list(getattr(command, "commands", ())) for name, command in get_group(app).commands.items()}
+    if arguments and arguments[0] in (*commands, "--help", "--version", "--install-completion", "--show-completion"):
+        return arguments
+    if meant := command_meant(arguments, commands):
+        from deep_research.errors import UsageError
+
+        raise UsageError(
+            f"Did you mean: deep-research {meant}\nNothing was started; to research these words: deep-research ask …"
+        )
+    return ["ask", *arguments]
 
 
 def _explained(exc: Exception) -> int:

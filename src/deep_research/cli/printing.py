@@ -3,9 +3,11 @@
 import logging
 import re
 import sys
+from pathlib import Path
 
 import typer
 
+from deep_research.errors import CannotWrite
 from deep_research.masking import MaskedFormatter
 from deep_research.text.cleaning import clean_text
 from deep_research.value import canonical_json
@@ -38,6 +40,17 @@ def tell_over(text: str) -> None:
 def json_line(data: object) -> str:
     """Return data as a line of JSON whose strings hold no sign that a terminal obeys; their values stay the same."""
     return _OBEYED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", canonical_json(data)) + "\n"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a report where the user wants it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise CannotWrite(
+            f"Cannot write {path}: {exc.strerror}. The report is in the run folder all the same."
+        ) from exc
 
 
 def set_up_logs(*, is_verbose: bool) -> None:

@@ -56,7 +56,12 @@ class SectionLines:
         elif event.kind == "serp-query":
             self._round[data["section"]] = data["round"]
         elif event.kind == "section-coverage":
-            self._known[data["section"]] = data
+            self._known[data["section"]] = dict(data)
+        elif event.kind == "progress" and data["step"] == "analyze":
+            # What was to be searched again found no other query to ask.
+            for known in self._known.values():
+                if known and not known["is_sufficient"]:
+                    known["stop"] = known.get("stop") or "exhausted"
 
     def lines(self) -> list[str]:
         """Return a line for each section that was searched for."""
@@ -139,9 +144,9 @@ class Display:
 class Lines(Display):
     """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
-        self._news = News(words)
+        self._news = News(words, is_verbose=is_verbose)
         # Stages that get no line any more, or never.
         self._passed = set(_RESEARCH - {"harvest"})
 
@@ -162,10 +167,14 @@ _THIN = 0.7
 
 
 class News:
-    """What a run's events say to a person: the plan, thin sections, what failed; each thing once."""
+    """What a run's events say to a person: the plan, thin sections, what failed; each thing once.
 
-    def __init__(self, words: Words) -> None:
+    With `is_verbose`, also each query and each source that was read.
+    """
+
+    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
+        self._is_verbose = is_verbose
         self._shown: set[str] = set()
         self._thin: dict[str, float] = {}
 
@@ -196,6 +205,11 @@ class News:
             shares = (data.get("data") or {}).get("dealt", {})
             sections = [self._words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
             return self._listed("shell.dealt", sections) if sections else ""
+        if self._is_verbose and event.kind == "serp-query":
+            queries = self._words("report.value_separator").join(query["query"] for query in data["queries"])
+            return f"? {data['section']}{self._words('report.colon')}{queries}"
+        if self._is_verbose and event.kind == "source":
+            return f"+ {data['title']} - {data['address']}"
         if event.kind == "budget":
             return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
@@ -210,9 +224,9 @@ class News:
 class Bars(Display):
     """Stages with bars that move, and below them the sections: how well covered, how good, and what they lack."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
-        self._news = News(words)
+        self._news = News(words, is_verbose=is_verbose)
         self._sections = SectionLines(words)
         self._sources: set[str] = set()
         self._evidence = 0
@@ -302,9 +316,10 @@ class Bars(Display):
 
 
 @contextmanager
-def display(words: Words, *, is_quiet: bool) -> Iterator[Display]:
+def display(words: Words, *, is_quiet: bool, is_verbose: bool = False) -> Iterator[Display]:
     """Return what fits: nothing, bars on a terminal, lines elsewhere."""
-    shown = Display() if is_quiet else Bars(words) if sys.stderr.isatty() else Lines(words)
+    kind = Bars if sys.stderr.isatty() else Lines
+    shown = Display() if is_quiet else kind(words, is_verbose=is_verbose)
     try:
         yield shown
     finally:

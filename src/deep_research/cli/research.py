@@ -10,15 +10,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
-from urllib.parse import urlsplit
 
 import typer
 
 from deep_research.cli.explain import in_words_of, keeping
-from deep_research.cli.history import with_store
-from deep_research.cli.printing import json_line, show, show_json, tell
+from deep_research.cli.history import shown_result, with_store
+from deep_research.cli.printing import json_line, show, show_json, tell, write_file
 from deep_research.cli.progress import Display, display
-from deep_research.cli.run_page import cost_in_words, next_commands, question_lines, words_of
+from deep_research.cli.run_page import cost_in_words, next_commands
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
@@ -26,17 +25,19 @@ from deep_research.llm.address import host_of, is_local
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
+from deep_research.pipeline.control import answer_needed, question_lines, words_of
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.values import Plan
+from deep_research.report.escaping import unescape
+from deep_research.report.markdown import opening_of
 from deep_research.request import ResearchRequest
-from deep_research.runner import code_version, request_from, settings_of
+from deep_research.runner import processor_from, request_from, settings_of, split_options
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
 from deep_research.verify.verification import counted_verdicts
-from deep_research.wiring import adapters_for
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 EXIT_NOT_VERIFIED = 3
@@ -49,12 +50,24 @@ class Output:
     as_json: bool = False
     events: str | None = None
     is_quiet: bool = False
+    is_verbose: bool = False
     file: Path | None = None
 
+    @property
+    def is_read_here(self) -> bool:
+        """Whether somebody reads what comes out at a terminal, where the whole report would push its answer away."""
+        return not (self.is_quiet or self.as_json or self.events == "-")
 
-def ask_question(question: str | None, *, flags: Mapping[str, Any], fields: Mapping[str, Any], output: Output) -> int:
-    """Start a run and stay with it."""
+
+def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Output) -> int:
+    """Start a run and stay with it; a question may be typed as several words."""
+    flags, fields = split_options(options)
     settings = load_settings(**flags)
+    if len(typed) > 1 and (files := [word for word in typed if Path(word).is_file()]):
+        raise UsageError(
+            f"{files[0]} is a file: --docs takes one folder or one file, and a question with it in quotes."
+        )
+    question = " ".join(typed) if typed else None
     is_prompted = question is None and sys.stdin.isatty()
     text = "" if is_prompted else usable_question(sys.stdin.read() if question in (None, "-") else question)
     words = words_in(report_language(text, settings.language))
@@ -75,14 +88,16 @@ def ask_question(question: str | None, *, flags: Mapping[str, Any], fields: Mapp
         return _stay(processor, begin(), output=output)
 
 
+def given_documents(paths: Sequence[Path] | None) -> Path | None:
+    """Return the one folder or file that was named; of several, nobody would notice which was left out."""
+    if paths and len(paths) > 1:
+        raise UsageError("--docs takes one folder or one file: put what belongs together into a folder.")
+    return paths[0] if paths else None
+
+
 def given_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
     return _read_text(context[1:]) if context and context.startswith("@") else context or ""
-
-
-def hosts_of(sites: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts of sites, which people paste as addresses."""
-    return tuple(urlsplit(site if "//" in site else f"//{site}").hostname or site for site in map(str.strip, sites))
 
 
 def _read_text(path: str) -> str:
@@ -143,12 +158,10 @@ async def _answered(processor: DeepResearchProcessor, row: RunRow, answer: str |
 
 
 def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchProcessor:
-    adapters = adapters_for(settings, wiring)
-    if not adapters.engines:
-        raise UsageError().with_message("fault.nothing_to_search")
+    processor = processor_from(settings, wiring)
     for model, problem in models_left_out(settings).items():
         tell(words("shell.model_left_out", model=model, reason=problem.in_words(words)))
-    return DeepResearchProcessor(adapters, wiring=wiring, code_version=code_version())
+    return processor
 
 
 def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
@@ -166,7 +179,7 @@ def _stay(processor: DeepResearchProcessor, begun: Awaitable[RunRow], *, retry: 
         is_quiet = output.is_quiet or output.events == "-"
         with (
             _event_sink(output.events) as sink,
-            display(words, is_quiet=is_quiet) as shown,
+            display(words, is_quiet=is_quiet, is_verbose=output.is_verbose) as shown,
             _Signals(processor.runtime, shown, words) as signals,
             keeping(row.id, words),
         ):
@@ -202,27 +215,24 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
         raise _waiting(row, row.pending or {}, words)
     result = await processor.result(row)
     if output.as_json:
-        show_json(
-            title=result.title,
-            finalReport=result.final_report,
-            learnings=list(result.learnings),
-            sources=list(result.sources),
-            images=list(result.images),
-            isVerified=result.is_verified,
-            run=run,
-        )
-    elif output.events != "-" and output.file is None:
+        show_json(**shown_result(result), run=run)
+    elif output.file is not None:
+        write_file(output.file, result.final_report)
+    elif output.events != "-" and not (output.is_read_here and sys.stdout.isatty()):
         show(result.final_report, end="")
-    if output.file is not None:
-        _write_file(output.file, result.final_report)
+    if output.is_read_here and sys.stderr.isatty():
+        (show if sys.stdout.isatty() else tell)(f"\n{unescape(opening_of(result.final_report))}")
     if not output.is_quiet and output.events != "-":
         unpriced = {name for model in processor.adapters.models for name in model.unpriced}
-        tell(_summary(row, words, output.file, unpriced))
+        tell(_summary(row, words, output, unpriced))
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 
-def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[str]) -> str:
-    """Return in a few lines what the run came to: how much is proved, what it cost, where it lies."""
+def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str]) -> str:
+    """Return in a few lines what the run came to: how much is proved, what it cost, where it lies.
+
+    At a terminal only what was paid for or went wrong is told beside the place.
+    """
     folder = Path(row.folder)
     check, stats = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("verify.json", "stats.json"))
     counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
@@ -239,17 +249,14 @@ def _summary(row: RunRow, words: Words, file: Path | None, unpriced: Collection[
         tokens=f"{spent['tokens']:,}",
         cost=cost_in_words(spent["usd"], [name for name in used if name in unpriced], words),
     )
-    return "\n".join(("", verdict, cost, words("shell.report_saved", path=file or folder / "report.md")))
-
-
-def _write_file(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise CannotWrite(
-            f"Cannot write {path}: {exc.strerror}. The report is in the run folder all the same."
-        ) from exc
+    is_all = output.is_verbose or not sys.stderr.isatty()
+    saved = words(
+        "shell.report_saved",
+        path=output.file or folder / "report.md",
+        command=f"deep-research runs report {row.id[:8]}",
+    )
+    told = ((is_all or not check["passed"], verdict), (is_all or spent["tokens"], cost), (True, saved))
+    return "\n".join(("", *(line for is_told, line in told if is_told)))
 
 
 def _event_sink(target: str | None) -> AbstractContextManager[TextIO | None]:
@@ -279,7 +286,7 @@ def _waiting(row: RunRow, pending: JsonObject, words: Words) -> AnswerNeeded:
     """Return what is said of a run that waits: the question, and the commands that answer it."""
     waiting = row.model_copy(update={"status": "waiting", "pending": pending})
     lines = (words("shell.waiting", run=row.id[:8]), *question_lines(pending, words), *next_commands(waiting, words))
-    return AnswerNeeded("\n".join(lines))
+    return answer_needed(row, pending, "\n".join(lines))
 
 
 def _terminal_answers(row: RunRow, shown: Display, words: Words, signals: "_Signals") -> OnQuestion:

@@ -6,19 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from deep_research.events import RunEvent
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.control import options_of
+from deep_research.messages.words import Words
+from deep_research.pipeline.control import question_lines, words_of
 from deep_research.request import Spend
 from deep_research.store.port import RunRow
-from deep_research.value import JsonObject
 
 _MAX_ASSUMPTIONS = 5
-
-
-def words_of(row: RunRow) -> Words:
-    """Return the words of the language that a run's report is written in."""
-    return words_in(report_language(row.request.question, row.request.language))
 
 
 def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Sequence[str] = ()) -> str:
@@ -39,15 +32,6 @@ def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Seq
     ]
     lines = [_part(words(f"page.{name}"), shown, words) for name, shown in parts if shown]
     return "\n".join((*lines, words("page.see_all", run=row.id[:8])))
-
-
-def question_lines(pending: JsonObject, words: Words) -> list[str]:
-    """Return what is asked: the question with its options, the first one recommended, or the plan in words."""
-    options = [f"  {number}. {option}" for number, option in enumerate(options_of(pending), start=1)]
-    if options:
-        options[0] = words("shell.recommended", option=options[0])
-    problem = pending.get("problem")
-    return [*([f"! {problem}"] if problem else []), str(pending.get("question", "")), *options]
 
 
 def next_commands(row: RunRow, words: Words) -> list[str]:

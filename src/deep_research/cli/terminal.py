@@ -9,11 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deep_research.cli.printing import tell
-from deep_research.cli.run_page import question_lines
 from deep_research.errors import InputError
 from deep_research.messages.words import Words
 from deep_research.pipeline.approval import EDITS, answered_plan
-from deep_research.pipeline.control import is_no_option, options_of
+from deep_research.pipeline.control import is_no_option, options_of, question_lines
 from deep_research.pipeline.plan_text import plan_as_text
 from deep_research.reasoning.values import Plan
 from deep_research.text.folding import to_simplified

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path, PurePath, PurePosixPath
 
 from deep_research.corpus.address import address_of, path_of
-from deep_research.corpus.scan import is_hidden
+from deep_research.corpus.scan import is_hidden, split
 from deep_research.errors import SourceError
 from deep_research.readers import known_suffixes
 from deep_research.readers.port import MAX_FILE_BYTES
@@ -20,9 +20,10 @@ def locate(folder: Path, address: str) -> tuple[str, Path]:
     parts = relative.parts
     if not parts or relative.is_absolute() or ".." in parts:
         raise SourceError(f"{address!r} leaves the folder: give an address inside it.")
-    if any(map(is_hidden, parts)) or relative.suffix.lower() not in known_suffixes():
+    root, only = split(folder)
+    is_known = relative.suffix.lower() in known_suffixes()
+    if not is_known or (str(relative) != only if only else any(map(is_hidden, parts))):
         raise SourceError(f"{address!r} is not one of the documents: give an address that a search returned.")
-    root = Path(os.path.realpath(folder))
     try:
         real = Path(os.path.realpath(root / relative, strict=True))
     except OSError as exc:

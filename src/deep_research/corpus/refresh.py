@@ -16,7 +16,7 @@ from deep_research.corpus.documents import Prepared, prepare, put_document, sett
 from deep_research.corpus.files import read_bytes
 from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, scan_folder
+from deep_research.corpus.scan import Entry, Scan, scan_folder, split
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
@@ -69,7 +69,7 @@ class _Scanned(NamedTuple):
 class _Refresh:
     def __init__(self, index: Index, folder: Path) -> None:
         self._index = index
-        self._root = Path(os.path.realpath(folder))
+        self._documents, self._root = folder, split(folder)[0]
         self._read_now = 0
         with index.writing() as session:
             self._folder = _folder_number(session, folder_key(folder))
@@ -80,7 +80,7 @@ class _Refresh:
             # In this order: a file that another process adds from here on is not taken for one that is gone.
             for query in ("create_known", "create_seen", "create_changed", "note_known"):
                 session.add(query)
-            met = scan_folder(self._root, lambda entry: session.add("note_seen", **entry._asdict()))
+            met = scan_folder(self._documents, lambda entry: session.add("note_seen", **entry._asdict()))
             session.add("note_changed")
             seen, changed = session.required_row("count_noted")
             return _Scanned(met, seen, changed)

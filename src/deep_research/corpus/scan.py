@@ -1,4 +1,7 @@
-"""What lies in a folder: the files that can be read, and why the others are not. Opens no file."""
+"""What lies in a folder: the files that can be read, and why the others are not. Opens no file.
+
+A single file may stand for a folder that holds nothing else.
+"""
 
 import os
 import stat
@@ -33,24 +36,33 @@ class Scan(NamedTuple):
     skipped: list[Skipped]
 
 
-def check_folder(folder: Path) -> None:
-    """Raise `InputError` unless this is a folder that can be listed."""
-    shown = address_of(str(folder))
+def check_documents(path: Path) -> None:
+    """Raise `InputError` unless this is a folder that can be listed, or a file whose name a reader knows."""
+    shown = address_of(str(path))
     try:
-        with os.scandir(folder):
+        with os.scandir(path):
             return
-    except NotADirectoryError as exc:
-        raise InputError(f"{shown} is a file, not a folder: give the folder that holds the documents.") from exc
+    except NotADirectoryError:
+        if path.suffix.lower() not in known_suffixes():
+            raise InputError(f"The file {shown} has a name that no reader knows: {_CONVERT}.") from None
     except PermissionError as exc:
         raise InputError(f"The folder {shown} may not be read: give yourself the right to read it.") from exc
     except (OSError, ValueError) as exc:
-        raise InputError(f"There is no folder {shown}: check the path.") from exc
+        raise InputError(f"There is no folder or file {shown}: check the path.") from exc
+
+
+def split(documents: Path) -> tuple[Path, str]:
+    """Return the real folder that addresses start from, and the name of the only file, "" where all below it count."""
+    real = Path(os.path.realpath(documents))
+    return (real.parent, real.name) if real.is_file() else (real, "")
 
 
 def require_documents(survey: Survey, folder: Path) -> None:
-    """Raise `InputError` if a folder holds nothing that can be researched."""
+    """Raise `InputError` if a folder, or a single file, holds nothing that can be researched."""
     if survey.indexed:
         return
+    if survey.skipped and split(folder)[1]:
+        raise InputError(survey.skipped[0].reason)
     shown, endings = address_of(str(folder)), " ".join(known_suffixes())
     if not survey.skipped:
         raise InputError(f"The folder {shown} holds no documents: put files into it that end in {endings}.")
@@ -67,10 +79,17 @@ def is_hidden(name: str) -> bool:
 
 
 def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
-    """Hand over each file of a folder and of those below it that can be read, in no order; none is kept in memory."""
-    check_folder(folder)
-    walk = _Walk(folder, take)
-    walk.look_into(Path())
+    """Hand over each file of a folder and of those below it that can be read, in no order; none is kept in memory.
+
+    Where the folder is a file, it is the only one.
+    """
+    check_documents(folder)
+    root, only = split(folder)
+    walk = _Walk(root, take)
+    if only:
+        walk.look_at(Path(only))
+    else:
+        walk.look_into(Path())
     # Links to folders come last: what they lead to mostly has been met under its own name.
     while walk.linked:
         walk.linked.sort()
@@ -79,9 +98,9 @@ def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
 
 
 class _Walk:
-    def __init__(self, folder: Path, take: Callable[[Entry], object]) -> None:
+    def __init__(self, root: Path, take: Callable[[Entry], object]) -> None:
         self._take = take
-        self._root = Path(os.path.realpath(folder))
+        self._root = root
         self._suffixes = frozenset(known_suffixes())
         self._seen: set[str] = set()
         self.linked: list[Path] = []
@@ -98,7 +117,7 @@ class _Walk:
             if real in self._seen:
                 continue
             self._seen.add(real)
-            pending += (at / name for name in self._names(at) if self._is_folder(at / name))
+            pending += (at / name for name in self._names(at) if self.look_at(at / name))
 
     def _names(self, at: Path) -> Iterator[str]:
         try:
@@ -107,7 +126,7 @@ class _Walk:
         except OSError as exc:
             self._skip(at, f"cannot be listed ({exc.strerror}); give yourself the right to read it")
 
-    def _is_folder(self, path: Path) -> bool:
+    def look_at(self, path: Path) -> bool:
         """Return whether a path is a folder to look into; take note of anything else."""
         full = self._root / path
         try:

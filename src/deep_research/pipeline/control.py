@@ -1,6 +1,8 @@
 """What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
 
-from deep_research.errors import RunHeld, UsageError
+from deep_research.errors import AnswerNeeded, RunHeld, UsageError
+from deep_research.messages.language import report_language
+from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.clock import Clock
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, RunRow, Store
@@ -29,6 +31,26 @@ def options_of(pending: JsonObject) -> list[str]:
     """Return the options of a question that waits; a plan has none."""
     options = pending.get("options")
     return [str(option) for option in options] if isinstance(options, list) else []
+
+
+def words_of(row: RunRow) -> Words:
+    """Return the words of the language that a run's report is written in."""
+    return words_in(report_language(row.request.question, row.request.language))
+
+
+def question_lines(pending: JsonObject, words: Words) -> list[str]:
+    """Return what is asked: the question with its options, the first one recommended, or the plan in words."""
+    options = [f"  {number}. {option}" for number, option in enumerate(options_of(pending), start=1)]
+    if options:
+        options[0] = words("shell.recommended", option=options[0])
+    problem = pending.get("problem")
+    return [*([f"! {problem}"] if problem else []), str(pending.get("question", "")), *options]
+
+
+def answer_needed(row: RunRow, pending: JsonObject, said: str = "") -> AnswerNeeded:
+    """Return the error of a run that waits for somebody who is not here."""
+    said = said or f'Run {row.id} waits for an answer: deep-research runs answer {row.id} "…"'
+    return AnswerNeeded(said, run=row.id, question=str(pending.get("question", "")), options=options_of(pending))
 
 
 def chosen(answer: str, options: list[str]) -> str:

@@ -10,7 +10,6 @@ from typing import Literal, TypeVar
 
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
-    AnswerNeeded,
     CallFailed,
     ConfigurationError,
     DeepResearchError,
@@ -18,7 +17,6 @@ from deep_research.errors import (
     RunCancelled,
     RunInterrupted,
     RunTaken,
-    StageFailed,
     StopRun,
     UsageError,
 )
@@ -38,13 +36,14 @@ from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.machine import StateMachine
+from deep_research.pipeline.result import Result, result_of
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, RunRow, Store
-from deep_research.value import Json, JsonObject, Value, json_of
+from deep_research.value import Json, JsonObject, json_of
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -389,24 +388,6 @@ def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
     }
 
 
-def answer_needed(row: RunRow) -> AnswerNeeded:
-    """Return the error of a run that waits for somebody who is not here."""
-    return AnswerNeeded(f'Run {row.id} waits for an answer: deep-research runs answer {row.id} "…"')
-
-
-class Result(Value):
-    """The result of a run."""
-
-    title: str
-    final_report: str
-    learnings: tuple[str, ...]
-    sources: tuple[dict[str, object], ...]
-    images: tuple[str, ...]
-    is_verified: bool
-    run: str
-    folder: str
-
-
 class DeepResearchProcessor:
     """Composes planner, executor, analyzer, computation, reporter and streaming; holds nothing about a run."""
 
@@ -431,12 +412,8 @@ class DeepResearchProcessor:
 
     async def result(self, row: RunRow) -> Result:
         """Return the report of a run that is done."""
-        if row.result is None:
-            raise StageFailed(f"Run {row.id} has no report; it is {row.status}.")
         store = self.adapters.open_store()
         try:
-            text = (await store.get_blob(str(row.result["report"]))).decode()
+            return await result_of(row, store)
         finally:
             await store.close()
-        kept = {key: row.result[key] for key in ("title", "learnings", "sources", "images", "is_verified")}
-        return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})

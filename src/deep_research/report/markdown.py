@@ -14,6 +14,9 @@ from deep_research.value import Value
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
 _STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
+_CHAPTER = re.compile(r"^## ", re.MULTILINE)
+_MARKER = re.compile(r"\[(\d{1,3})\]")
+_SOURCE = re.compile(r"^\[(\d+)\] .*?(?= {2}$|$)", re.MULTILINE)
 Cite = Callable[[str], int]
 
 
@@ -83,6 +86,15 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
     for key, own in closing.items():
         blocks += [f"## {words(f'report.{key}')}", *own] if own else []
     return "\n\n".join([*blocks, "---", escape_line(report.run_line)]) + "\n"
+
+
+def opening_of(report: str) -> str:
+    """Return the first chapter of a rendered report, the sources that it cites, and what stands before it."""
+    head, first, *others = _CHAPTER.split(report)
+    sources = {match[1]: match[0] for chapter in others for match in _SOURCE.finditer(chapter)}
+    cited = (sources[number] for number in dict.fromkeys(_MARKER.findall(first)) if number in sources)
+    notes = head.partition("\n")[2].strip()
+    return "\n\n".join(filter(None, (f"## {first.strip()}", "\n".join(cited), notes)))
 
 
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:

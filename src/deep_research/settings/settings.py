@@ -17,14 +17,13 @@ from deep_research.request import (
     ClarifyMode,
     Depth,
     DepthName,
-    Language,
     ParallelStrategy,
     ReportLength,
     SearchEngineConfig,
 )
 from deep_research.settings.models import ModelSettings
 from deep_research.settings.search import SearchSettings
-from deep_research.settings.types import AbsoluteFolder, Amount, Duration, Folder
+from deep_research.settings.types import AbsoluteFolder, Amount, Duration, Folder, LanguageName
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -132,7 +131,7 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         description="When to ask back: `auto` where the question cannot be researched as it stands, "
         "`strict` by the letter of the rules, `off` never.",
     )
-    language: Language | None = Field(
+    language: LanguageName | None = Field(
         default=None, description="Language of the report; not set, it follows the question."
     )
     clarify_rules: AbsoluteFolder | None = Field(

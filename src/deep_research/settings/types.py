@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from deep_research.masking import masked
+from deep_research.request import Language
 
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
@@ -44,8 +45,15 @@ def _hosts(entries: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+def _language(value: object) -> object:
+    """Return the language that a shorter or a regional name means."""
+    names = {"zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-tw": "zh-Hant", "zh-hk": "zh-Hant"}
+    return names.get(value.lower(), value) if isinstance(value, str) else value
+
+
 Key = SecretStr | None
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+LanguageName = Annotated[Language, BeforeValidator(_language)]
 Contact = Annotated[str, AfterValidator(_contact)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
 Folder = Annotated[Path, AfterValidator(_expand)]

@@ -22,6 +22,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"\s*(?:$|[.;。；|·*_)）\u3000–—]|更新|发布|發布|印发|印發)")
+_ISO = re.compile(r"\d{4}(?:-\d\d){0,2}")
 _WHOLE_DAY = len("2026-01-31")
 
 
@@ -41,6 +42,25 @@ def may_be_within(published: str, since: date | None, until: date | None) -> boo
     """Return whether something may have been published in a time; what bears no date may."""
     days = days_of(published)
     return days is None or not ((since and days[1] < since) or (until and days[0] > until))
+
+
+def period_named(text: str) -> tuple[date, date]:
+    """Return first and last day of the date that is all of a text, as 2025, 2025-03, March 2025 or 2025年3月1日."""
+    text = text.strip()
+    dates = [text] if _ISO.fullmatch(text) else [found.iso for found in find_dates(text) if found.raw == text]
+    days = days_of(dates[0]) if dates else None
+    if days is None:
+        raise ValueError(f"{text!r} is no date")
+    return days
+
+
+def day_of(published: str, text: str, *, is_page: bool) -> str:
+    """Return the date by which a source goes, "" where it bears none.
+
+    A file's own date is often that of its last export: there, what the text says comes first.
+    """
+    days = (published[:10], dateline_of(text))
+    return next(filter(None, days if is_page else reversed(days)), "")
 
 
 def dateline_of(text: str) -> str:

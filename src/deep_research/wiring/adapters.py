@@ -25,7 +25,7 @@ def build(settings: Settings) -> "Adapters":
     """Return the parts of a run; without a model rules judge."""
     from deep_research.corpus.fetcher import CorpusFetcher
     from deep_research.corpus.folder import FolderCorpus
-    from deep_research.corpus.scan import check_folder
+    from deep_research.corpus.scan import check_documents
     from deep_research.corpus.search import CorpusSearch
     from deep_research.fetch.port import Fetched
     from deep_research.fetch.routes import RoutedFetcher
@@ -35,7 +35,7 @@ def build(settings: Settings) -> "Adapters":
 
     corpus = None
     if settings.docs is not None:
-        check_folder(settings.docs)
+        check_documents(settings.docs)
         corpus = FolderCorpus(settings.docs, index=settings.index_path)
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)

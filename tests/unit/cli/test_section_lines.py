@@ -57,6 +57,14 @@ def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
     assert lines.lines() == ["  Costs  ████████ 100%  5/10, diversity only 2 · enough"]
 
 
+def test_once_the_search_is_over_no_section_claims_to_search_again() -> None:
+    lines = planned("Costs", "People")
+    lines.show(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.show(event("section-coverage", **judged("Costs", 1)))
+    lines.show(event("progress", step="analyze", status="started"))
+    assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · nothing new found"]
+
+
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 @pytest.mark.parametrize("stop", ["", "sufficient", "budget", "iterations", "exhausted"])
 def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.corpus.files import locate
 from deep_research.corpus.port import Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, check_folder, require_documents, scan_folder
-from deep_research.errors import InputError
+from deep_research.corpus.scan import Entry, Scan, check_documents, require_documents, scan_folder
+from deep_research.errors import InputError, SourceError
 
 
 def _write(root: Path, *names: str) -> None:
@@ -101,18 +102,22 @@ def test_names_with_newlines_and_bytes_that_are_not_utf8_get_printable_addresses
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("missing", "There is no folder"), ("file.md", "is a file, not a folder"), ("nul\0", "There is no folder")],
+    [
+        ("missing", "There is no folder"),
+        ("file.foo", "has a name that no reader knows"),
+        ("nul\0", "There is no folder"),
+    ],
 )
 def test_what_is_no_folder_is_refused_with_the_fix(tmp_path, name, words):
-    _write(tmp_path, "file.md")
+    _write(tmp_path, "file.foo")
     with pytest.raises(InputError, match=words) as caught:
-        check_folder(tmp_path / name)
+        check_documents(tmp_path / name)
     assert caught.value.exit_code == 65
     assert "\0" not in str(caught.value)
 
 
 def test_a_folder_is_accepted(tmp_path):
-    check_folder(tmp_path)
+    check_documents(tmp_path)
 
 
 def test_an_empty_folder_is_refused_and_a_folder_of_broken_files_says_what_is_wrong(tmp_path):
@@ -122,3 +127,23 @@ def test_an_empty_folder_is_refused_and_a_folder_of_broken_files_says_what_is_wr
     with pytest.raises(InputError, match=r"the first of 1: 'a\.pdf' is damaged"):
         require_documents(Survey(files=1, indexed=0, skipped=(broken,)), tmp_path)
     require_documents(Survey(files=1, indexed=1), tmp_path)
+
+
+def test_a_file_stands_for_a_folder_that_holds_nothing_else(tmp_path):
+    _write(tmp_path, "one.md")
+    _write(tmp_path, "two.md")
+    only = tmp_path / "one.md"
+    assert _addresses(only) == ["one.md"]
+    assert locate(only, "one.md") == ("one.md", only)
+    for address in ("two.md", "../one.md", "one.md/two.md"):
+        with pytest.raises(SourceError):
+            locate(only, address)
+    only.unlink()
+    with pytest.raises(SourceError, match="cannot be found"):
+        locate(only, "one.md")
+
+
+def test_a_hidden_file_is_read_if_it_is_named(tmp_path):
+    _write(tmp_path, ".notes.md")
+    assert _addresses(tmp_path / ".notes.md") == [".notes.md"]
+    assert locate(tmp_path / ".notes.md", ".notes.md")[0] == ".notes.md"

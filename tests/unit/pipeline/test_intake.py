@@ -1,5 +1,7 @@
 """Intake around any judge: terms are looked up once, nobody is asked too often, and what was left out is filled in."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, TaskBrief
 from deep_research.request import FocusRule, IntakeRules, ResearchRequest
 from deep_research.sources.hit import Hit
+from tests.e2e.harness import Lab, User
 
 ASKED = ClarificationQuestion(question="Which one?", options=("a", "b"))
 
@@ -136,3 +139,18 @@ def test_rules_hold_for_a_judge_that_does_not_know_them() -> None:
     started = settled(judgement("START_RESEARCH", refined_query="CV in radiology"), assess(inquiry), inquiry)
     assert started.refined_query == "CV (computer vision) in radiology"
     assert len(started.assumptions) == 1
+
+
+@pytest.mark.parametrize("question", ["What did the projects cost and achieve?", "这些项目花了多少钱，效果如何？"])
+def test_rules_assess_a_question_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
+    judged: list[str] = []
+
+    def counted(inquiry: Inquiry, **given: Any) -> Assessment:
+        judged.append(inquiry.question)
+        return assess(inquiry, **given)
+
+    monkeypatch.setattr("deep_research.pipeline.stages.intake.assess_by_rules", counted)
+    monkeypatch.setattr("deep_research.reasoning.rules.reasoner.assess", counted)
+    lab = Lab(User(tmp_path), change=lambda adapters: replace(adapters, models=(), reasoner=None))
+    assert lab.ask(question).status == "done"
+    assert judged == [question]

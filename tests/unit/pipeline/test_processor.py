@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from deep_research import (
-    Budget,
     RunEvent,
     Settings,
     StateMachine,
@@ -46,7 +45,7 @@ def test_research_returns_the_report_with_its_sources(settings: Settings) -> Non
 
 
 async def test_research_keeps_to_the_budget_it_is_given(settings: Settings) -> None:
-    result = await research(QUESTION, settings=settings, budget=Budget(pages=2))
+    result = await research(QUESTION, settings=settings, budget_pages=2)
     assert len(result.sources) == 2
 
 

@@ -150,11 +150,11 @@ async def test_queries_aim_at_what_is_weak_on_the_web_and_nowhere_else() -> None
 
 
 async def test_what_suffices_is_left_alone() -> None:
-    evidence = [piece(f"{PLAIN} {number}", f"d{number}") for number in range(12)]
+    evidence = [piece(f"{PLAIN} {number}", f"d{number}") for number in range(6)]
     enough = work(*evidence, coverage=0.7)
     judged = await ExtractiveReasoner().reflect(enough)
     assert judged.is_sufficient
     assert (judged.gaps, judged.thin, judged.next_queries) == ((), (), ())
     assert judged.overall_score == judged.dimensions.overall
-    one_less = enough.model_copy(update={"evidence": enough.evidence[:11]})
+    one_less = enough.model_copy(update={"evidence": enough.evidence[:5]})
     assert not (await ExtractiveReasoner().reflect(one_less)).is_sufficient

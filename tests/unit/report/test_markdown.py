@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
-from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.markdown import Chapter, Report, opening_of, render
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.shipped import read_report
@@ -242,3 +242,13 @@ def test_a_small_heading_stands_once_above_its_paragraphs_and_is_no_claim():
     body = "\n\n".join(["**Costs**", *["Bills rose. [1]"] * 3, "**Next**", "More is to be found out."])
     assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body
     assert [block.kind for block in read_report(text).blocks if block.text.startswith("**")] == ["label", "label"]
+
+
+def test_the_opening_is_the_answer_with_its_sources_and_what_was_assumed():
+    report = (
+        "# Cost?\n\n**Assumptions**\n\n- In euros\n\n## Answer\n\nIt cost 5 euros. [2]\n\n## More\n\nText. [1]\n\n"
+        "## References\n\n[1] One - one.md  \n[2] Two - two.md (p. 3)  \n[3] Three - three.md\n"
+    )
+    shown = "## Answer\n\nIt cost 5 euros. [2]\n\n[2] Two - two.md (p. 3)\n\n**Assumptions**\n\n- In euros"
+    assert opening_of(report) == shown
+    assert opening_of("# 问题\n\n## 答案\n\n没有找到。\n") == "## 答案\n\n没有找到。"

@@ -16,7 +16,7 @@ from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.dating import dateline_of
+from deep_research.sources.dating import day_of
 from deep_research.sources.origins import OriginText, group_origins
 from deep_research.sources.source_quality import host_of, is_archive
 
@@ -83,9 +83,7 @@ async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _
     texts: dict[str, OriginText] = {}
     for document in documents:
         read, address = await records.document(document), first.get(document, "")
-        # A file's own date is often that of its last export: there, what the text says comes first.
-        days = (read.published[:10], dateline_of(read.text))
-        day = next(filter(None, days if host_of(address) else reversed(days)), "")
+        day = day_of(read.published, read.text, is_page=bool(host_of(address)))
         texts[document] = OriginText(text=read.text, published=day, address=address)
     leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
     sources = {}

@@ -7,8 +7,10 @@ from deep_research.in_thread import in_thread
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
+from deep_research.sources.dating import day_of, may_be_within
 from deep_research.sources.document import Document, snapshot_id, text_id
 from deep_research.sources.hit import Hit
+from deep_research.sources.source_quality import host_of
 
 _REMEMBERED_BYTES = 200_000
 
@@ -50,10 +52,8 @@ _read_once = lru_cache(maxsize=32)(_read)
 
 def _check_date(document: Document, address: str, request: ResearchRequest) -> None:
     """Refuse a source that is dated outside the asked period; a partial date counts by what it says."""
-    published = document.published[:10]
-    if not published:
-        return
-    if request.since is not None and published < request.since.isoformat()[: len(published)]:
-        raise SourceError(f"{address} was left out: it is dated {published}, before {request.since}.")
-    if request.until is not None and published > request.until.isoformat()[: len(published)]:
-        raise SourceError(f"{address} was left out: it is dated {published}, after {request.until}.")
+    day = day_of(document.published, document.text, is_page=bool(host_of(address)))
+    if not may_be_within(day, request.since, None):
+        raise SourceError(f"{address} was left out: it is dated {day}, before {request.since}.")
+    if not may_be_within(day, None, request.until):
+        raise SourceError(f"{address} was left out: it is dated {day}, after {request.until}.")

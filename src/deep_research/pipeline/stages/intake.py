@@ -89,18 +89,22 @@ async def intake(state: RunState) -> Update:
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
-    # Without a model sections come from the documents, so that no focus is inferred.
-    by_rules = assess_by_rules(inquiry, infers_focus=bool(context.run.adapters.models))
+    has_model = bool(context.run.adapters.models)
+    by_rules = assess_by_rules(inquiry) if has_model else await _judged(inquiry, context)
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the user's own vague words are vague, whatever a model thinks of them.
     is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
-    assessment = await context.reason("assess", lambda reasoner: reasoner.assess(inquiry))
+    assessment = await _judged(inquiry, context) if has_model else by_rules
     if assessment.next_action == "CANNOT_DO":
         return assessment
     return settled(assessment, by_rules, inquiry)
+
+
+async def _judged(inquiry: Inquiry, context: StageContext) -> Assessment:
+    return await context.reason("assess", lambda reasoner: reasoner.assess(inquiry))
 
 
 def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> Assessment:

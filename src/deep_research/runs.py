@@ -1,0 +1,78 @@
+"""Runs that were made: list them, read one or its report, cancel or delete it. Loads nothing that drives a run."""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from deep_research.errors import UsageError
+from deep_research.events import RunStatus
+from deep_research.pipeline.checkpoints import forget
+from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.control import cancel_run as cancel
+from deep_research.pipeline.folder import report_copy_of
+from deep_research.pipeline.result import Result, result_of
+from deep_research.settings import Settings, load_settings
+from deep_research.store.lease import current_owner
+from deep_research.store.port import RunRow, Store
+from deep_research.wiring import open_store
+
+T = TypeVar("T")
+
+
+async def list_runs(
+    *, limit: int = 20, status: RunStatus | None = None, settings: Settings | None = None
+) -> list[RunRow]:
+    """Return the newest runs first; with a status, only those that have it."""
+    if status is not None and status not in get_args(RunStatus):
+        raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
+    return await with_store(lambda store, _: store.list_runs(limit=limit, status=status), settings)
+
+
+async def read_run(run: str, *, settings: Settings | None = None) -> RunRow:
+    """Return a run by its id or its first characters: where it stands, what was asked, what it waits for."""
+    return await with_store(lambda store, _: store.get_run(run), settings)
+
+
+async def read_report(run: str, *, settings: Settings | None = None) -> Result:
+    """Return the report of a run that is done, with its sources and findings."""
+
+    async def read(store: Store, _: Settings) -> Result:
+        return await result_of(await store.get_run(run), store)
+
+    return await with_store(read, settings)
+
+
+async def cancel_run(run: str, *, settings: Settings | None = None) -> RunRow:
+    """Cancel a run, or ask the process that works on it to stop; everything finished so far is kept."""
+
+    async def ask(store: Store, settings: Settings) -> RunRow:
+        row = await store.get_run(run)
+        return await cancel(store, row, clock=SystemClock(), lease_s=settings.lease_s)
+
+    return await with_store(ask, settings)
+
+
+async def delete_run(run: str, *, keep_files: bool = False, settings: Settings | None = None) -> None:
+    """Delete a run and, unless `keep_files`, its folder and the copy of its report; this cannot be undone."""
+
+    async def remove(store: Store, settings: Settings) -> RunRow:
+        row = await store.get_run(run)
+        await store.delete_run(row.id, current_owner())
+        await forget(settings.checkpoints_path, row.id)
+        return row
+
+    folder = Path((await with_store(remove, settings)).folder)
+    if not keep_files:
+        shutil.rmtree(folder, ignore_errors=True)
+        report_copy_of(folder).unlink(missing_ok=True)
+
+
+async def with_store(work: Callable[[Store, Settings], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Do work on the store of these settings, or of those in force, and close it."""
+    settings = settings or load_settings()
+    store = open_store(settings)
+    try:
+        return await work(store, settings)
+    finally:
+        await store.close()
