@@ -38,7 +38,7 @@ UNITS = _spellings({
     "t": "tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds", "km": "km, kilometers, kilometres, 公里, 千米",
     "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米", "nm": "nm, 纳米", "mi": "miles",
     "ha": "hectares, 公顷", "m²": "m², square metres, square meters, 平方米", "km²": "km², square kilometres, square kilometers, 平方公里",
-    "m³": "m³, cubic metres, cubic meters, 立方米", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
+    "m³": "m³, cubic metres, cubic meters, 立方米", "亩": "亩", "L": "litres, liters, litre, liter, 升, 公升", "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
     "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时", "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
     "s": "seconds, second, 秒", "ms": "ms", "min": "minutes, minute, 分钟", "h": "hours, hour, 小时",
     "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
@@ -87,7 +87,7 @@ _BASES = {
         "g": {"mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6}, "mm": {"mm": 1, "cm": 10, "m": 1e3, "km": 1e6},
         "kW": {"kW": 1, "MW": 1e3, "GW": 1e6, "TW": 1e9}, "kWh": {"kWh": 1, "MWh": 1e3, "GWh": 1e6, "TWh": 1e9},
         "ms": {"ms": 1, "s": 1e3, "min": 6e4, "h": 3.6e6, "day": 8.64e7, "week": 6.048e8},
-        "month": {"month": 1, "year": 12}, "MB": {"MB": 1, "GB": 1e3, "TB": 1e6}, "m²": {"m²": 1, "ha": 1e4, "km²": 1e6},
+        "month": {"month": 1, "year": 12}, "MB": {"MB": 1, "GB": 1e3, "TB": 1e6}, "ml": {"ml": 1, "L": 1e3}, "m²": {"m²": 1, "ha": 1e4, "km²": 1e6},
     }.items()
     for unit, size in sizes.items()
 }  # fmt: skip

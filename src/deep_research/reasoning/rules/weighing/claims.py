@@ -1,10 +1,11 @@
 """Figures that sources state, and what each is a figure of: whether two say the same, or contradict each other."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import inf
+from string import ascii_lowercase
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,18 +20,17 @@ from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import ORDER
-from deep_research.text.quantities import CURRENCY_SIGNS, Quantity, find_quantities
+from deep_research.text.quantities import Quantity, find_quantities
 from deep_research.text.sentences import TextSpan, split_sentences
 from deep_research.text.tables import is_label
 from deep_research.verify.particulars import split_figures, without_idle_space
 
-# Figures further apart than this are of different things; rounding allows so much, and "about".
-_FAR, _ROUNDED, _ABOUT, _NEAR = 5.0, 0.05, 0.15, 0.3
+# Figures nearer than the first may be rounded, than the second are hardly of two things, and further than the last are.
+_ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
 # A figure of so many digits is hardly another one's by chance.
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
-# The words around two figures are the same but for so many, and there are enough of them.
-_MAX_OTHER_WORDS, _MIN_SHARED = 1, 3
-_SAME_SENTENCE = 0.5
+# Of the words around two figures, so many are the same, and such shares of them.
+_MIN_SHARED, _SAME_SENTENCE, _LARGELY = 3, 0.5, 0.6
 # With more figures of one unit, which word belongs to which is not plain.
 _MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
@@ -55,27 +55,29 @@ _PLANNED = frozenset(
 )
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
-    r"(?i)\b(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|target\w*|goal\w*|budget\w*|expect\w*"
-    r"|forecast\w*|project(?:s|ed)|plan\w*|promised|design|will|estimat\w*|average|median|minimum|maximum|overrun|exceed\w*"
-    r"|another|further|additional|per|before|after|without|among|of (?:them|which)|at (?:least|most)|(?:more|less) than"
-    r"|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
-    r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b"
+    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*)\b(?! to\b)"
+    r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will|estimat\w*"
+    r"|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among|of (?:them|which)"
+    r"|at (?:least|most)|(?:more|less) than|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
+    r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b)"
     r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修][前后]"
-    r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将][^，；]{0,4}(?=\s*$)"
+    r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将](?:(?![到至])[^，；]){0,4}(?=\s*$)"
 )
-_NEARLY = re.compile(r"(?i)(?:\b(?:about|nearly|almost|around|roughly|some|approximately)\s|[约近])[$€£¥]?$")
 # What only corrects another's figure is no claim against it.
 _CORRECTS = re.compile(r"(?i)\bcorrect(?:s|ed|ion)\b|\bnot [\d$€£¥][\d.,]*.{0,30}\bbut\b|更正|有误|勘误")
 # Words that every figure may stand with.
-_IDLE = re.compile(r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|\btotal\b")
-# Which one of several: names, stages, halls, plants.
-_NAMED = re.compile(r"\b[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?|第[一二三四五六七八九十\d]+\w|(?<![一二三四五六七八九十])[一二三四五六七八九][期号厂线楼]")
+_IDLE = re.compile(
+    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量|\b(?:total|(?:end|close|beginning) of)\b"
+)
+# Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
+_NAME = re.compile(
+    r"\b(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|\b[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
+    r"|第[一二三四五六七八九十\d]+\w|(?<![一二三四五六七八九十])[一二三四五六七八九][期号厂线楼]"
+)
 # What is counted is said by a noun; these only count.
 _COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
-_LETTERS = "abcdefghijklmnopqrstuvwxyz " + "人名" + "".join(_COUNTED)
+_COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
 _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
-
-
 # Which stage, lot or issue a whole document is about.
 _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
 
@@ -83,24 +85,31 @@ _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮
 class FigureClaim(NamedTuple):
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `keys` those that name its subject, `around` those of the whole
-    passage and of the headings above it. In a sentence that is a range or a list, which word belongs to which figure is
-    not plain.
+    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant, and
+    `place` is the title and headings above it. Beside a range or a list, which word belongs to which figure is not plain.
     """
 
     piece: Evidence
     sentence: str
+    place: str
     figure: Quantity
     about: frozenset[str]
-    keys: frozenset[str]
-    around: frozenset[str]
     noun: frozenset[str]
-    place: str
+    names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
     figures: tuple[tuple[float, str], ...]
-    is_plain: bool
-    is_rough: bool
+    is_plain: bool = True
+
+    @property
+    def around(self) -> frozenset[str]:
+        """Return the words of the whole passage and of what stands above it."""
+        return _terms(f"{self.sentence} {self.place}")
+
+    @property
+    def digits(self) -> int:
+        """Return how many digits the figure is given with."""
+        return len("".join(re.findall(r"\d", self.figure.raw)).strip("0"))
 
     @property
     def is_hearsay(self) -> bool:
@@ -121,130 +130,128 @@ def _claims(piece: Evidence, place: str) -> tuple[FigureClaim, ...]:
 def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureClaim]:
     text = without_idle_space(sentence)
     dates = _dates(text)
-    measured = [figure for figure in find_quantities(text) if figure.unit]
-    named = [each for each in _NAMED.finditer(_blank(text, [*dates, *measured])) if _is_name(each)]
+    undated = _blank(text, dates)
+    named = [
+        each
+        for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
+        if each.start() or not each["word"]
+    ]
     figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
     clauses = [
         span
-        for span in spans_between(_CLAUSE.finditer(_blank(text, dates)), len(text))
+        for span in spans_between(_CLAUSE.finditer(undated), len(text))
         if not _ATTRIBUTION.match(text[slice(*span)].strip(" ,，"))
     ] or [(0, len(text))]
-    bare = _blank(text, [*dates, *figures])
-    units = Counter(_size(figure)[1] for figure in figures)
-    is_range = _RANGE.search(_blank(text, dates)) is not None
+    bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
-        kinds = _kinds(f"{bare[figure.start:last]}\n{bare[first : figure.start]}", place)
-        near = [date for date in dates if first <= date.start < last] or dates
+        before, behind = bare[first : figure.start], bare[figure.start : last]
         own = [(first, last)]
+        # A short clause has its subject in the first one, or the first one in the next.
         if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
             own += clauses[1:2] if own == clauses[:1] else clauses[:1]
+        beside = f"{before[-8:]} {behind.strip()[:5]}" if CJK_CHARACTER.search(text) else " ".join(behind.split()[:5])
         yield FigureClaim(
-            piece=piece,
-            sentence=sentence,
-            figure=figure,
+            piece,
+            sentence,
+            place,
+            figure,
             about=_terms(" ".join(bare[at:end] for at, end in own)),
-            keys=frozenset(
-                term
-                for each in named
-                if any(at <= each.start() < end for at, end in own)
-                for term in content_terms(each[0])
-            ),
-            around=_terms(f"{text} {place}"),
-            noun=_counted(bare[figure.start : last]),
-            place=place,
-            kinds=kinds,
-            dates=_periods(near, place),
-            figures=tuple(map(_size, figures)),
-            is_plain=units[_size(figure)[1]] <= _MAX_FIGURES and not is_range,
-            is_rough=_NEARLY.search(text[: figure.start]) is not None,
+            noun=_terms(beside),
+            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
+            kinds=_kinds(f"{behind}\n{before}", place),
+            dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
+            figures=sizes,
+            is_plain=[unit for _, unit in sizes if unit].count(figure.in_base_unit[1]) <= _MAX_FIGURES
+            and not _RANGE.search(undated[first:last]),
         )
 
 
 def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
     """Yield the cells of a row that are one figure each; what stands left of it says whose figure it is."""
     cells = cells_of(piece.finding)
-    text = row_of(piece).text
-    dates = _dates(text)
-    keys = cells[0][1]
-    told = tuple(_size(_with_unit(cell, figure, label)) for label, cell in cells[1:] for figure in _figures(cell, find_dates(cell)))
-    for label, cell in cells[1:]:
+    labels, values = (" ; ".join(each) for each in zip(*cells, strict=True))
+    figures = [_of_cell(cell, label) for label, cell in cells]
+    sizes = tuple(figure.in_base_unit for figure in figures[1:] if figure)
+    names = cells[0][1]
+    for (label, cell), figure in zip(cells[1:], figures[1:], strict=True):
         if is_label(cell):
-            keys += f" {cell}"
-            continue
-        figures = _figures(cell, find_dates(cell))
-        if len(figures) != 1:
-            continue
-        figure, column = _with_unit(cell, figures[0], label), _UNIT_OF_COLUMN.sub("", label)
-        words = _blank(f"{column} ", _dates(column)) + _blank(cell, figures)
-        yield FigureClaim(
-            piece=piece,
-            sentence=text,
-            figure=figure,
-            about=_terms(words) or _terms(place),
-            keys=_terms(_blank(keys, _dates(keys))),
-            around=_terms(f"{text} {place}"),
-            noun=_terms(words),
-            place=place,
-            kinds=_kinds(f"{words} {keys}", place),
-            dates=_periods(_dates(column) or dates, place),
-            figures=told,
-            is_plain=True,
-            is_rough=False,
-        )
+            names += f" {cell}"
+        elif figure:
+            column = _UNIT_OF_COLUMN.sub("", label)
+            words = _blank(column, _dates(column)) + cell.replace(figure.raw, "")
+            subject = _terms(_blank(names, _dates(names)))
+            # A column may be a year, and what is counted the row's name.
+            about = _terms(words) or frozenset(content_terms(words))
+            yield FigureClaim(
+                piece,
+                row_of(piece).text,
+                place,
+                figure,
+                about=about or subject,
+                noun=about or subject,
+                names=subject if about else frozenset(),
+                kinds=_kinds(f"{words} {names}", place),
+                dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
+                figures=sizes,
+            )
 
 
-def _with_unit(cell: str, figure: Quantity, label: str) -> Quantity:
-    """Return a cell's figure with the unit or scale that its column names: "Cost (€ million)", "days late"."""
-    named = _UNIT_OF_COLUMN.findall(label) or [*label.split(), ""]
-    for unit in named if not figure.unit else ():
-        sign = next((sign for sign in CURRENCY_SIGNS if sign in unit and not sign.isalpha()), "")
-        [*found] = find_quantities(f"{sign}{cell.strip()}{unit.replace(sign, '') if sign else unit}")
-        if len(found) == 1 and (found[0].unit or found[0].value != figure.value):
-            return found[0]._replace(raw=figure.raw)
-    return figure
+def _of_cell(cell: str, label: str) -> Quantity | None:
+    """Return the one figure of a cell, with the unit or scale that its column names: "Cost (€ million)"."""
+    figures = _figures(cell, find_dates(cell))
+    if len(figures) != 1:
+        return None
+    named = _UNIT_OF_COLUMN.findall(label)
+    for unit in () if figures[0].unit else named or label.split():
+        sign = "".join(re.findall(r"[$€£¥]", unit))
+        found = _figures(f"{sign}{cell.strip()}{unit.replace(sign, '')}", ())
+        if len(found) == 1 and (named or found[0].in_base_unit[1] not in ("", "ms", "month")):
+            return found[0]._replace(raw=figures[0].raw)
+    return figures[0]
 
 
 def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantity]:
-    """Return the figures of a text, in digits and in words, but for those that are part of something else."""
+    """Return the figures of a text, in digits and in words, but for those that are part of something else.
+
+    People and pieces are counted as what they are called: they make no unit.
+    """
     in_digits, in_words = split_figures(text)
     worded = [Quantity(*each.values[0], each.start, each.end, each.raw) for each in in_words]
     offsets = {offset for each in taken for offset in range(each.start, each.end)}
-    found = (each for each in (*in_digits, *worded) if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)))
-    return sorted(found, key=lambda figure: figure.start)
+    found = []
+    for each in sorted((*in_digits, *worded), key=lambda figure: figure.start):
+        if each.unit in _COUNTED:
+            number = each.raw.rstrip(_COUNTED_WORDS)
+            each = each._replace(unit="", end=each.start + len(number), raw=number)
+        if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)):
+            found.append(each)
+    return found
 
 
 def _dates(text: str) -> list[DateMention]:
     """Return the dates of a text, and months that name no year."""
     dates = list(find_dates(text))
-    return dates + [month for month in find_months(to_simplified(text)) if not any(month.start < date.end and date.start < month.end for date in dates)]
+    return dates + find_months(to_simplified(_blank(text, dates)))
 
 
 def _periods(dates: Iterable[DateMention], place: str) -> tuple[str, ...]:
-    """Return the dates; where there are none, or no year, those of the headings above say when."""
+    """Return the dates; where there are none, or no year, what stands above says when."""
     above = sorted({date.iso for date in find_dates(place)})
     year = above[0][:4] if above else ANY_YEAR
     return tuple(sorted({date.iso.replace(ANY_YEAR, year) for date in dates} or above))
 
 
 def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
-    """Return the text without figures and dates; what is counted stays."""
     for each in taken:
-        if isinstance(each, Quantity) and each.unit in _COUNTED:
-            each = each._replace(end=each.start + len(each.raw.rstrip(_LETTERS)))
         text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
     return text
 
 
+@lru_cache(maxsize=4_096)
 def _terms(text: str) -> frozenset[str]:
     plain = _KIND.sub(lambda word: " " if len(word[0]) > 1 else word[0], to_simplified(text))
     return frozenset(content_terms(_IDLE.sub(" ", plain)))
-
-
-def _counted(text: str) -> frozenset[str]:
-    """Return what a figure counts: the words right behind it, or the Chinese measure word."""
-    words = _CLAUSE.split(text)[0].strip()
-    return frozenset(words[:1]) if CJK_CHARACTER.match(words) else frozenset(content_terms(words)[:3])
 
 
 def _kinds(text: str, place: str) -> frozenset[str]:
@@ -252,80 +259,77 @@ def _kinds(text: str, place: str) -> frozenset[str]:
     return frozenset(own | above & _PLANNED)
 
 
-def _is_name(match: re.Match[str]) -> bool:
-    """Return whether a word with a capital is a name: it opens no sentence, and says something."""
-    is_first = match.start() == 0 and match[0].istitle() and match[0].isalpha() and match[0].isascii()
-    return not is_first and bool(content_terms(match[0].split()[0]))
-
-
-def _size(figure: Quantity) -> tuple[float, str]:
-    value, unit = figure.in_base_unit
-    return value, "" if unit in _COUNTED else unit
-
-
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
-    if not (one.is_plain and other.is_plain and _distance(one, other) < _FAR) or _is_one_figure(one, other):
-        return False
     # A sentence that tells the other's figure as well says what the difference is.
-    if _size(one.figure) in other.figures or _size(other.figure) in one.figures:
+    is_told = one.figure.in_base_unit in other.figures or other.figure.in_base_unit in one.figures
+    if (
+        is_told
+        or not (one.is_plain and other.is_plain and one.kinds == other.kinds)
+        or not _distance(one, other) < _FAR
+    ):
         return False
-    if one.kinds != other.kinds or not _is_one_time(one, other) or not _is_one_subject(one, other):
+    if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
         return False
-    TRACE.append((one, other))
     if _is_only_one(one, other):
         return True
     if one.piece.header or other.piece.header:
-        return _is_column_of(one, other) and _is_column_of(other, one)
-    if not _size(one.figure)[1] and not one.noun & other.noun:
-        return False
-    return _is_told_alike(one, other)
+        return _is_told_in_row(one, other)
+    is_whole = (one.figure.value % 1 == 0) == (other.figure.value % 1 == 0)
+    is_counted = is_whole and (one.noun & other.about or other.noun & one.about)
+    return bool(one.figure.unit or is_counted) and _is_told_alike(one, other)
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
-    unit = _size(one.figure)[1]
+    is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
+    is_dated = one.dates and other.dates or not (one.dates or other.dates) and (one.piece.header or other.piece.header)
+    unit = one.figure.in_base_unit[1]
     is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
-    return bool(unit and is_alone and one.keys & other.around and other.keys & one.around and one.dates and other.dates) and _distance(one, other) < _NEAR
+    return bool((one.names or other.names) and is_telling and is_dated and is_alone) and _distance(one, other) < _NEAR
 
 
-def _is_column_of(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether a figure's column, if it has one, is what another is about."""
-    if not one.piece.header:
-        return len(one.about & other.around) >= _SAME_SENTENCE * len(one.about)
-    if other.piece.header:
-        return one.about <= other.about or other.about <= one.about
-    shared = one.about & (other.about if _size(other.figure)[1] else other.noun)
-    return len(shared) >= _SAME_SENTENCE * len(one.about)
+def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether a column is another column, or what a sentence is about."""
+    row, told = (one, other) if one.piece.header else (other, one)
+    if told.piece.header:
+        return row.about <= told.about or told.about <= row.about
+    least = _SAME_SENTENCE / 2 if CJK_CHARACTER.search(told.sentence) else _SAME_SENTENCE
+    is_held = len(told.about & row.around) >= least * len(told.about)
+    column = row.about & (told.about if told.figure.unit else told.noun)
+    return is_held and len(column) >= _SAME_SENTENCE * len(row.about)
 
 
 def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
-    topic = _title(one) & _title(other)
+    """Return whether two sentences are about one thing: in the same words but for one, or in words half the same.
+
+    Between sentences of one pattern, another word is another thing.
+    """
+    topic = frozenset.intersection(*(_terms(claim.place.partition(" › ")[0]) for claim in (one, other)))
     first, second = one.about - topic, other.about - topic
-    shared, both = first & second, first | second
-    around = len(one.around & other.around) / len(one.around | other.around)
-    if around >= _SAME_SENTENCE or len(shared) >= .6 * len(both):
-        return min(len(first - second), len(second - first)) == 0 and len(first ^ second) <= 2 and len(one.about & other.about) >= _MIN_SHARED
-    few, many = sorted((len(first), len(second)))
-    return len(shared) >= 2 and len(shared) >= .5 * few and len(shared) >= .33 * many
+    shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
+    is_near = _distance(one, other) < _NEAR
+    is_pattern = shared >= _LARGELY * len(first | second) or len(one.around & other.around) >= _SAME_SENTENCE * len(
+        one.around | other.around
+    )
+    if is_pattern and not (is_near and one.names & other.names):
+        fewer, more = sorted((len(first - second), len(second - first)))
+        enough = _MIN_SHARED - bool(one.dates and other.dates)
+        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
+    share = _SAME_SENTENCE if is_chinese or is_near and one.figure.unit != "%" else _LARGELY
+    return shared >= max(2, share * min(len(first), len(second)), max(len(first), len(second)) / 3)
 
-
-def _title(claim):
-    return _terms(claim.place.partition(" › ")[0])
-
-TRACE = []
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents give the same figure for the same thing, in whatever words."""
-    if _distance(one, other) == inf or not _is_one_figure(one, other) or one.kinds & _PLANNED != other.kinds & _PLANNED:
+    is_planned = one.kinds & _PLANNED != other.kinds & _PLANNED
+    if is_planned or not _is_rounded(one, other) or not _is_one_time(one, other):
         return False
-    if not _is_one_time(one, other):
-        return False
-    digits = [_digits(claim.figure.raw) for claim in (one, other)]
+    digits = min(one.digits, other.digits)
     if one.piece.header or other.piece.header:
-        held = (one.about | one.keys) & (other.about | other.keys)
-        return _is_one_subject(one, other) and bool(one.about & other.about or held and min(digits) > 1)
-    if min(digits) >= _TELLING_DIGITS:
+        held = (one.about | one.names) & (other.about | other.names)
+        return _is_one_subject(one, other) and bool(one.about & other.about or held and digits > 1)
+    if digits >= _TELLING_DIGITS:
         shared = (one.about & other.around) | (other.about & one.around)
         return len(shared) >= _TELLING_SHARED
     fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
@@ -333,13 +337,10 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether each holds the names of the other, beside it or above it."""
+    """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
     stages = [set(_STAGE.findall(to_simplified(claim.place).lower())) for claim in (one, other)]
-    is_other_stage = all(stages) and stages[0].isdisjoint(stages[1])
-    missing = [first.keys - second.around for first, second in ((one, other), (other, one))]
-    if any(claim.piece.header and absent or any(map(str.isdigit, absent)) for claim, absent in zip((one, other), missing, strict=True)): 
-        return False
-    return not (is_other_stage or all(missing)) and (not any(missing) or bool(one.keys & other.keys))
+    is_same = one.names <= other.around and other.names <= one.around
+    return is_same and not (all(stages) and stages[0].isdisjoint(stages[1]))
 
 
 def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
@@ -356,28 +357,25 @@ def _is_same_date(short: str, long: str) -> bool:
     return short == long or (long.startswith(short) and len(long) == len("2025-12-31"))
 
 
-def _is_one_figure(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether one figure is the other, rounded."""
-    digits = min(_digits(one.figure.raw), _digits(other.figure.raw)) or 1
+def _is_rounded(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether one figure is the other, given with fewer digits."""
+    digits = min(one.digits, other.digits) or 1
     first, second = (f"{claim.figure.in_base_unit[0]:.{digits}g}" for claim in (one, other))
-    is_rough = one.is_rough or other.is_rough
-    return _distance(one, other) <= (_ABOUT if is_rough else _ROUNDED) and (is_rough or first == second)
+    return first == second and _distance(one, other) <= _ROUNDING
 
 
 def _distance(one: FigureClaim, other: FigureClaim) -> float:
     """Return by which share the larger figure exceeds the smaller; infinite for figures that cannot be compared."""
-    (first, unit), (second, other_unit) = _size(one.figure), _size(other.figure)
+    (first, unit), (second, other_unit) = one.figure.in_base_unit, other.figure.in_base_unit
     if one.piece.document == other.piece.document or unit != other_unit:
         return inf
     low, high = sorted((abs(first), abs(second)))
     return high / low - 1 if low else inf
 
 
-def _digits(figure: str) -> int:
-    return len("".join(re.findall(r"\d", figure)).strip("0"))
-
-
 _MAX_SHOWN = 4
+# Where nothing is known of the titles and headings above passages.
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 def find_disagreements(
@@ -385,7 +383,7 @@ def find_disagreements(
     *,
     section: str,
     gathered: Sequence[Evidence] = (),
-    places: Mapping[str, str] = MappingProxyType({}),
+    places: Mapping[str, str] = NOWHERE,
 ) -> tuple[Paragraph, ...]:
     """Return a table for each matter on which documents give different figures, the best evidence first.
 
@@ -398,9 +396,9 @@ def find_disagreements(
     tables = []
     alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
-        alike[_size(claim.figure)[1], claim.kinds].append((place, claim))
+        alike[claim.figure.in_base_unit[1], claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        near = alike[_size(one.figure)[1], one.kinds]
+        near = alike[one.figure.in_base_unit[1], one.kinds]
         other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.figure.in_base_unit)
@@ -409,9 +407,11 @@ def find_disagreements(
     return tuple(tables[:_MAX_SHOWN])
 
 
-def ranked_claims(evidence: Iterable[Evidence], places: Mapping[str, str] = MappingProxyType({})) -> list[FigureClaim]:
+def ranked_claims(evidence: Iterable[Evidence], places: Mapping[str, str] = NOWHERE) -> list[FigureClaim]:
     """Return the figures that passages state, the best evidence first."""
-    return [claim for piece in best_first(evidence) for claim in _claims(piece, places.get(piece.id, "").replace("_", " "))]
+    return [
+        claim for piece in best_first(evidence) for claim in _claims(piece, places.get(piece.id, "").replace("_", " "))
+    ]
 
 
 def statement(claim: FigureClaim) -> Sentence:
