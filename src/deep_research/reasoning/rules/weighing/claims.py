@@ -283,7 +283,9 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    is_dated = one.dates and other.dates or not (one.dates or other.dates) and (one.piece.header or other.piece.header)
+    is_dated = (one.dates and other.dates) or (
+        not (one.dates or other.dates) and (one.piece.header or other.piece.header)
+    )
     unit = one.figure.in_base_unit[1]
     is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
     return bool((one.names or other.names) and is_telling and is_dated and is_alone) and _distance(one, other) < _NEAR
@@ -316,7 +318,7 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
         fewer, more = sorted((len(first - second), len(second - first)))
         enough = _MIN_SHARED - bool(one.dates and other.dates)
         return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
-    share = _SAME_SENTENCE if is_chinese or is_near and one.figure.unit != "%" else _LARGELY
+    share = _SAME_SENTENCE if is_chinese or (is_near and one.figure.unit != "%") else _LARGELY
     return shared >= max(2, share * min(len(first), len(second)), max(len(first), len(second)) / 3)
 
 
@@ -328,7 +330,7 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
     digits = min(one.digits, other.digits)
     if one.piece.header or other.piece.header:
         held = (one.about | one.names) & (other.about | other.names)
-        return _is_one_subject(one, other) and bool(one.about & other.about or held and digits > 1)
+        return _is_one_subject(one, other) and bool(one.about & other.about or (held and digits > 1))
     if digits >= _TELLING_DIGITS:
         shared = (one.about & other.around) | (other.about & one.around)
         return len(shared) >= _TELLING_SHARED
