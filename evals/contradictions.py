@@ -48,7 +48,7 @@ def figures_of(pairs: Sequence[dict[str, Any]], found: Sequence[str]) -> dict[st
     return figures
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     pairs = shared.read_json_lines(PAIRS)
     found = {pair["id"]: told(pair) for pair in pairs}
     odd, even = ([pair for pair in pairs if int(pair["id"][1:]) % 2 == side] for side in (1, 0))

@@ -35,14 +35,14 @@ UNITS = _spellings({
     "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
     "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
     "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
-    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds", "km": "km, kilometers, kilometres, 公里, 千米",
-    "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米", "nm": "nm, 纳米", "mi": "miles",
-    "ha": "hectares, 公顷", "亩": "亩", "m²": "m², square metres, square meters, 平方米",
-    "km²": "km², square kilometres, square kilometers, 平方公里", "m³": "m³, cubic metres, cubic meters, 立方米",
-    "L": "l, litres, liters, litre, liter, 升, 公升", "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦",
-    "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw", "kWh": "kwh, kilowatt-hours, 千瓦时",
-    "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时", "TWh": "twh",
-    "°C": "°c, ℃, 摄氏度", "°F": "°f",
+    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds",
+    "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
+    "nm": "nm, 纳米", "mi": "miles", "ha": "hectares, 公顷", "亩": "亩",
+    "m²": "m², square metres, square meters, 平方米", "m³": "m³, cubic metres, cubic meters, 立方米",
+    "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, litre, liter, 升, 公升",
+    "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
+    "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时",
+    "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
     "s": "seconds, second, 秒", "ms": "ms", "min": "min, minutes, minute, 分钟", "h": "h, hours, hour, 小时",
     "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
     "GB": "gb", "MB": "mb", "TB": "tb", "people": "people, 人, 名, employees, users, patients", "家": "家",
@@ -87,9 +87,9 @@ _NAMING = re.compile(
 _BASES: dict[str, tuple[str, float]] = {
     unit: (sizes.split()[0], float(size))
     for sizes in (
-        "mg 1 g 1e3 kg 1e6 t 1e9", "mm 1 cm 10 m 1e3 km 1e6", "kW 1 MW 1e3 GW 1e6 TW 1e9", "kWh 1 MWh 1e3 GWh 1e6 TWh 1e9",
-        "ms 1 s 1e3 min 6e4 h 3.6e6 day 8.64e7 week 6.048e8", "month 1 year 12", "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3",
-        "m² 1 亩 666.667 ha 1e4 km² 1e6",
+        "mg 1 g 1e3 kg 1e6 t 1e9", "mm 1 cm 10 m 1e3 km 1e6", "kW 1 MW 1e3 GW 1e6 TW 1e9",
+        "kWh 1 MWh 1e3 GWh 1e6 TWh 1e9", "ms 1 s 1e3 min 6e4 h 3.6e6 day 8.64e7 week 6.048e8", "month 1 year 12",
+        "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3", "m² 1 亩 666.667 ha 1e4 km² 1e6",
     )
     for unit, size in zip(sizes.split()[::2], sizes.split()[1::2], strict=True)
 }  # fmt: skip

@@ -56,9 +56,10 @@ _PLANNED = frozenset(
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
     r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*)\b(?! to\b)"
-    r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will|estimat\w*"
-    r"|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among|of (?:them|which)"
-    r"|at (?:least|most)|(?:more|less) than|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
+    r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will"
+    r"|estimat\w*|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among"
+    r"|of (?:them|which)|at (?:least|most)|(?:more|less) than"
+    r"|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
     r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b)"
     r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修][前后]"
     r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将](?:(?![到至])[^，；]){0,4}(?=\s*$)"
@@ -67,7 +68,8 @@ _KIND = re.compile(
 _CORRECTS = re.compile(r"(?i)\bcorrect(?:s|ed|ion)\b|\bnot [\d$€£¥][\d.,]*.{0,30}\bbut\b|更正|有误|勘误")
 # Words that every figure may stand with.
 _IDLE = re.compile(
-    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量|\b(?:total|(?:end|close|beginning) of)\b"
+    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量"
+    r"|\b(?:total|(?:end|close|beginning) of)\b"
 )
 # Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
 _NAME = re.compile(
@@ -85,8 +87,9 @@ _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮
 class FigureClaim(NamedTuple):
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant, and
-    `place` is the title and headings above it. Beside a range or a list, which word belongs to which figure is not plain.
+    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant;
+    `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
+    plain.
     """
 
     piece: Evidence
@@ -134,7 +137,7 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     named = [
         each
         for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
-        if each.start() or not each["word"]
+        if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
     ]
     figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
     clauses = [
