@@ -322,7 +322,9 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
         enough = _MIN_SHARED - bool(one.dates and other.dates)
         return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
     share = _SAME_SENTENCE if is_chinese or (is_near and one.figure.unit != "%") else _LARGELY
-    return shared >= max(2, share * min(len(first), len(second)), max(len(first), len(second)) / 3)
+    return shared >= max(
+        2 if is_near or is_chinese else 3, share * min(len(first), len(second)), max(len(first), len(second)) / 3
+    )
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
