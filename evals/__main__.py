@@ -4,7 +4,7 @@ import argparse
 import importlib
 import sys
 
-from evals import answers, shared
+from evals import answers, contradictions, shared
 
 SETS = {
     "hotpotqa": "hotpotqa250",
@@ -25,6 +25,8 @@ def main() -> int:
     data = parser.parse_args().data
     print("answers")
     missed = answers.main([])
+    print("\ncontradictions")
+    missed += contradictions.main()
     for name, folder in SETS.items():
         print(f"\n{name}")
         if (data / folder).exists():

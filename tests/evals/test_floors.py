@@ -7,7 +7,19 @@ from types import ModuleType
 
 import pytest
 
-from evals import answers, article_extraction, cmrc, drbench, hotpotqa, injection, scifact_claims, shared, wcxb, wice
+from evals import (
+    answers,
+    article_extraction,
+    cmrc,
+    contradictions,
+    drbench,
+    hotpotqa,
+    injection,
+    scifact_claims,
+    shared,
+    wcxb,
+    wice,
+)
 
 pytestmark = pytest.mark.long
 
@@ -68,6 +80,10 @@ def test_injection() -> None:
 
 def test_answers() -> None:
     assert answers.main([]) == 0
+
+
+def test_contradictions() -> None:
+    assert contradictions.main() == 0
 
 
 def test_a_missed_floor_is_noticed() -> None:

@@ -30,6 +30,7 @@ _PATTERNS = tuple(
         (_MONTHS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
         (_MONTHS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
         (_MONTHS, rf"\b{_MONTH},?\s+{_YEAR}\b"),
+        ("-", rf"(?<![\w.,$-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\w%-]|[.,]\d)"),
         ("q", rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b"),
         (
             "quarter",
@@ -83,7 +84,9 @@ def find_dates(text: str) -> tuple[DateMention, ...]:
 # Stands for the year in the date of a month that names none.
 ANY_YEAR = "????"
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
-_ANY_MONTH = re.compile(rf"\b{_MONTH}\b|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月")
+_ANY_MONTH = re.compile(
+    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\s)?\b{_MONTH}\b|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月(?:份|\d{{1,2}}[日号])?"
+)
 
 
 def find_months(text: str) -> list[DateMention]:

@@ -212,8 +212,10 @@ _LOOSE_SHARE = re.compile(
 def find_worded(text: str) -> tuple[Worded, ...]:
     """Return the quantities that a text states in words, in order."""
     plain = to_simplified(text)
+    for date in find_dates(text):
+        plain = plain[: date.start] + "," * (date.end - date.start) + plain[date.end :]
     found: list[Worded] = []
-    taken = {offset for date in find_dates(text) for offset in range(date.start, date.end)}
+    taken: set[int] = set()
     lowered = plain.lower()
     for hints, pattern, reader in _RULES:
         matches = pattern.finditer(plain) if any(hint in lowered for hint in hints) else ()

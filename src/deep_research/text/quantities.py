@@ -35,11 +35,15 @@ UNITS = _spellings({
     "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
     "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
     "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
-    "t": "tons, tonnes, ton, tonne, 吨", "lb": "lb, lbs, pounds", "km": "km, kilometers, kilometres, 公里, 千米",
-    "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米", "nm": "nm, 纳米", "mi": "miles",
-    "ha": "hectares, 公顷", "kW": "kw, 千瓦", "MW": "mw, 兆瓦", "GW": "gw, 吉瓦", "TW": "tw", "kWh": "kwh, 千瓦时",
-    "MWh": "mwh, 兆瓦时", "GWh": "gwh, 吉瓦时", "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
-    "s": "seconds, second, 秒", "ms": "ms", "min": "minutes, minute, 分钟", "h": "hours, hour, 小时",
+    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds",
+    "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
+    "nm": "nm, 纳米", "mi": "miles", "ha": "hectares, 公顷", "亩": "亩",
+    "m²": "m², square metres, square meters, 平方米", "m³": "m³, cubic metres, cubic meters, 立方米",
+    "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, litre, liter, 升, 公升",
+    "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
+    "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时",
+    "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
+    "s": "seconds, second, 秒", "ms": "ms", "min": "min, minutes, minute, 分钟", "h": "h, hours, hour, 小时",
     "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
     "GB": "gb", "MB": "mb", "TB": "tb", "people": "people, 人, 名, employees, users, patients", "家": "家",
     "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套", "项": "项", "件": "件", "次": "次", "户": "户",
@@ -55,7 +59,7 @@ _COUNTED = re.compile(f"[0-9０-９{_NUMERALS}]")
 
 def _any_of(words: Iterable[str]) -> str:
     """Return a pattern of these words, longest first; a Latin word must end where it ends."""
-    ends = {word: r"(?![A-Za-z])" if word.isascii() and word.isalpha() else "" for word in words}
+    ends = {word: r"(?![A-Za-z²³])" if word.isascii() and word.isalpha() else "" for word in words}
     return "|".join(re.escape(word) + ends[word] for word in sorted(ends, key=len, reverse=True))
 
 
@@ -68,7 +72,7 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _CHINESE = re.compile(
-    rf"百分之(?P<share>[{_NUMERALS}]+|{_NUMBER})"
+    rf"百分之(?P<share>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?|{_NUMBER})"
     rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+)"
     r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
 )
@@ -79,6 +83,18 @@ _NAMING = re.compile(
 )
 
 
+# Units of one kind, each in the least of them.
+_BASES: dict[str, tuple[str, float]] = {
+    unit: (sizes.split()[0], float(size))
+    for sizes in (
+        "mg 1 g 1e3 kg 1e6 t 1e9", "mm 1 cm 10 m 1e3 km 1e6", "kW 1 MW 1e3 GW 1e6 TW 1e9",
+        "kWh 1 MWh 1e3 GWh 1e6 TWh 1e9", "ms 1 s 1e3 min 6e4 h 3.6e6 day 8.64e7 week 6.048e8", "month 1 year 12",
+        "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3", "m² 1 亩 666.667 ha 1e4 km² 1e6",
+    )
+    for unit, size in zip(sizes.split()[::2], sizes.split()[1::2], strict=True)
+}  # fmt: skip
+
+
 class Quantity(NamedTuple):
     """A number of a text at its full size, with its unit's one name ("" where it has none)."""
 
@@ -87,6 +103,12 @@ class Quantity(NamedTuple):
     start: int
     end: int
     raw: str
+
+    @property
+    def in_base_unit(self) -> tuple[float, str]:
+        """Return the value and unit by which it compares with others: 1.5 km and 1,500 m are one."""
+        base, size = _BASES.get(self.unit, (self.unit, 1.0))
+        return float(f"{self.value * size:.12g}"), base
 
 
 # As with dates: the same sentences are looked at again and again.
@@ -114,7 +136,7 @@ def _names_a_thing(text: str, match: re.Match[str]) -> bool:
     start, end = match.span()
     if match["currency"]:
         return False
-    if match["unit"] == "G":  # a network generation, never grams
+    if match["unit"] in ("G", "T", "H"):  # a network generation, never grams
         return True
     after = text[end : end + 2]
     if after[:1].isascii() and (after[:1].isalnum() or after[:1] == "_"):
@@ -171,10 +193,11 @@ def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
 
 
 def chinese_number(numeral: str) -> float:
-    """Return the value of a number written in Chinese numerals, such as 三百二十万."""
+    """Return the value of a number written in Chinese numerals, such as 三百二十万 or 三点二."""
     digits = {letter: value for value, letter in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
     total = myriads = section = digit = 0
-    for letter in numeral:
+    whole, _, decimals = numeral.partition("点")
+    for letter in whole:
         if letter in digits:
             digit = digits[letter]
         elif letter == "万":
@@ -186,4 +209,4 @@ def chinese_number(numeral: str) -> float:
         else:
             section += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[letter]
             digit = 0
-    return float(total + myriads + section + digit)
+    return float(f"{total + myriads + section + digit}.{''.join(str(digits[letter]) for letter in decimals)}")

@@ -60,13 +60,13 @@ def particulars(text: str) -> Particulars:
 
 def figures_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
-    return find_quantities(_IDLE_SPACE.sub("", text))
+    return find_quantities(without_idle_space(text))
 
 
 @lru_cache(maxsize=1_024)
 def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
     """Return the quantities of a text in digits and those in words; of two that overlap, the longer one counts."""
-    plain = _IDLE_SPACE.sub("", text)
+    plain = without_idle_space(text)
     figures, worded = find_quantities(plain), find_worded(plain)
     lengths = {offset: own.end - own.start for own in worded for offset in range(own.start, own.end)}
     in_digits = [
@@ -81,7 +81,12 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
 
 def dates_of(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, read across stray white space; their offsets are not the text's."""
-    return find_dates(_IDLE_SPACE.sub("", text))
+    return find_dates(without_idle_space(text))
+
+
+def without_idle_space(text: str) -> str:
+    """Return the text without the white space beside Chinese characters."""
+    return _IDLE_SPACE.sub("", text)
 
 
 def without_negations(text: str) -> tuple[str, int]:

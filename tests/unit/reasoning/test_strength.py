@@ -15,7 +15,7 @@ from deep_research.reasoning.rules.weighing.strength import (
 from deep_research.reasoning.values import Findings, Plan, SectionPlan, SectionWork
 from deep_research.report.paragraph import Backing, Sentence
 from deep_research.request import Language
-from tests.unit.reasoning.pieces import brief, piece
+from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 
 COST = "The retrofit of Halden Bay cost €146.2 million in total by 31 December 2025."
 
@@ -112,6 +112,14 @@ def test_the_best_of_each_section_is_weighed_then_what_others_tell():
     assert [one.row.lead for one in weighed] == ["€61.4 million", "9,300 tonnes", "€146.2 million"]
     assert [len(one.agreeing) for one in weighed] == [0, 0, 1]
     assert weighed[2].documents == ("a", "c")
+
+
+def test_a_table_row_confirms_a_sentence():
+    own = piece("In 2023 the port of Ellmore handled 3.2 million tonnes of cargo.", "a")
+    [(row, _)] = rows_of(table(["Port", "Year", "Cargo (t)"], ["Ellmore", "2023", "3,200,000"]), "b")
+    [(other, _)] = rows_of(table(["Port", "Year", "Cargo (t)"], ["Brigg", "2023", "3,200,000"]), "c")
+    [one] = weigh_findings(findings([own]), [own, row, other])
+    assert [claim.piece for claim in one.agreeing] == [row]
 
 
 def test_a_quotation_gives_way_to_whom_it_quotes():

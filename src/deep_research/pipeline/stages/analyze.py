@@ -12,6 +12,7 @@ from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
+from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
@@ -32,9 +33,10 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     cited = [piece for work in findings.sections for piece in work.evidence]
     evidence = await _evidence(findings, state, records)
+    places = await _places(evidence, records)
     title = words_in(findings.brief.language)("report.disagreements")
-    tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence)
-    rows = await _backed(await in_thread(weigh_tables, tables, evidence), records) if tables else []
+    tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)
+    rows = await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else []
     known = {(row.text, row.lead, row.evidence): row for row in rows}
     backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
     return [table.model_copy(update={"sentences": tuple(own)}) for table, own in zip(tables, backed, strict=True)]
@@ -46,6 +48,16 @@ async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRe
     others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
     found = await records.evidence(others)
     return [*own.values(), *await without_copies(found, state.get("copies", {}), records)]
+
+
+async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
+    """Return the title and the headings above each passage."""
+    documents = {id_: await records.document(id_) for id_ in {piece.document for piece in evidence}}
+    found = {}
+    for piece in sorted(evidence, key=lambda piece: piece.document):
+        document = documents[piece.document]
+        found[piece.id] = f"{document.title} › {headings_above(document.text, piece.start)}"
+    return found
 
 
 async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
@@ -114,7 +126,8 @@ class ResearchAnalyzer:
     ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
         evidence = await _evidence(findings, state, context.records)
-        statements = await _backed(await in_thread(weigh_findings, findings, evidence), context.records)
+        places = await _places(evidence, context.records)
+        statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
         weighed = findings.model_copy(update={"strength": tuple(statements)})
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 

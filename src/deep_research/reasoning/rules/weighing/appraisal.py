@@ -49,7 +49,9 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
         )
     figures = sum(bool(find_quantities(piece.quote)) for piece in work.evidence)
     sentences = sum(len(split_sentences(piece.quote)) for piece in work.evidence)
-    tables = find_disagreements(work.evidence, section=work.section.title)
+    # Rows say little without the title and headings of their document, which are not at hand here.
+    prose = [piece for piece in work.evidence if not piece.header]
+    tables = find_disagreements(prose, section=work.section.title)
     disputed = {id_ for table in tables for id_ in table.cite_ids}
     documents = dict.fromkeys(piece.document for piece in work.evidence)
     sources = work.sources or [SourceFacts(document=id_) for id_ in documents]

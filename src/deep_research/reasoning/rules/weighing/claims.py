@@ -2,34 +2,42 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import inf
+from string import ascii_lowercase
+from types import MappingProxyType
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.phrases import spans_between
+from deep_research.reasoning.rules.quoting.drafting import row_of
+from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
+from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import DateMention, find_dates
+from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
+from deep_research.text.number_words import ORDER
 from deep_research.text.quantities import Quantity, find_quantities
-from deep_research.text.sentences import split_sentences
+from deep_research.text.sentences import TextSpan, split_sentences
+from deep_research.text.tables import is_label
+from deep_research.verify.particulars import split_figures, without_idle_space
 
-# Figures nearer than this agree; further apart than this they are of different things.
-_ROUNDING, _FAR = 0.05, 5.0
-# The same figure, given with fewer digits.
-_SAME_FIGURE = 0.004
+# Figures nearer than the first may be rounded, than the second are hardly of two things, and further than the last are.
+_ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
 # A figure of so many digits is hardly another one's by chance.
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
-# The words around two figures are the same but for so many, and there are enough of them.
-_MAX_OTHER_WORDS, _MIN_SHARED = 1, 3
-_SAME_SENTENCE = 0.5
-_MAX_FIGURES = 4
+# Of the words around two figures, so many are the same, and such shares of them.
+_MIN_SHARED, _SAME_SENTENCE, _LARGELY = 3, 0.5, 0.6
+# With more figures of one unit, which word belongs to which is not plain.
+_MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
-_RANGE = re.compile(r"\bbetween\b|\bfrom\b|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间")
-_CLAUSE = re.compile(r"[;；]|,\s(?!\d)|，|\b(?:while|whereas|but)\b")
+_RANGE = re.compile(
+    r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d"
+)
+_CLAUSE = re.compile(r"[;；]|,\s|，|\b(?:while|whereas|but)\b")
 # Whose count it is does not change what is counted.
 _ATTRIBUTION = re.compile(
     r"(?i)^(?:according to|as counted by|in the (?:count|view) of)\b.*"
@@ -42,33 +50,69 @@ _HEARSAY = re.compile(
 )
 # A plan and what came of it are two things, and so are one and the mean of many, whatever the figures.
 _PLANNED = frozenset(
-    """targe goal goals budge expec forec plan plans plann avera media minim maxim
-    目标 预算 概算 预计 计划 平均 至少 至多""".split()
+    """targe goal goals budge expec forec plan plans plann promi desig will avera media minim maxim
+    目标 承诺 设计 将 预算 概算 预计 计划 平均 至少 至多""".split()
 )
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
-    r"(?i)\b(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|target\w*|goal\w*|budget\w*|expect\w*"
-    r"|forecast\w*|project\w*|plan\w*|estimat\w*|average|median|minimum|maximum|least|most|first|total|overrun|exceed\w*"
-    r"|another|further|additional|per|over|under|above|below|more|less|up|nearly|almost|before|after|without|by)\b"
-    r"|[增减降升前后每另约近]|目标|预算|概算|预计|计划|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]"
+    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*)\b(?! to\b)"
+    r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will"
+    r"|estimat\w*|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among"
+    r"|of (?:them|which)|at (?:least|most)|(?:more|less) than"
+    r"|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
+    r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b)"
+    r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修][前后]"
+    r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将](?:(?![到至])[^，；]){0,4}(?=\s*$)"
 )
+# What only corrects another's figure is no claim against it.
+_CORRECTS = re.compile(r"(?i)\bcorrect(?:s|ed|ion)\b|\bnot [\d$€£¥][\d.,]*.{0,30}\bbut\b|更正|有误|勘误")
+# Words that every figure may stand with.
+_IDLE = re.compile(
+    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量"
+    r"|\b(?:total|(?:end|close|beginning) of)\b"
+)
+# Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
+_NAME = re.compile(
+    r"\b(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|\b[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
+    r"|第[一二三四五六七八九十\d]+\w|(?<![一二三四五六七八九十])[一二三四五六七八九][期号厂线楼]"
+)
+# What is counted is said by a noun; these only count.
+_COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
+_COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
+_UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
+# Which stage, lot or issue a whole document is about.
+_STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
 
 
 class FigureClaim(NamedTuple):
-    """A figure that a sentence states, and what it is a figure of.
+    """A figure that a sentence or a row states, and what it is a figure of.
 
-    In a sentence that is a range or a list, which word belongs to which figure is not plain.
+    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant;
+    `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
+    plain.
     """
 
     piece: Evidence
     sentence: str
+    place: str
     figure: Quantity
     about: frozenset[str]
-    sentence_about: frozenset[str]
+    noun: frozenset[str]
+    names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
-    figures: frozenset[float]
-    is_plain: bool
+    figures: tuple[tuple[float, str], ...]
+    is_plain: bool = True
+
+    @property
+    def around(self) -> frozenset[str]:
+        """Return the words of the whole passage and of what stands above it."""
+        return _terms(f"{self.sentence} {self.place}")
+
+    @property
+    def digits(self) -> int:
+        """Return how many digits the figure is given with."""
+        return len("".join(re.findall(r"\d", self.figure.raw)).strip("0"))
 
     @property
     def is_hearsay(self) -> bool:
@@ -77,137 +121,309 @@ class FigureClaim(NamedTuple):
 
 
 # A run asks for the same passages round by round, when it weighs them and when it writes.
-@lru_cache(maxsize=1_024)
-def _claims(piece: Evidence) -> tuple[FigureClaim, ...]:
-    found: list[FigureClaim] = []
-    for start, end in split_sentences(piece.quote):
-        sentence = piece.quote[start:end]
-        figures = find_quantities(sentence)
-        if any(figure.unit for figure in figures):
-            found += _of_sentence(piece, sentence, figures)
-    return tuple(found)
+@lru_cache(maxsize=4_096)
+def _claims(piece: Evidence, place: str) -> tuple[FigureClaim, ...]:
+    if piece.header:
+        return tuple(_of_row(piece, place))
+    sentences = (piece.quote[start:end] for start, end in split_sentences(piece.quote))
+    plain = (sentence for sentence in sentences if not _CORRECTS.search(to_simplified(sentence)))
+    return tuple(claim for sentence in plain for claim in _of_sentence(piece, sentence, place))
 
 
-def _of_sentence(piece: Evidence, sentence: str, figures: Sequence[Quantity]) -> Iterator[FigureClaim]:
-    dates = find_dates(sentence)
+def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureClaim]:
+    text = without_idle_space(sentence)
+    dates = _dates(text)
+    undated = _blank(text, dates)
+    named = [
+        each
+        for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
+        if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
+    ]
+    figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
     clauses = [
         span
-        for span in spans_between(_CLAUSE.finditer(sentence), len(sentence))
-        if not _ATTRIBUTION.match(sentence[slice(*span)].strip(" ,，"))
-    ]
-    known = clauses or [(0, len(sentence))]
-    whole = frozenset(term for at, end in known for term in content_terms(sentence[at:end]))
-    values = frozenset(round(figure.value, 6) for figure in figures)
-    is_plain = len(figures) <= _MAX_FIGURES and not _RANGE.search(sentence)
+        for span in spans_between(_CLAUSE.finditer(undated), len(text))
+        if not _ATTRIBUTION.match(text[slice(*span)].strip(" ,，"))
+    ] or [(0, len(text))]
+    bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
-        if figure.unit:
-            about, near = _around(figure, sentence, clauses, dates)
+        first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
+        before, behind = bare[first : figure.start], bare[figure.start : last]
+        own = [(first, last)]
+        # A short clause has its subject in the first one, or the first one in the next.
+        if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
+            own += clauses[1:2] if own == clauses[:1] else clauses[:1]
+        beside = f"{before[-8:]} {behind.strip()[:5]}" if CJK_CHARACTER.search(text) else " ".join(behind.split()[:5])
+        yield FigureClaim(
+            piece,
+            sentence,
+            place,
+            figure,
+            about=_terms(" ".join(bare[at:end] for at, end in own)),
+            noun=_terms(beside),
+            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
+            kinds=_kinds(f"{behind}\n{before}", place),
+            dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
+            figures=sizes,
+            is_plain=[unit for _, unit in sizes if unit].count(figure.in_base_unit[1]) <= _MAX_FIGURES
+            and not _RANGE.search(undated[first:last]),
+        )
+
+
+def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
+    """Yield the cells of a row that are one figure each; what stands left of it says whose figure it is."""
+    cells = cells_of(piece.finding)
+    labels, values = (" ; ".join(each) for each in zip(*cells, strict=True))
+    figures = [_of_cell(cell, label) for label, cell in cells]
+    sizes = tuple(figure.in_base_unit for figure in figures[1:] if figure)
+    names = cells[0][1]
+    for (label, cell), figure in zip(cells[1:], figures[1:], strict=True):
+        if is_label(cell):
+            names += f" {cell}"
+        elif figure:
+            column = _UNIT_OF_COLUMN.sub("", label)
+            words = _blank(column, _dates(column)) + cell.replace(figure.raw, "")
+            subject = _terms(_blank(names, _dates(names)))
+            # A column may be a year, and what is counted the row's name.
+            about = _terms(words) or frozenset(content_terms(words))
             yield FigureClaim(
-                piece=piece,
-                sentence=sentence,
-                figure=figure,
-                about=frozenset(content_terms(about)),
-                sentence_about=whole,
-                kinds=frozenset(word.lower()[:5] for word in _KIND.findall(to_simplified(about))),
-                dates=near,
-                figures=values,
-                is_plain=is_plain,
+                piece,
+                row_of(piece).text,
+                place,
+                figure,
+                about=about or subject,
+                noun=about or subject,
+                names=subject if about else frozenset(),
+                kinds=_kinds(f"{words} {names}", place),
+                dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
+                figures=sizes,
             )
 
 
-def _around(
-    figure: Quantity, sentence: str, clauses: Sequence[tuple[int, int]], dates: Sequence[DateMention]
-) -> tuple[str, tuple[str, ...]]:
-    """Return the words of the clause that a figure stands in, of all clauses where those are few, and its dates."""
-    own = next((span for span in clauses if span[0] <= figure.start < span[1]), None)
-    first, last = own or (0, len(sentence))
-    if len(content_terms(sentence[first:last])) <= _MIN_SHARED + 1:
-        known = clauses or [(first, last)]
-        first, last = known[0][0], max(end for _, end in known)
-    about = sentence[:last]
-    mentions: list[Quantity | DateMention] = [figure, *dates]
-    for each in mentions:
-        about = about[: each.start] + " " * len(about[each.start : each.end]) + about[each.end :]
-    near = {date.iso for date in dates if first <= date.start < last} or {date.iso for date in dates}
-    return about[first:], tuple(sorted(near))
+def _of_cell(cell: str, label: str) -> Quantity | None:
+    """Return the one figure of a cell, with the unit or scale that its column names: "Cost (€ million)"."""
+    figures = _figures(cell, find_dates(cell))
+    if len(figures) != 1:
+        return None
+    named = _UNIT_OF_COLUMN.findall(label)
+    for unit in () if figures[0].unit else named or label.split():
+        sign = "".join(re.findall(r"[$€£¥]", unit))
+        found = _figures(f"{sign}{cell.strip()}{unit.replace(sign, '')}", ())
+        if len(found) == 1 and (named or found[0].in_base_unit[1] not in ("", "ms", "month")):
+            return found[0]._replace(raw=figures[0].raw)
+    return figures[0]
+
+
+def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantity]:
+    """Return the figures of a text, in digits and in words, but for those that are part of something else.
+
+    People and pieces are counted as what they are called: they make no unit.
+    """
+    in_digits, in_words = split_figures(text)
+    worded = [Quantity(*each.values[0], each.start, each.end, each.raw) for each in in_words]
+    offsets = {offset for each in taken for offset in range(each.start, each.end)}
+    found = []
+    for each in sorted((*in_digits, *worded), key=lambda figure: figure.start):
+        if each.unit in _COUNTED:
+            number = each.raw.rstrip(_COUNTED_WORDS)
+            each = each._replace(unit="", end=each.start + len(number), raw=number)
+        if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)):
+            found.append(each)
+    return found
+
+
+def _dates(text: str) -> list[DateMention]:
+    """Return the dates of a text, and months that name no year."""
+    dates = list(find_dates(text))
+    return dates + find_months(to_simplified(_blank(text, dates)))
+
+
+def _periods(dates: Iterable[DateMention], place: str) -> tuple[str, ...]:
+    """Return the dates; where there are none, or no year, what stands above says when."""
+    above = sorted({date.iso for date in find_dates(place)})
+    year = above[0][:4] if above else ANY_YEAR
+    return tuple(sorted({date.iso.replace(ANY_YEAR, year) for date in dates} or above))
+
+
+def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
+    for each in taken:
+        text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
+    return text
+
+
+@lru_cache(maxsize=4_096)
+def _terms(text: str) -> frozenset[str]:
+    plain = _KIND.sub(lambda word: " " if len(word[0]) > 1 else word[0], to_simplified(text))
+    return frozenset(content_terms(_IDLE.sub(" ", plain)))
+
+
+def _kinds(text: str, place: str) -> frozenset[str]:
+    own, above = ({word.lower()[:5] for word in _KIND.findall(to_simplified(each))} for each in (text, place))
+    return frozenset(own | above & _PLANNED)
 
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
-    if not (one.is_plain and other.is_plain and _ROUNDING < _distance(one, other) < _FAR):
-        return False
     # A sentence that tells the other's figure as well says what the difference is.
-    if round(one.figure.value, 6) in other.figures or round(other.figure.value, 6) in one.figures:
+    is_told = one.figure.in_base_unit in other.figures or other.figure.in_base_unit in one.figures
+    if (
+        is_told
+        or not (one.is_plain and other.is_plain and one.kinds == other.kinds)
+        or not _distance(one, other) < _FAR
+    ):
         return False
-    is_same_time = not one.dates or not other.dates or one.dates == other.dates
-    if not is_same_time or one.kinds != other.kinds or len(one.about & other.about) < _MIN_SHARED:
+    if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
         return False
-    shared, both = one.sentence_about & other.sentence_about, one.sentence_about | other.sentence_about
-    return len(one.about ^ other.about) <= _MAX_OTHER_WORDS and len(shared) >= _SAME_SENTENCE * len(both)
+    if _is_only_one(one, other):
+        return True
+    if one.piece.header or other.piece.header:
+        return _is_told_in_row(one, other)
+    is_whole = (one.figure.value % 1 == 0) == (other.figure.value % 1 == 0)
+    is_counted = is_whole and (one.noun & other.about or other.noun & one.about)
+    return bool(one.figure.unit or is_counted) and _is_told_alike(one, other)
+
+
+def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
+    is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
+    is_dated = (one.dates and other.dates) or (
+        not (one.dates or other.dates) and (one.piece.header or other.piece.header)
+    )
+    unit = one.figure.in_base_unit[1]
+    is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
+    return bool((one.names or other.names) and is_telling and is_dated and is_alone) and _distance(one, other) < _NEAR
+
+
+def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether a column is another column, or what a sentence is about."""
+    row, told = (one, other) if one.piece.header else (other, one)
+    if told.piece.header:
+        return row.about <= told.about or told.about <= row.about
+    least = _SAME_SENTENCE / 2 if CJK_CHARACTER.search(told.sentence) else _SAME_SENTENCE
+    is_held = len(told.about & row.around) >= least * len(told.about)
+    column = row.about & (told.about if told.figure.unit else told.noun)
+    return is_held and len(column) >= _SAME_SENTENCE * len(row.about)
+
+
+def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether two sentences are about one thing: in the same words but for one, or in words half the same.
+
+    Between sentences of one pattern, another word is another thing.
+    """
+    topic = frozenset.intersection(*(_terms(claim.place.partition(" › ")[0]) for claim in (one, other)))
+    first, second = one.about - topic, other.about - topic
+    shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
+    is_near = _distance(one, other) < _NEAR
+    is_pattern = shared >= _LARGELY * len(first | second) or len(one.around & other.around) >= _SAME_SENTENCE * len(
+        one.around | other.around
+    )
+    if is_pattern and not (is_near and one.names & other.names):
+        fewer, more = sorted((len(first - second), len(second - first)))
+        enough = _MIN_SHARED - bool(one.dates and other.dates)
+        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
+    share = _SAME_SENTENCE if is_chinese or (is_near and one.figure.unit != "%") else _LARGELY
+    return shared >= max(
+        2 if is_near or is_chinese else 3, share * min(len(first), len(second)), max(len(first), len(second)) / 3
+    )
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents give the same figure for the same thing, in whatever words."""
-    if _distance(one, other) > _SAME_FIGURE or one.kinds & _PLANNED != other.kinds & _PLANNED:
+    is_planned = one.kinds & _PLANNED != other.kinds & _PLANNED
+    if is_planned or not _is_rounded(one, other) or not _is_one_time(one, other):
         return False
-    # One date may hold the other: 2025 holds 2025-12-31.
-    dates = [(first, second) for first in one.dates for second in other.dates]
-    if dates and not any(first.startswith(second) or second.startswith(first) for first, second in dates):
-        return False
-    if min(_digits(one.figure.raw), _digits(other.figure.raw)) >= _TELLING_DIGITS:
-        shared = (one.about & other.sentence_about) | (other.about & one.sentence_about)
+    digits = min(one.digits, other.digits)
+    if one.piece.header or other.piece.header:
+        held = (one.about | one.names) & (other.about | other.names)
+        return _is_one_subject(one, other) and bool(one.about & other.about or (held and digits > 1))
+    if digits >= _TELLING_DIGITS:
+        shared = (one.about & other.around) | (other.about & one.around)
         return len(shared) >= _TELLING_SHARED
     fewest = max(_MIN_SHARED, _SAME_SENTENCE * min(len(one.about), len(other.about)))
     return len(one.about & other.about) >= fewest
 
 
+def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
+    stages = [set(_STAGE.findall(to_simplified(claim.place).lower())) for claim in (one, other)]
+    is_same = one.names <= other.around and other.names <= one.around
+    return is_same and not (all(stages) and stages[0].isdisjoint(stages[1]))
+
+
+def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether the dates of one are those of the other; a day may stand for its month or year."""
+    few, many = sorted((one.dates, other.dates), key=len)
+    if not few and any(len(date) == len("2025-12") for date in many):
+        return False
+    return all(any(_is_same_date(*sorted((date, each), key=len)) for each in many) for date in few)
+
+
+def _is_same_date(short: str, long: str) -> bool:
+    if ANY_YEAR in (short[:4], long[:4]):
+        return len(short) > 4 and short[4:7] == long[4:7]
+    return short == long or (long.startswith(short) and len(long) == len("2025-12-31"))
+
+
+def _is_rounded(one: FigureClaim, other: FigureClaim) -> bool:
+    """Return whether one figure is the other, given with fewer digits."""
+    digits = min(one.digits, other.digits) or 1
+    first, second = (f"{claim.figure.in_base_unit[0]:.{digits}g}" for claim in (one, other))
+    return first == second and _distance(one, other) <= _ROUNDING
+
+
 def _distance(one: FigureClaim, other: FigureClaim) -> float:
     """Return by which share the larger figure exceeds the smaller; infinite for figures that cannot be compared."""
-    if one.piece.document == other.piece.document or one.figure.unit != other.figure.unit:
+    (first, unit), (second, other_unit) = one.figure.in_base_unit, other.figure.in_base_unit
+    if one.piece.document == other.piece.document or unit != other_unit:
         return inf
-    low, high = sorted((abs(one.figure.value), abs(other.figure.value)))
+    low, high = sorted((abs(first), abs(second)))
     return high / low - 1 if low else inf
 
 
-def _digits(figure: str) -> int:
-    return len("".join(re.findall(r"\d", figure)).strip("0"))
-
-
 _MAX_SHOWN = 4
+# Where nothing is known of the titles and headings above passages.
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 def find_disagreements(
-    evidence: Sequence[Evidence], *, section: str, gathered: Sequence[Evidence] = ()
+    evidence: Sequence[Evidence],
+    *,
+    section: str,
+    gathered: Sequence[Evidence] = (),
+    places: Mapping[str, str] = NOWHERE,
 ) -> tuple[Paragraph, ...]:
     """Return a table for each matter on which documents give different figures, the best evidence first.
 
-    One aspect stands in the report; the other may be anything that was gathered.
+    One aspect stands in the report; the other may be anything that was gathered. `places` are the title and headings
+    above each piece, by its id.
     """
-    claims, known = ranked_claims(evidence), {piece.id for piece in evidence}
-    others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known])]
+    claims, known = ranked_claims(evidence, places), {piece.id for piece in evidence}
+    others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known], places)]
     shown: set[str] = set()
     tables = []
     alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
-        alike[claim.figure.unit, claim.kinds].append((place, claim))
+        alike[claim.figure.in_base_unit[1], claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        near = alike[one.figure.unit, one.kinds]
+        near = alike[one.figure.in_base_unit[1], one.kinds]
         other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
-            pair = sorted((one, other), key=lambda claim: claim.figure.value)
+            pair = sorted((one, other), key=lambda claim: claim.figure.in_base_unit)
             shown |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
     return tuple(tables[:_MAX_SHOWN])
 
 
-def ranked_claims(evidence: Iterable[Evidence]) -> list[FigureClaim]:
-    """Return the figures with a unit that prose states, the best evidence first.
-
-    What rows of tables mean is not plain without their headers.
-    """
-    return [claim for piece in best_first(evidence) if not piece.header for claim in _claims(piece)]
+def ranked_claims(evidence: Iterable[Evidence], places: Mapping[str, str] = NOWHERE) -> list[FigureClaim]:
+    """Return the figures that passages state, the best evidence first."""
+    return [
+        claim for piece in best_first(evidence) for claim in _claims(piece, places.get(piece.id, "").replace("_", " "))
+    ]
 
 
 def statement(claim: FigureClaim) -> Sentence:
     """Return a claim as a row of a table: its figure, and its source's own sentence."""
-    return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=claim.figure.raw.strip())
+    lead = claim.figure.raw.strip()
+    if claim.piece.header:
+        return row_of(claim.piece).model_copy(update={"lead": lead})
+    return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=lead)

@@ -3,13 +3,13 @@
 Counts and compares, and writes nothing about the world: a statement is its source's, a remark is about the search.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.rules.weighing.claims import FigureClaim, agree, differ, ranked_claims, statement
+from deep_research.reasoning.rules.weighing.claims import NOWHERE, FigureClaim, agree, differ, ranked_claims, statement
 from deep_research.reasoning.values import Findings, Paragraphs, SectionWork
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import days_of
@@ -20,7 +20,7 @@ _MAX_FIRST, _MAX_SHOWN = 4, 6
 # A longer sentence makes no row.
 _MAX_LENGTH = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
 _MAX_AGAINST = 2
-_DURATIONS = frozenset(("s", "min", "h", "day", "week", "month", "year"))
+_NO_STATEMENTS = frozenset(("", "s", "min", "h", "day", "week", "month", "year"))
 # A source older than this says little about today.
 _OLD_DAYS = 3 * 365
 
@@ -42,19 +42,23 @@ class Weighed(NamedTuple):
         return tuple(dict.fromkeys(claim.piece.document for claim in (self.claim, *self.agreeing)))
 
 
-def weigh_tables(tables: Iterable[Paragraph], gathered: Sequence[Evidence]) -> list[Weighed]:
+def weigh_tables(
+    tables: Iterable[Paragraph], gathered: Sequence[Evidence], places: Mapping[str, str] = NOWHERE
+) -> list[Weighed]:
     """Return the statements of tables, in order, with what of all that was gathered gives the same figure."""
-    claims = ranked_claims(gathered)
+    claims = ranked_claims(gathered, places)
     known = {(row.text, row.lead, row.evidence): claim for claim in claims for row in [statement(claim)]}
     rows = [row for table in tables for row in table.sentences]
     found = [known.get((row.text, row.lead, row.evidence)) for row in rows]
     return [Weighed(claim, tuple(other for other in claims if agree(claim, other))) for claim in found if claim]
 
 
-def weigh_findings(findings: Findings, gathered: Sequence[Evidence]) -> list[Weighed]:
+def weigh_findings(
+    findings: Findings, gathered: Sequence[Evidence], places: Mapping[str, str] = NOWHERE
+) -> list[Weighed]:
     """Return the main statements with a figure: the best of each section, then those that others tell as well."""
-    claims = ranked_claims(gathered)
-    shown = [_table_claims(work, findings.brief.language) for work in findings.sections]
+    claims = ranked_claims(gathered, places)
+    shown = [_table_claims(work, findings.brief.language, places) for work in findings.sections]
     first_hand = [claim for own in shown for claim in own if not claim.is_hearsay]
     sections = [[_weighed(_at_first_hand(claim, first_hand), claims) for claim in own] for own in shown]
     first = [own[0] for own in sections if own][:_MAX_FIRST]
@@ -110,13 +114,16 @@ def _is_old(newest: str, today: str) -> bool:
     return then is not None and now is not None and (now[0] - then[1]).days > _OLD_DAYS
 
 
-def _table_claims(work: SectionWork, language: str) -> list[FigureClaim]:
-    """Return the figures of a section whose sentences can stand in a table; how long something took is seldom one."""
+def _table_claims(work: SectionWork, language: str, places: Mapping[str, str]) -> list[FigureClaim]:
+    """Return the figures of a section whose sentences can stand in a table.
+
+    How long something took is seldom one, nor is a number of no unit.
+    """
     return [
         claim
-        for claim in ranked_claims(work.evidence)
+        for claim in ranked_claims([piece for piece in work.evidence if not piece.header], places)
         if claim.is_plain
-        and claim.figure.unit not in _DURATIONS
+        and claim.figure.unit not in _NO_STATEMENTS
         and len(claim.sentence) <= _MAX_LENGTH[language]
         and stands_alone(claim.sentence)
     ]
@@ -128,10 +135,11 @@ def _at_first_hand(claim: FigureClaim, known: Sequence[FigureClaim]) -> FigureCl
 
 
 def _weighed(claim: FigureClaim, claims: Sequence[FigureClaim]) -> Weighed:
-    near = [other for other in claims if other.figure.unit == claim.figure.unit]
+    unit = claim.figure.in_base_unit[1]
+    near = [other for other in claims if other.figure.in_base_unit[1] == unit]
     agreeing = tuple(other for other in near if agree(claim, other))
     same = (claim, *agreeing)
-    against = {other.figure.value: other for other in reversed(near) if any(differ(one, other) for one in same)}
+    against = {other.figure.in_base_unit: other for other in reversed(near) if any(differ(one, other) for one in same)}
     return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MAX_AGAINST]))
 
 
