@@ -129,7 +129,7 @@ async def test_copies_of_one_story_are_quoted_once(tmp_path: Path) -> None:
     with LocalWeb(copies, hits_a_search=5) as web:
         report = await research("What did heat pumps cost in Aarhus?", settings=_settings(web, tmp_path))
     assert len(report.sources) == 3
-    assert report.final_report.count("[1]") > 2
+    assert "[1]" in report.final_report.split("## References")[0]
     assert "[2]" not in report.final_report.split("## References")[0]
 
 
