@@ -84,6 +84,7 @@ def _english(question: str) -> Iterator[tuple[str, bool]]:
 
 
 def is_asking(word: str) -> bool:
+    """Return whether questions are asked with a word of English."""
     plain = _POSSESSIVE.sub("", word).lower()
     parts = plain.split("-")
     return plain in question_words() or (len(parts) > 1 and all(part in question_words() for part in parts))
