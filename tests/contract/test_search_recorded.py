@@ -84,6 +84,29 @@ async def test_refusal_is_told_as_what_it_is(engine, name, kind, told):
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("engine", "name", "count", "held"),
+    [
+        ("arxiv", "arxiv/query-ten.xml", 10, ""),
+        (
+            "crossref",
+            "crossref/works-ecology.json",
+            15,
+            "Existing practices promoting a broader set of models are the best way",
+        ),
+        ("openalex", "openalex/works-by-title.json", 2, ""),
+        ("tavily", "tavily/search-basic.json", 0, ""),
+    ],
+)
+async def test_abstracts_come_whole_and_only_where_there_are_some(engine, name, count, held):
+    hits, _ = await replay(engine, recording(name).answer)
+    delivered = [hit.delivered for hit in hits if hit.delivered]
+    assert len(delivered) == count
+    assert {(one.kind, one.engine) for one in delivered} <= {("abstract", engine)}
+    assert all("<" not in one.text.replace("<=", "") and len(one.text) > 100 for one in delivered)
+    assert any(held in one.text for one in delivered) or not delivered
+
+
 async def test_brave_goes_on_after_a_page_that_is_a_little_short():
     first, second = (recording(f"brave/web-{count}-of-20.json") for count in (18, 17))
     pages = [first, second]

@@ -19,7 +19,13 @@ class TavilyVoice(Voice):
         assert (call.method, call.path) == ("POST", "/search")
         assert call.headers["authorization"] == f"Bearer {KEY}"
         assert call.headers["content-type"] == "application/json"
-        assert call.json == {"query": query.query, "max_results": 3, "search_depth": "basic", "topic": "general"}
+        assert call.json == {
+            "query": query.query,
+            "max_results": 3,
+            "search_depth": "basic",
+            "include_raw_content": "text",
+            "topic": "general",
+        }
 
     def check_filters(self, asked):
         sent = asked[0].json
@@ -124,7 +130,7 @@ class ExaVoice(Voice):
             "query": query.query,
             "type": "neural",
             "numResults": 3,
-            "contents": {"text": {"maxCharacters": 1000}},
+            "contents": {"text": {"maxCharacters": 10000}},
         }
 
     def check_filters(self, asked):

@@ -12,7 +12,7 @@ from typing import TypeVar
 from deep_research.corpus.address import address_of
 from deep_research.corpus.documents import text_of
 from deep_research.corpus.index import Index, IndexSession
-from deep_research.corpus.port import OnProgress, PassageHit, Survey
+from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.corpus.rank import MAX_LOOKED_AT, rank
 from deep_research.corpus.refresh import folder_key, refresh
 from deep_research.errors import SourceError
@@ -59,6 +59,11 @@ class FolderCorpus:
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
         """Return the passages that answer the query, best first, those of a second hop among them."""
         return await self._read(lambda session: _search(session, query, limit, self._max_looked_at))
+
+    async def contents(self) -> list[Listed]:
+        return await self._read(
+            lambda session: [Listed(title=row["title"], language=row["language"]) for row in session.rows("catalogue")]
+        )
 
     async def passages(self, address: str) -> list[PassageHit]:
         """Return all passages of a file in order; raise `SourceError` for a file that is not in the index."""

@@ -23,6 +23,13 @@ class PassageHit(Value):
     published: str = ""
 
 
+class Listed(Value):
+    """A document of a corpus as its list of contents has it."""
+
+    title: str
+    language: str
+
+
 class Skipped(Value):
     """A file, folder or link that is not used, and one sentence that names the fix."""
 
@@ -62,6 +69,10 @@ class Corpus(Protocol):
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
         """Return the best passages first; equal scores by address and place."""
+        ...
+
+    async def contents(self) -> list[Listed]:
+        """Return what documents there are, by address."""
         ...
 
     async def passages(self, address: str) -> list[PassageHit]:

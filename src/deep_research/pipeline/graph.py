@@ -116,8 +116,10 @@ def _sections(state: State) -> list[Send]:
 
 
 def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
+    others = [section for at, section in enumerate(state["sections"], start=1) if at != number]
     given = {
         "number": number,
+        "elsewhere": [query["query"] for section in others for query in section["search_queries"]],
         "section": state["sections"][number - 1],
         "outline": [section["title"] for section in state["sections"]],
         "domains": state["plan"]["domains"],

@@ -63,7 +63,7 @@ async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWor
         coverage=synthesis.coverage,
         round=state.get("round", 0),
         queries_left=sum(state.get("grants", [])[1:]),
-        asked=tuple(state.get("asked", ())),
+        asked=(*state.get("asked", ()), *state.get("elsewhere", ())),
         failures=tuple(
             Gap.from_json(gap).in_words for gap in state.get("gaps", ()) if gap["kind"] in ("search", "page")
         ),

@@ -12,6 +12,7 @@ from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.request import ResearchRequest
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.address import canonical_address
+from deep_research.sources.hit import Delivered
 from deep_research.sources.ranking import LOCAL
 from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
@@ -42,12 +43,16 @@ class EngineHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """All engines, and the pages; `blocked` names those that could not be had or not be used, and why."""
+    """All engines, and the pages; `blocked` names those that could not be had or not be used, and why.
+
+    `delivered` names those of them of which an engine gave an abstract or a text, and which one.
+    """
 
     engines: tuple[EngineHealth, ...]
     fetched: int
     cited: int
     blocked: dict[str, str]
+    delivered: dict[str, Delivered] = field(default_factory=dict)
 
     @property
     def tried(self) -> int:
@@ -66,7 +71,13 @@ class Health:
             for one in self.engines
         ]
         pages: JsonObject = {"tried": self.tried, "fetched": self.fetched, "cited": self.cited}
-        return {"engines": engines, "pages": pages | {"blocked": dict(sorted(self.blocked.items()))}}
+        given: JsonObject = {
+            address: {"kind": one.kind, "engine": one.engine} for address, one in sorted(self.delivered.items())
+        }
+        return {
+            "engines": engines,
+            "pages": pages | {"blocked": dict(sorted(self.blocked.items())), "delivered": given},
+        }
 
 
 async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
@@ -88,12 +99,16 @@ async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
         elif row.kind == "fetch":
             pages[address] = Snapshot.from_json(answer).snapshot
     used = set(cited)
+    documents = [(address, await records.document(id_)) for id_, address in (await records.documents()).items()]
+    delivered = {address: read.delivered for address, read in documents if read.delivered}
+    given = {(read.delivered.engine, read.snapshot) for _, read in documents if read.delivered}
     for engine in engines.values():
         read = {pages[address] for address in engine.found if address in pages}
+        read |= {snapshot for name, snapshot in given if name == engine.name}
         engine.read, engine.cited = len(read), len(read & used)
     in_order = sorted(engines.values(), key=lambda one: (one.name != LOCAL, -one.cited, -one.results, one.name))
-    read_pages = set(pages.values())
-    return Health(tuple(in_order), len(read_pages), len(used & read_pages), blocked)
+    read_pages, texts = set(pages.values()), {snapshot for _, snapshot in given}
+    return Health(tuple(in_order), len(read_pages), len(used & (read_pages | texts)), blocked, delivered)
 
 
 def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
@@ -109,6 +124,11 @@ def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
     engine.results += len(hits)
     engine.empty += not hits
     engine.found |= {canonical_address(str(hit["address"])) for hit in hits if isinstance(hit, dict)}
+
+
+def title_of(engine: str, specs: Mapping[str, EngineSpec]) -> str:
+    """Return what users call an engine."""
+    return specs[engine].title if engine in specs else engine
 
 
 @dataclass(frozen=True)
@@ -129,6 +149,8 @@ class Account:
         health = self.health
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}
         notes = [self.words("search.pages", **pages, cited=health.cited)]
+        if health.delivered:
+            notes.append(self.words("search.delivered", count=len(health.delivered)))
         if request.sites or request.since or request.until:
             notes.append(self.words("search.limited"))
         return notes + self._problems()
@@ -168,6 +190,4 @@ class Account:
         return self.words("report.list_separator").join(map(self._title, engines))
 
     def _title(self, engine: EngineHealth) -> str:
-        if engine.name == LOCAL:
-            return self.words("search.own")
-        return self.specs[engine.name].title if engine.name in self.specs else engine.name
+        return self.words("search.own") if engine.name == LOCAL else title_of(engine.name, self.specs)

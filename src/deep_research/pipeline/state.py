@@ -81,7 +81,10 @@ class DeepResearchState(SectionOutput, total=False):
 
 
 class SectionState(SectionOutput, total=False):
-    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use."""
+    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use.
+
+    `elsewhere` are the queries that the plan has for other sections.
+    """
 
     number: int
     section: JsonObject
@@ -93,6 +96,7 @@ class SectionState(SectionOutput, total=False):
     granted: int
     queries: list[JsonObject]
     asked: list[str]
+    elsewhere: list[str]
     tasks: ByScope
     evidence: list[str]
     fresh: int

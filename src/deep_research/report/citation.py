@@ -7,7 +7,10 @@ from deep_research.value import Value
 
 
 class Source(Value):
-    """A document as the references name it; `places` are what is cited of it, `warnings` what its reader noticed."""
+    """A document as the references name it; `places` are what is cited of it, `warnings` what its reader noticed.
+
+    `delivered` says whose abstract or text it is, where the page itself could not be read.
+    """
 
     document: str
     title: str
@@ -16,6 +19,7 @@ class Source(Value):
     language: str = ""
     published: str = ""
     warnings: tuple[str, ...] = ()
+    delivered: str = ""
 
 
 class Citations(Value):

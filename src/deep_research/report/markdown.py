@@ -214,9 +214,10 @@ def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     for number, source in enumerate(sources, start=first):
         # A page of the web is dated, and its first heading is its title again.
         is_page = source.address.startswith(("http://", "https://"))
+        delivered = [source.delivered] if source.delivered else []
         listed = [place for place in source.places if not (is_page and source.title in place)]
         dated = [source.published[:10]] if is_page and source.published else []
-        named = [*dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
+        named = [*delivered, *dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
         places = f" ({escape(words('report.value_separator').join(named))})" if named else ""
         lines.append(f"[{number}] {escape(source.title)} - {escape_address(source.address)}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.

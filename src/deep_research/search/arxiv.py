@@ -22,6 +22,7 @@ _MAX_ALL = 5
 class ArxivSearch(ServiceSearch):
     """arXiv: papers about the words of a query, or the paper whose number stands in it."""
 
+    delivers = "abstract"
     page_size = 50
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:

@@ -9,6 +9,8 @@ from deep_research.text.dates import find_dates
 from deep_research.value import Json
 
 _MAX_CHARS = 2_000
+# What is kept of a page that a service delivers, or of the abstract of a paper.
+MAX_DELIVERED_CHARS = 12_000
 # Only names of HTML, JATS and MathML: `Vec<T>` and `a < b` are what an author wrote.
 _BREAK = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|jats:[\w-]+)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 # These stand within a word or a formula ("C<sub>10</sub>H"), so that nothing takes their place.
@@ -34,13 +36,19 @@ _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _NOT_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f<>\"\\\ud800-\udfff]")
 
 
-def plain_text(value: Json) -> str:
+def plain_text(value: Json, *, max_chars: int = _MAX_CHARS) -> str:
     """Return a text without tags, entities and unseen characters, on one line; anything but a text becomes none."""
     if not isinstance(value, str):
         return ""
     # Some services escape their own tags, so that they appear only now.
-    text = _without_tags(html.unescape(_without_tags(value[: 4 * _MAX_CHARS])))
-    return " ".join(clean_text(text).split())[:_MAX_CHARS].rstrip()
+    text = _without_tags(html.unescape(_without_tags(value[: 4 * max_chars])))
+    return " ".join(clean_text(text).split())[:max_chars].rstrip()
+
+
+def delivered_text(value: Json) -> str:
+    """Return what a service delivers of a page, line by line; anything but a text becomes none."""
+    lines = value[:MAX_DELIVERED_CHARS].splitlines() if isinstance(value, str) else []
+    return "\n".join(plain_text(line, max_chars=MAX_DELIVERED_CHARS) for line in lines).strip()
 
 
 def web_address(value: Json) -> str:

@@ -14,6 +14,7 @@ _HEADING = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)
 class CrossrefSearch(ServiceSearch):
     """Crossref: publications by their DOI; who gives a mail address is served quicker."""
 
+    delivers = "abstract"
     page_size = 100
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from deep_research.errors import CallFailed, ConfigurationError, SourceError, TimedOut
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.net.service import Service, Setup
-from deep_research.search.cleaning import iso_date, plain_text, web_address
+from deep_research.search.cleaning import MAX_DELIVERED_CHARS, delivered_text, iso_date, plain_text, web_address
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.sources.hit import Delivered, DeliveredKind, Hit, SearchQuery
 from deep_research.value import Json, JsonObject
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
@@ -47,12 +47,13 @@ class Endpoint:
 
 
 class Found(NamedTuple):
-    """One result as the service spells it, cleaned later."""
+    """One result as the service spells it, cleaned later; `text` is what it gives of the page itself."""
 
     address: Json
     title: Json
     snippet: Json = ""
     published: Json = ""
+    text: Json = ""
 
 
 class Page(NamedTuple):
@@ -71,6 +72,8 @@ class PagedSearch(ABC):
     service_type: ClassVar[type[Service]] = Service
     # The header that carries the key; none where the key goes with the query.
     key_header: ClassVar[str] = "Authorization"
+    # Whether results come with an abstract, which is their snippet, or with the text of the page.
+    delivers: ClassVar[DeliveredKind | None] = None
     # Before the first page of the web, for a time that has only an end; and today, for one that has only a beginning.
     first_day: ClassVar[date] = date(1990, 1, 1)
     last_day: ClassVar[date | None] = None
@@ -140,7 +143,13 @@ class PagedSearch(ABC):
                     snippet=plain_text(result.snippet),
                     engine=self.name,
                     published=iso_date(result.published),
+                    delivered=self._delivered(result),
                 )
+
+    def _delivered(self, result: Found) -> Delivered | None:
+        is_abstract = self.delivers == "abstract"
+        text = plain_text(result.snippet, max_chars=MAX_DELIVERED_CHARS) if is_abstract else delivered_text(result.text)
+        return Delivered(kind=self.delivers, engine=self.name, text=text) if self.delivers and text else None
 
     def days(self, query: SearchQuery, form: str) -> str:
         """Return first and last day of a query's time, for services that want both, in a form such as "{} to {}".
@@ -199,7 +208,7 @@ class OnePageSearch(PagedSearch):
 
 
 def results_in(items: Sequence[Json], *names: str) -> list[Found]:
-    """Return the results in the objects of an answer; the names are those of address, title, snippet and date."""
+    """Return the results in the objects of an answer; the names are those of address, title, snippet, date and text."""
     return [Found(*(value_at(item, name) for name in names)) for item in items]
 
 

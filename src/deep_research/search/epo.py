@@ -31,6 +31,7 @@ class _PatentService(LimitedService):
 class EpoSearch(PagedSearch):
     """The European Patent Office: patents whose title or abstract holds all words."""
 
+    delivers = "abstract"
     page_size = 100
     service_type = _PatentService
     first_day = date(1782, 1, 1)

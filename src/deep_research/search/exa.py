@@ -4,13 +4,14 @@ from deep_research.search.engine import Found, OnePageSearch, results_in, words_
 from deep_research.sources.hit import SearchQuery
 
 _CATEGORIES = {"news": "news", "academic": "research paper"}
-_SNIPPET_CHARS = 1_000
+_TEXT_CHARS = 10_000
 
 
 class ExaSearch(OnePageSearch):
     """Exa in its neural mode: up to 100 results, no pages; more than 25 are never needed and cost more."""
 
     page_size = 25
+    delivers = "text"
     key_header = "x-api-key"
 
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
@@ -20,11 +21,11 @@ class ExaSearch(OnePageSearch):
                 "query": words_of(query),
                 "type": "neural",
                 "numResults": size,
-                "contents": {"text": {"maxCharacters": _SNIPPET_CHARS}},
+                "contents": {"text": {"maxCharacters": _TEXT_CHARS}},
                 "category": _CATEGORIES.get(query.kind),
                 "includeDomains": [*query.sites] or None,
                 "startPublishedDate": f"{query.since}T00:00:00.000Z" if query.since else None,
                 "endPublishedDate": f"{query.until}T23:59:59.999Z" if query.until else None,
             },
         )
-        return results_in(self.items_at(answer, "results"), "url", "title", "text", "publishedDate")
+        return results_in(self.items_at(answer, "results"), "url", "title", "text", "publishedDate", "text")

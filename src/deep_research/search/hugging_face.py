@@ -16,6 +16,7 @@ _MIN_SHARE = 1 / 3
 class HuggingFacePapers(OnePageSearch):
     """All papers on the hub, found by their meaning; one page."""
 
+    delivers = "abstract"
     page_size = 120
 
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
@@ -28,6 +29,7 @@ class HuggingFacePapers(OnePageSearch):
 class HuggingFaceDaily(ServiceSearch):
     """The papers of the last days, chosen by hand."""
 
+    delivers = "abstract"
     page_size = 100
 
     async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - few of many fit

@@ -17,6 +17,7 @@ _MAX_WORDS = 1_000
 class OpenAlexSearch(ServiceSearch):
     """OpenAlex: works with their abstracts, at an open place where there is one."""
 
+    delivers = "abstract"
     page_size = 100
     service_type = LimitedService
     key_header = ""

@@ -10,6 +10,7 @@ _FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
 class SemanticScholarSearch(ServiceSearch):
     """Semantic Scholar: papers with their abstracts; without a key all callers share one narrow limit."""
 
+    delivers = "abstract"
     page_size = 100
     key_header = "x-api-key"
 

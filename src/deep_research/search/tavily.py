@@ -8,6 +8,7 @@ class TavilySearch(OnePageSearch):
     """Tavily: up to 20 results, no pages."""
 
     page_size = 20
+    delivers = "text"
 
     async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
         answer = await self.service.post_json(
@@ -16,10 +17,11 @@ class TavilySearch(OnePageSearch):
                 "query": words_of(query),
                 "max_results": size,
                 "search_depth": "basic",
+                "include_raw_content": "text",
                 "topic": "news" if query.kind == "news" else "general",
                 "include_domains": [*query.sites] or None,
                 "start_date": f"{query.since}" if query.since else None,
                 "end_date": f"{query.until}" if query.until else None,
             },
         )
-        return results_in(self.items_at(answer, "results"), "url", "title", "content", "published_date")
+        return results_in(self.items_at(answer, "results"), "url", "title", "content", "published_date", "raw_content")

@@ -3,6 +3,7 @@
 import hashlib
 from typing import Literal
 
+from deep_research.sources.hit import Delivered
 from deep_research.value import Value, digest
 
 PlaceKind = Literal["page", "heading", "line", "slide", "cells", "message"]
@@ -18,7 +19,10 @@ class Place(Value):
 
 
 class Document(Value):
-    """The text of one source; the same text at two addresses is one document."""
+    """The text of one source; the same text at two addresses is one document.
+
+    Of a page that could not be read, it may be an abstract or a text that a search engine `delivered`.
+    """
 
     id: str
     snapshot: str
@@ -31,6 +35,7 @@ class Document(Value):
     published: str = ""
     places: tuple[Place, ...] = ()
     warnings: tuple[str, ...] = ()
+    delivered: Delivered | None = None
 
 
 def snapshot_id(raw: bytes) -> str:

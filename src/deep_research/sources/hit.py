@@ -7,6 +7,8 @@ from deep_research.request import SearchKind
 from deep_research.value import JsonObject, Value
 
 Priority = Literal["high", "medium", "low"]
+# What a search service may give of a page beside its address: the abstract of a paper, or the text of the page.
+DeliveredKind = Literal["abstract", "text"]
 
 
 class SearchQuery(Value):
@@ -32,11 +34,20 @@ class SearchQuery(Value):
         return self.model_dump(mode="json", exclude={"goal", "priority", "engines"})
 
 
+class Delivered(Value):
+    """What an engine gave of a page."""
+
+    kind: DeliveredKind
+    engine: str
+    text: str = ""
+
+
 class Hit(Value):
-    """One result of one engine."""
+    """One result of one engine; what it `delivered` of the page is read where the page itself cannot be."""
 
     address: str
     title: str
     snippet: str = ""
     engine: str = ""
     published: str = ""
+    delivered: Delivered | None = None

@@ -78,15 +78,24 @@ def _files_in_their_order(ordered: Sequence[Hit], answers: Iterable[Ranked]) -> 
 
 
 def _by_address(answers: Iterable[Ranked]) -> dict[str, Hit]:
-    """Return the hit that tells most about each address: a dated one first, then the one with the longest snippet."""
+    """Return the hit that tells most about each address: a dated one first, then the one with the longest snippet.
+
+    What any engine delivered of the page goes with it, the longest first.
+    """
     telling: dict[str, list[Hit]] = defaultdict(list)
     for answer in answers:
         for hit in answer.hits:
             telling[canonical_address(hit.address)].append(hit)
-    return {
-        address: min(hits, key=lambda hit: (not hit.published, -len(hit.snippet), *hit.model_dump().values()))
-        for address, hits in telling.items()
-    }
+    return {address: _most_telling(hits) for address, hits in telling.items()}
+
+
+def _most_telling(hits: Sequence[Hit]) -> Hit:
+    def key(hit: Hit) -> tuple[object, ...]:
+        return (not hit.published, -len(hit.snippet), *hit.model_dump(exclude={"delivered"}).values())
+
+    delivered = [hit.delivered for hit in hits if hit.delivered]
+    most = max(delivered, key=lambda one: (len(one.text), one.engine), default=None)
+    return min(hits, key=key).model_copy(update={"delivered": most})
 
 
 def _is_within(query: SearchQuery, hit: Hit) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deep_research.corpus.port import OnProgress, PassageHit, Survey
+from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.reasoning.rules.quoting.units import Unit, units_of
 from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
@@ -58,6 +58,9 @@ class FixedCorpus:
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
         return self._hits[:limit]
+
+    async def contents(self) -> list[Listed]:
+        return []
 
     async def passages(self, address: str) -> list[PassageHit]:
         return self._hits

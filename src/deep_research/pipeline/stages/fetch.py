@@ -2,44 +2,72 @@
 
 from functools import lru_cache
 
-from deep_research.errors import SourceError
+from deep_research.errors import NetworkError, SourceError
 from deep_research.in_thread import in_thread
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.dating import day_of, may_be_within
 from deep_research.sources.document import Document, snapshot_id, text_id
-from deep_research.sources.hit import Hit
+from deep_research.sources.hit import Delivered, Hit
 from deep_research.sources.source_quality import host_of
 
 _REMEMBERED_BYTES = 200_000
 
 
 async def fetch(state: RunState) -> Update:
-    """Get a page, read it and store both; raise `CallFailed` if there is nothing to store."""
+    """Get a page, read it and store both; raise `CallFailed` if there is nothing to store.
+
+    Where the page cannot be had or read, what the search service delivered of it takes its place.
+    """
     hit, context = Hit.from_json(state.input["hit"]), state.context
+    try:
+        document, address = await _from_page(hit, context)
+    except (SourceError, NetworkError):
+        if not hit.delivered:
+            raise
+        document, address = await _from_delivered(hit, hit.delivered, context), hit.address
+    _check_date(document, address, context.request)
+    address = await context.run.address_for(document.id, address, hit.address)
+    await context.run.store.put_document(context.run.claim, document, address=address)
+    return {"document": document.id}
+
+
+async def _from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
     if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
     reading = await in_thread(reader, page.raw, page.address, page.media_type)
-    document = Document(
+    title, published = reading.title or page.title or hit.title, reading.published or page.published or hit.published
+    document = _document(reading, page.raw, title=title or hit.address, published=published, media_type=page.media_type)
+    return document, page.address
+
+
+async def _from_delivered(hit: Hit, delivered: Delivered, context: StageContext) -> Document:
+    raw = delivered.text.encode()
+    reading = await in_thread(_read, raw, "", "text/plain")
+    await context.run.store.put_blob(context.run.claim, raw)
+    document = _document(reading, raw, title=hit.title, published=hit.published, media_type="text/plain")
+    # Its lines are nobody's but the service's.
+    return document.model_copy(update={"places": (), "delivered": delivered.model_copy(update={"text": ""})})
+
+
+def _document(reading: Reading, raw: bytes, *, title: str, published: str, media_type: str) -> Document:
+    return Document(
         id=text_id(reading.extractor, reading.text),
-        snapshot=snapshot_id(page.raw),
-        title=reading.title or page.title or hit.title or hit.address,
+        snapshot=snapshot_id(raw),
+        title=title,
         text=reading.text,
-        media_type=page.media_type,
+        media_type=media_type,
         extractor=reading.extractor,
         language=reading.language,
         author=reading.author,
-        published=reading.published or page.published or hit.published,
+        published=published,
         places=reading.places,
         warnings=reading.warnings,
     )
-    _check_date(document, page.address, context.request)
-    address = await context.run.address_for(document.id, page.address, hit.address)
-    await context.run.store.put_document(context.run.claim, document, address=address)
-    return {"document": document.id}
 
 
 def _read(raw: bytes, name: str, media_type: str) -> Reading:

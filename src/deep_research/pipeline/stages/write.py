@@ -15,7 +15,7 @@ from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.retrieval import Account, Health, health_of
+from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
@@ -77,7 +77,7 @@ class ReportGenerator:
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        sources, places = await _sources(evidence, words, records)
+        sources, places = await _sources(evidence, words, context)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
         writing = wording_of(report.paragraphs, models, words)
@@ -167,12 +167,14 @@ def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Ch
     return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
 
 
-async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
+async def _sources(cited: list[Evidence], words: Words, context: StageContext) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
+    records, specs = context.records, context.run.adapters.specs
     sources: list[Source] = []
     places: dict[str, str] = {}
     for id_, address in (await records.documents()).items():
         read = await records.document(id_)
+        given = read.delivered
         own: dict[str, str] = {}
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
@@ -188,6 +190,7 @@ async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> 
                 language=read.language,
                 published=read.published,
                 warnings=read.warnings,
+                delivered=words(f"report.{given.kind}_from", engine=title_of(given.engine, specs)) if given else "",
             )
         )
     return sources, places

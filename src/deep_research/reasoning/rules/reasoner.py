@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from deep_research.corpus.port import Corpus
+from deep_research.corpus.port import Corpus, Listed
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, outline_of_answer
@@ -16,7 +16,8 @@ from deep_research.reasoning.rules.question.material import (
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects, search_words, sections_of
+from deep_research.reasoning.rules.question.queries import shared_queries, typed_queries
+from deep_research.reasoning.rules.question.sections import aspect_of, sections_of
 from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, sought_parts
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
@@ -69,6 +70,8 @@ from deep_research.reasoning.values import (
 from deep_research.report.paragraph import Sentence
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
+from deep_research.text.analyzer import content_terms
+from deep_research.text.script import detect_language
 
 # How many passages a plan looks at.
 _PLAN_PASSAGES = 60
@@ -89,6 +92,8 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
 _MIN_REACH = 0.3
+# Where fewer of the documents are in the question's language, they are foreign to it.
+_OWN_LANGUAGE = 0.2
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -116,7 +121,9 @@ class ExtractiveReasoner:
         if is_answered_first(brief):
             return list(outline_of_answer(brief.language))
         weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
-        looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
+        looked_for = brief.question
+        if await self._is_overview(brief):
+            looked_for = "\n".join(each.title for each in await self._contents())
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
         named = await self._named(brief.question)
         near = [hit for hit in found if hit.title in named] or [
@@ -126,28 +133,20 @@ class ExtractiveReasoner:
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
-        """Ask the question with the section's words, the question itself, then the section with each of its phrases.
+        """Ask for the section's side of the question in a person's words; of an overview, for the documents by name."""
+        brief, title = request.brief, request.section.title
+        if await self._is_overview(brief):
+            return _queries([title, *(each.title for each in await self._contents())], request)
+        shared = shared_queries(brief) if await self._is_foreign(brief) else ()
+        return _queries([*shared, *typed_queries(brief, _own_title(brief, title))], request)
 
-        An overview of the documents has no words to be found in them, so the words of its aspects are looked for.
-        """
-        question, title = request.brief.question, request.section.title
-        if has_short_outline(request.brief, [title]):
-            return _queries((question, *request.brief.analysis.parts, *_typed(question)), request)
-        separator = _separator(request.brief)
-        more = search_words(aspect_of(title), request.brief.language)
-        overview = [aspect_of(title), *aspects()] if await self._is_overview(request.brief) else []
-        texts = [
-            *map(_all_words, overview),
-            f"{question}{separator}{title}",
-            question,
-            *(f"{question}{separator}{' '.join(more[at : at + 4])}" for at in range(0, len(more), 4)),
-            *(
-                f"{title}{separator}{phrase.text}"
-                for phrase in phrases(question)
-                if phrase.text.lower() != title.lower()
-            ),
-        ]
-        return _queries(texts, request)
+    async def _contents(self) -> list[Listed]:
+        return await self._corpus.contents() if self._corpus else []
+
+    async def _is_foreign(self, brief: Brief) -> bool:
+        """Return whether hardly any document is in the language of the question."""
+        languages = [each.language[:2] for each in await self._contents() if each.language]
+        return languages.count(detect_language(brief.question)[:2]) < _OWN_LANGUAGE * len(languages)
 
     async def _is_overview(self, brief: Brief) -> bool:
         """Return whether a question names no subject, so that all there is may be quoted."""
@@ -303,13 +302,13 @@ class ExtractiveReasoner:
 
         A user's own documents hold what they hold: there such queries found no more (DRBench: recall .534 each way).
         """
-        texts = (f"{work.brief.question}{_separator(work.brief)}{aim}" for aim in aims)
-        fresh = [text for text in texts if text not in work.asked]
+        title, count = _own_title(work.brief, work.section.title), max(work.queries_left, 1)
+        request = QueryRequest(brief=work.brief, section=work.section, asked=work.asked, count=count)
+        fresh = _queries([next(typed_queries(work.brief, title, aim)) for aim in aims], request)
         if not fresh or self._corpus is not None:
             return ()
-        count = max(work.queries_left, 1)
-        request = QueryRequest(brief=work.brief, section=work.section, asked=(*work.asked, *fresh), count=count)
-        return (*(SearchQuery(query=text, goal=work.section.title) for text in fresh), *await self.queries(request))
+        asked = (*work.asked, *(query.query for query in fresh))
+        return (*fresh, *await self.queries(request.model_copy(update={"asked": asked})))
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Show how well the main statements are backed, and what would change the picture."""
@@ -358,40 +357,41 @@ class ExtractiveReasoner:
         )
 
     async def _not_held(self, asked: str, draft: Draft) -> Strings:
-        """Return a line that names what of the words asked for no source holds, if there is any."""
+        """Return a line that names what of the words asked for no source holds, if there is any.
+
+        Of documents in another language nobody can say that.
+        """
+        words = words_in(draft.brief.language)
+        if await self._is_foreign(draft.brief):
+            return (words("nothing.language"),)
         topic = without_commands(asked)
         weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
         covered = terms_of(*(piece.quote for piece in draft.evidence), *draft.titles)
         missing = weights.missing(covered)
         # Of documents it is known what they do not hold; of the web, only what was found is known.
         kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
-        words = words_in(draft.brief.language)
         unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
         return (words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else ()
 
 
 def _queries(texts: Sequence[str], request: QueryRequest) -> tuple[SearchQuery, ...]:
-    fresh = dict.fromkeys(text for text in texts if text not in request.asked)
-    return tuple(SearchQuery(query=text, goal=request.section.title) for text in fresh)[: request.count]
+    """Return the first queries that nobody asked yet in these words, whatever their order."""
+    asked = {frozenset(content_terms(text)) for text in request.asked}
+    fresh: dict[frozenset[str], str] = {}
+    for text in texts:
+        if (terms := frozenset(content_terms(text))) not in asked:
+            fresh.setdefault(terms, text)
+    return tuple(SearchQuery(query=text, goal=request.section.title) for text in fresh.values())[: request.count]
 
 
-def _typed(question: str) -> list[str]:
-    """Return what a person would type: the names and nouns of the question together, then each by itself."""
-    texts = [phrase.text for phrase in phrases(question)]
-    return [" ".join(texts), *texts]
-
-
-def _separator(brief: Brief) -> str:
-    return " " if brief.language == "en" else "，"
+def _own_title(brief: Brief, title: str) -> str:
+    """Return the title of a section, "" for the one that stands beside an answer and is named after nothing."""
+    return "" if has_short_outline(brief, [title]) else title
 
 
 def _usual_reach(topic: Weights) -> float:
     """Return how much of a question a good page covers: all of a short one, of a long one what a short one holds."""
     return max(min(1.0, _SHORT_QUESTION / max(len(topic.of), 1)), _MIN_REACH)
-
-
-def _all_words(aspect: Aspect) -> str:
-    return " ".join(search_words(aspect, "en") + search_words(aspect, "zh-Hans"))
 
 
 class DocumentMatch(NamedTuple):

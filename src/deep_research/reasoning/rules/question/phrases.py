@@ -78,12 +78,13 @@ def phrases(question: str) -> list[Phrase]:
 
 def _english(question: str) -> Iterator[tuple[str, bool]]:
     for part in _BREAK.split(_CJK_RUN.sub(";", question)):
-        for is_asking, run in groupby(part.split(), key=_is_asking):
-            if not is_asking:
+        for is_asked, run in groupby(part.split(), key=is_asking):
+            if not is_asked:
                 yield from _without_names(run)
 
 
-def _is_asking(word: str) -> bool:
+def is_asking(word: str) -> bool:
+    """Return whether questions are asked with a word of English."""
     plain = _POSSESSIVE.sub("", word).lower()
     parts = plain.split("-")
     return plain in question_words() or (len(parts) > 1 and all(part in question_words() for part in parts))

@@ -19,15 +19,11 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 
 @dataclass(frozen=True)
 class Aspect:
-    """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words.
-
-    `spelled` has the English words as people spell them, in the order of their stems.
-    """
+    """What a section looks for: stems (each a tuple of terms that must stand in a row) and Chinese words."""
 
     key: str
     stems: frozenset[tuple[str, ...]]
     chinese: tuple[str, ...]
-    spelled: tuple[str, ...]
 
     @property
     def terms(self) -> frozenset[str]:
@@ -54,14 +50,8 @@ def aspect_terms() -> frozenset[str]:
 
 def aspect_from(key: str, en: Iterable[str], zh: Iterable[str]) -> Aspect:
     """Return an aspect by its English and Chinese words."""
-    stems = {word: tuple(analyze(word)[:2]) for word in en}
-    single = {stem[0]: word for word, stem in reversed(stems.items()) if len(stem) == 1}
-    return Aspect(
-        key=key,
-        stems=frozenset(stem for stem in stems.values() if stem),
-        chinese=tuple(zh),
-        spelled=tuple(single[stem] for stem in sorted(single)),
-    )
+    stems = (tuple(analyze(word)[:2]) for word in en)
+    return Aspect(key=key, stems=frozenset(filter(None, stems)), chinese=tuple(zh))
 
 
 def aspect_title(key: str, language: Language) -> str:
@@ -79,18 +69,9 @@ def aspect_of(title: str) -> Aspect:
     """Return what a section looks for: the aspect it is named after, else the words of its title."""
     if known := _by_title().get(title):
         return known
-    own = {term: word for word in title.split() for term in content_terms(word)}
-    stems = frozenset((term,) for term in content_terms(title))
-    return Aspect(key="", stems=stems, chinese=(), spelled=tuple(own[term] for term in sorted(own)))
+    return Aspect(key="", stems=frozenset((term,) for term in content_terms(title)), chinese=())
 
 
-def search_words(aspect: Aspect, language: Language) -> tuple[str, ...]:
-    """Return words of an aspect that a query may use."""
-    return (aspect.spelled if language == "en" else aspect.chinese)[:_ASPECT_WORDS]
-
-
-# Of each aspect, so many words of a language stand in a query.
-_ASPECT_WORDS = 12
 MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4

@@ -69,7 +69,6 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
     weak = sorted((name for name, score in scores.items() if score <= _WEAK), key=lambda name: scores[name])
     aims = {
         "coverage": " ".join(missing[:_AIMED_WORDS]),
-        "depth": words_in(work.brief.language)("thin.figure_words"),
         "recency": work.brief.today[:4],
     }
     return Appraisal(
