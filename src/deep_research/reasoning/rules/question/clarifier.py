@@ -31,6 +31,7 @@ from deep_research.reasoning.rules.question.signals import (
     filled_up,
     focus_names,
     is_complex,
+    is_errand,
     is_no_question,
     rare_terms,
     read_topic,
@@ -40,7 +41,7 @@ from deep_research.reasoning.rules.question.signals import (
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, Strings, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
 
-DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
+DoubtKind = Literal["nothing", "errand", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
 
 
 class Doubt(NamedTuple):
@@ -81,6 +82,7 @@ _TOPIC_CHARS_SHOWN = 60
 # the messages for the question, for what is missing, and for why it was asked.
 _DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
     "nothing": (0.0, "ask_topic", "missing_topic", "reason_nothing"),
+    "errand": (0.0, "ask_topic", "missing_topic", "reason_errand"),
     "topic": (0.2, "ask_topic", "missing_topic", "reason_no_topic"),
     "reference": (0.3, "ask_reference", "missing_reference", "reason_reference"),
     "aspect": (0.4, "ask_aspect", "missing_focus", "reason_broad"),
@@ -90,6 +92,8 @@ _DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
     "term": (0.4, "ask_term", "missing_term", "reason_unknown"),
     "vague": (0.4, "ask_vague", "missing_goal", "reason_strict"),
 }
+# What no answer can mend.
+_IMPOSSIBLE = ("nothing", "errand")
 # What is assumed where nobody answers.
 _ASSUMPTIONS = {"term": "assume_term", "limits": "assume_limits", "meaning": "assume_as_written"}
 _INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
@@ -153,7 +157,7 @@ def assess(inquiry: Inquiry, *, infers_focus: bool = True) -> Assessment:
         unknown_terms=unknown,
         looked_up=inquiry.unknown_terms,
         is_complex=is_complex(judged.text),
-        is_possible=kind != "nothing",
+        is_possible=kind not in _IMPOSSIBLE,
     )
     action = _allowed(action, inquiry)
     asks = action == "NEED_CLARIFICATION"
@@ -219,6 +223,8 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     text, assumptions = spelled.text, folded.assumptions + spelled.assumptions
     if is_no_question(question) and not folded.is_answered:
         return _Judged(text, Doubt("nothing"), assumptions, has_goal=False)
+    if is_errand(question):
+        return _Judged(text, Doubt("errand"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
@@ -287,7 +293,7 @@ def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
 def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> Strings:
     """Return what was inferred, so that the user may correct it."""
     doubt = judged.doubt
-    if doubt and doubt.kind == "nothing":
+    if doubt and doubt.kind in _IMPOSSIBLE:
         return ()
     lines = []
     if doubt and doubt.kind in ("topic", "reference"):
@@ -351,7 +357,7 @@ def _term_options(term: str, words: Words) -> Strings:
 def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
     if judged.doubt is None:
         return words("clarify.reason_asked" if judged.has_goal else "clarify.reason_inferred")
-    if not asks and judged.doubt.kind not in ("nothing", "verify"):
+    if not asks and judged.doubt.kind not in (*_IMPOSSIBLE, "verify"):
         return words("clarify.reason_no_answer")
     return _message(_DOUBTS[judged.doubt.kind][3], judged.doubt, words)
 

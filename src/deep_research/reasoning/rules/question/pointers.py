@@ -13,6 +13,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     POINTER_TIME_ZH,
     POINTER_WORD_ZH,
     POINTER_ZH,
+    UNNAMED,
     WORD,
 )
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
@@ -57,6 +58,9 @@ def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
     simple = to_simplified(text)
     if content_words(simple) > _MAX_POINTING_WORDS:
         return None
+    if unnamed := UNNAMED.search(simple):
+        noun = slice(*unnamed.span("noun" if unnamed["noun"] else "zh"))
+        return Pointer(unnamed.start(), text[slice(*unnamed.span())], text[noun])
     return _pointer_zh(text, simple) or _pointer_en(text)
 
 
