@@ -141,7 +141,7 @@ POINTER_WORD_ZH = re.compile(r"^(?:该|[那这](?:[个种款家项位类件]|一
 # What a task works on and does not name: "a given file", "某个城市".
 UNNAMED = re.compile(
     r"(?i)\b(?:an?|the|some|any) (?:given|specific|specified|certain|chosen|particular) (?P<noun>\w+(?: files?)?)"
-    rf"|(?:某一?[个家种份位款]|[给指]定的?)(?P<zh>[{CJK}]{{1,6}}?)(?=的|\W|$)"
+    rf"|(?:某一?[个家种份位款]|指定的?)(?P<zh>[{CJK}]{{1,6}}?)(?=的|\W|$)"
 )
 GENERIC_NOUN = re.compile(r"(?i)^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$")
 
