@@ -74,6 +74,7 @@ async def intake(state: RunState) -> Update:
         "next_action": assessment.next_action,
         "assumptions": list(assessment.assumptions),
         "assessment": assessment.to_json(),
+        "analysis": brief.analysis.to_json(),
     }
     await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
     if assessment.next_action == "CANNOT_DO":
@@ -188,22 +189,26 @@ def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength
         has_own_focus=bool(own),
         length=length,
         assumptions=assessment.assumptions,
-        analysis=analyze_question(question),
+        analysis=assessment.analysis or analyze_question(question),
     )
 
 
 async def as_spelled(brief: Brief, corpus: Corpus) -> Brief:
     """Return the brief with names spelled as the documents spell them; each is listed as an assumption."""
-    question, words = brief.question, words_in(brief.language)
-    found = await respellings(question, corpus)
-    for asked, known in found:
-        question = question.replace(asked, known)
+    found, words = await respellings(brief.analysis.names, corpus), words_in(brief.language)
+
+    def respelled(text: str) -> str:
+        for asked, known in found:
+            text = text.replace(asked, known)
+        return text
+
     assumed = tuple(words("clarify.assume_reference", phrase=asked, name=known) for asked, known in found)
+    analysis = {key: tuple(map(respelled, getattr(brief.analysis, key))) for key in ("parts", "excluded", "names")}
     return brief.model_copy(
         update={
-            "question": question,
+            "question": respelled(brief.question),
             "assumptions": (*brief.assumptions, *assumed),
-            "analysis": analyze_question(question) if found else brief.analysis,
+            "analysis": brief.analysis.model_copy(update=analysis),
         }
     )
 

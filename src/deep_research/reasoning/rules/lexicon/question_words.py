@@ -149,7 +149,7 @@ GENERIC_NOUN = re.compile(r"(?i)^(?:things?|stuff|one|ones|topic|subject|东西|
 OWN_TASK = re.compile(
     r"(?i)\bmy (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
     r"|\bfor me\b|\b(?:help|assist) me (?!understand|find out|research|learn about|with (?:research|understanding))"
-    r"|^\W*i\b(?:['’]\w+)?(?! (?:want|need|(?:would )?like) to (?:know|understand|find out|see how|research|learn about))"
+    r"|^\W*i\b(?:['’]\w+)?(?! (?:want|need|(?:would )?like) to (?:know|understand|find out|research|learn about))"
     r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)"
 )
 # What is best, easy or near depends on who asks, unless a number or a period bounds the choice.
