@@ -217,6 +217,22 @@ def test_side_that_we_offer_is_no_word_to_be_found(tmp_path: Path, heat: str, qu
     assert not re.search("No source says|没有资料提到|沒有資料提到", ended.stdout)
 
 
+@pytest.mark.parametrize(
+    ("question", "file"), [("heat", "tariff-sheet-2026.txt"), ("调蓄池", "青岚市调蓄池技术说明.md")]
+)
+def test_document_that_is_chosen_is_the_one_that_is_quoted(tmp_path: Path, heat: str, question: str, file: str) -> None:
+    user = User(tmp_path)
+    user.call("ask", question, "--docs", heat)
+    pending = user.only_run().pending
+    assert pending is not None
+    assert len(pending["options"]) > 1
+    ended = user.call("runs", "answer", user.only_run().id, "2")
+    assert ended.returncode == 0, ended.stderr
+    assert cited(ended.stdout) > 0
+    quoted = set(re.findall(r"(?m)^\[\d+\] .* - (\S+) \(", ended.stdout))
+    assert quoted == {file}
+
+
 @pytest.mark.parametrize("question", ["Summarize my documents", "总结我的资料", "總結我的資料"])
 def test_summary_of_the_material_is_an_overview_of_it(tmp_path: Path, heat: str, question: str) -> None:
     user = User(tmp_path)

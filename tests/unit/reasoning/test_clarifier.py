@@ -374,7 +374,7 @@ def test_every_text_is_judged_within_the_rules(text, context, answers, mode):
     if assessment.clarification:
         assert mode != "off"
         assert assessment.confidence < START_CONFIDENCE
-        assert 2 <= len(set(assessment.clarification.options)) <= 4
+        assert len(set(assessment.clarification.options)) == len(assessment.clarification.options) <= 4
         assert assessment.clarification.missing_info
     if assessment.is_clear and mode != "off" and not (answers and is_no_preference(answers[-1])):
         assert assessment.confidence >= START_CONFIDENCE

@@ -89,7 +89,6 @@ CUES: dict[str, re.Pattern[str]] = {
 # What is taken up where the question says too little: for a bare name, and beside what was asked.
 BARE_DEFAULTS = ("progress", "mechanism", "figures", "open")
 ASKED_DEFAULTS = ("figures", "progress", "open", "effect")
-ASPECT_OPTIONS = ("progress", "mechanism", "figures", "risk")
 
 
 def stated_focuses(text: str) -> Strings:
