@@ -130,7 +130,7 @@ def test_number_that_names_no_option_is_not_taken_for_an_answer(tmp_path: Path, 
     assert "choose 1 to 4" in assert_explained(user.call("runs", "answer", run, "7"), 64)
     assert user.only_run().status == "waiting"
     assert user.call("runs", "answer", run, "2").returncode == 0
-    assert clarified(user)["exchanges"][0]["answer"] == "机制与原因"
+    assert clarified(user)["exchanges"][0]["answer"] == "背景"
 
 
 def test_strict_asks_by_the_letter_also_with_a_model(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_question_at_a_terminal_offers_its_options_and_takes_the_first_by_defaul
     with Terminal(user, "ask", "cancer", "--docs", docs) as terminal:
         asked = terminal.until("\n> ")
         assert "“cancer” is broad" in asked
-        assert "  1. Current state and latest developments (recommended)\n  2. Mechanisms" in asked
+        assert "  1. Results and effects (recommended)\n  2. Background" in asked
         assert "“start now”" in asked
         terminal.type("9")
         assert "There is no option 9; choose 1 to 4" in terminal.until("\n> ")

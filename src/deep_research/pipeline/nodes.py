@@ -136,14 +136,16 @@ class Nodes:
         """Show the plan; pause for approval where it is wanted; allocate the queries of the approved plan."""
         context = runtime.context.stage("confirm", phase="research", after=state["after"])
         brief, assessment = Brief.from_json(state["brief"]), Assessment.from_json(state["assessment"])
-        is_unsure = bool(brief.assumptions) and assessment.confidence < SURE
+        number = state.get("confirmations", 0)
+        # Who was asked before has had a say; who corrected the plan sees the new one.
+        is_unsure = bool(brief.assumptions) and assessment.confidence < SURE and not state.get("exchanges")
         proposal = propose(
             Plan.from_json(state["plan"]),
             brief,
-            is_confirmed=is_unsure or assessment.next_action == "CONFIRM_PLAN",
+            is_confirmed=is_unsure or number > 0 or assessment.next_action == "CONFIRM_PLAN",
             context=context,
         )
-        plan, number = proposal.plan, state.get("confirmations", 0)
+        plan = proposal.plan
         if proposal.needs_approval:
             wanted, number = await self._approved(proposal, number, words_in(state["language"]), context)
             if isinstance(wanted, Correction):
