@@ -325,7 +325,7 @@ def test_question_at_a_terminal_offers_its_options_and_takes_the_first_by_defaul
         assert "There is no option 9; choose 1 to 4" in terminal.until("\n> ")
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
-    assert clarified(user)["exchanges"][0]["answer"] == "Current state and latest developments"
+    assert clarified(user)["exchanges"][0]["answer"] == "Results and effects"
 
 
 def test_free_text_in_chinese_is_an_answer(tmp_path: Path, docs: str) -> None:
