@@ -7,6 +7,7 @@ import sys
 from evals import answers, contradictions, shared
 
 SETS = {
+    "clarify_gate": "clarify_gate",
     "hotpotqa": "hotpotqa250",
     "cmrc": "cmrc2018_zh",
     "scifact_claims": "scifact_claims_train",

@@ -74,6 +74,30 @@ def test_plan_without_a_model_costs_nothing_and_shows_what_it_may_take(tmp_path:
     assert [query["query"] for queries in used for query in queries] == shown[:3], "what was shown is what is used"
 
 
+def test_focus_and_assumptions_can_be_corrected_while_the_plan_waits(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    said = assert_explained(user.call("ask", "Heat pumps in Halden Bay", "--docs", DOCUMENTS, "--confirm-plan"), 2)
+    assert "Assumed: " in said
+    run = user.only_run().id[:8]
+    again = assert_explained(user.call("runs", "answer", run, "focus: Noise; Costs"), 2)
+    assert "  1. Noise\n" in again
+    assert "  2. Costs\n" in again
+    again = assert_explained(user.call("runs", "answer", run, "correct: only Kettle Point"), 2)
+    assert "Plan: Heat pumps in Halden Bay: Kettle Point\n  1. Noise\n" in again
+    ended = user.call("runs", "answer", run, "approve")
+    assert ended.returncode == 0, ended.stderr
+    assert "Kettle Point" in ended.stdout.splitlines()[0]
+    assert "## Costs" in ended.stdout
+
+
+def test_focus_can_be_named_instead_of_an_answer(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    assert_explained(user.call("ask", "热泵", "--docs", DOCUMENTS), 2)
+    ended = user.call("runs", "answer", user.only_run().id, "重点：费用；噪声")
+    assert ended.returncode == 0, ended.stderr
+    assert "## 费用" in ended.stdout
+
+
 def test_queries_that_no_round_may_use_are_not_shown(tmp_path: Path) -> None:
     class Eager(ScriptedReasoner):
         async def plan(self, brief: Brief) -> Plan:

@@ -130,7 +130,7 @@ def test_number_that_names_no_option_is_not_taken_for_an_answer(tmp_path: Path, 
     assert "choose 1 to 4" in assert_explained(user.call("runs", "answer", run, "7"), 64)
     assert user.only_run().status == "waiting"
     assert user.call("runs", "answer", run, "2").returncode == 0
-    assert clarified(user)["exchanges"][0]["answer"] == "机制与原因"
+    assert clarified(user)["exchanges"][0]["answer"] == "背景"
 
 
 def test_strict_asks_by_the_letter_also_with_a_model(tmp_path: Path) -> None:
@@ -215,6 +215,19 @@ def test_side_that_we_offer_is_no_word_to_be_found(tmp_path: Path, heat: str, qu
     ended = user.call("runs", "answer", user.only_run().id, "1")
     assert cited(ended.stdout) > 5
     assert not re.search("No source says|没有资料提到|沒有資料提到", ended.stdout)
+
+
+@pytest.mark.parametrize(
+    ("question", "file"), [("heat", "tariff-sheet-2026.txt"), ("调蓄池", "青岚市调蓄池技术说明.md")]
+)
+def test_document_that_is_chosen_is_the_one_that_is_quoted(tmp_path: Path, heat: str, question: str, file: str) -> None:
+    user = User(tmp_path)
+    user.call("ask", question, "--docs", heat)
+    ended = user.call("runs", "answer", user.only_run().id, "2")
+    assert ended.returncode == 0, ended.stderr
+    assert cited(ended.stdout) > 0
+    quoted = set(re.findall(r"(?m)^\[\d+\] .* - (\S+) \(", ended.stdout))
+    assert quoted == {file}
 
 
 @pytest.mark.parametrize("question", ["Summarize my documents", "总结我的资料", "總結我的資料"])
@@ -303,13 +316,13 @@ def test_question_at_a_terminal_offers_its_options_and_takes_the_first_by_defaul
     with Terminal(user, "ask", "cancer", "--docs", docs) as terminal:
         asked = terminal.until("\n> ")
         assert "“cancer” is broad" in asked
-        assert "  1. Current state and latest developments (recommended)\n  2. Mechanisms" in asked
+        assert "  1. Results and effects (recommended)\n  2. Background" in asked
         assert "“start now”" in asked
         terminal.type("9")
         assert "There is no option 9; choose 1 to 4" in terminal.until("\n> ")
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
-    assert clarified(user)["exchanges"][0]["answer"] == "Current state and latest developments"
+    assert clarified(user)["exchanges"][0]["answer"] == "Results and effects"
 
 
 def test_free_text_in_chinese_is_an_answer(tmp_path: Path, docs: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from evals import (
     answers,
     article_extraction,
+    clarify_gate,
     cmrc,
     contradictions,
     drbench,
@@ -71,6 +72,11 @@ def test_article_extraction_on_every_third_page() -> None:
 @needs("wcxb_dev")
 def test_wcxb_on_every_fifth_page() -> None:
     assert reaches_floors_of_sample(wcxb, 5)
+
+
+@needs("clarify_gate")
+def test_clarify_gate() -> None:
+    assert clarify_gate.main(["--data", str(shared.DEFAULT_DATA)]) == 0
 
 
 @needs("hostile")

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from deep_research.cli.printing import tell
 from deep_research.errors import InputError
 from deep_research.messages.words import Words
-from deep_research.pipeline.approval import EDITS, answered_plan
+from deep_research.pipeline.approval import EDITS, answered_plan, correction_in
 from deep_research.pipeline.control import is_no_option, options_of, question_lines
 from deep_research.pipeline.plan_text import plan_as_text
 from deep_research.reasoning.values import Plan
@@ -52,6 +52,8 @@ def _ask_about_plan(plan: Plan, words: Words, *, run: str) -> str | None:
                 tell(words("shell.plan_hint"))
                 draft = unchanged
                 continue
+        if correction_in(answer):
+            return answer
         try:
             answered_plan(plan, answer, words)
         except InputError as exc:

@@ -8,7 +8,7 @@ from deep_research.errors import InputError
 from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.plan_text import plan_from_text
+from deep_research.pipeline.plan_text import MAX_SECTIONS, plan_from_text
 from deep_research.pipeline.stages.plan import as_allocated, queries_by_round
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
@@ -140,6 +140,29 @@ _DROP = re.compile(
 )
 
 
+# "focus: costs; noise", "correct: the town in Wales": what changes the question, and so the plan.
+_CORRECTION = re.compile(r"(?is)\s*(?:(?P<focus>focus|重点)|correct|更正)\s*[:：]\s*(?P<text>\S.*)")
+
+
+class Correction(NamedTuple):
+    """What a user wants researched instead: other focuses, or the question with something said about it."""
+
+    focus: tuple[str, ...] = ()
+    text: str = ""
+
+
+def correction_in(answer: Json) -> Correction | None:
+    """Return what an answer changes about the question, None where it only answers."""
+    found = _CORRECTION.fullmatch(to_simplified(answer)) if isinstance(answer, str) else None
+    if not found or not isinstance(answer, str):
+        return None
+    text = answer[slice(*found.span("text"))].strip()
+    if not found["focus"]:
+        return Correction(text=text)
+    named = dict.fromkeys(filter(None, map(str.strip, re.split("[;；,，、\n]", text))))
+    return Correction(focus=tuple(named)[:MAX_SECTIONS])
+
+
 class Proposal(NamedTuple):
     """A plan, what it may take, and whether somebody is to be asked before it is followed."""
 
@@ -190,6 +213,7 @@ def plan_lines(plan: Plan, brief: Brief, request: ResearchRequest, estimate: For
         if section.description and section.description not in (brief.question, brief.original, section.title):
             lines.append(f"     {section.description}")
         lines += [f"     · {query.query}" for query in section.search_queries]
+    lines += [f"{words('page.assumptions')}{words('report.colon')}{line}" for line in brief.assumptions]
     if estimate.most_usd is None:
         cost = words("plan.cost_unknown", tokens=f"{estimate.tokens:,}", model=model)
     elif estimate.most_usd:

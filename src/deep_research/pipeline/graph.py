@@ -57,7 +57,7 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_edge("verify_topic", "intake")
     graph.add_edge("ask", "intake")
     graph.add_edge("plan", "confirm")
-    graph.add_conditional_edges("confirm", _sections, ["section"])
+    graph.add_conditional_edges("confirm", _intake_or_sections, ["intake", "section"])
     graph.add_edge("section", "supervise")
     graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", *_TEXTS])
     for part in _TEXTS:
@@ -111,7 +111,10 @@ def _after_intake(state: State) -> str:
     return {"VERIFY_TOPIC": "verify_topic", "NEED_CLARIFICATION": "ask"}.get(action, "plan")
 
 
-def _sections(state: State) -> list[Send]:
+def _intake_or_sections(state: State) -> str | list[Send]:
+    """Begin again where the user corrected the question when the plan was shown."""
+    if state["is_corrected"]:
+        return "intake"
     return [_section(state, number, grant) for number, grant in enumerate(state["grants"], start=1)]
 
 

@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 
 from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.approval import Proposal, answered_plan, propose
+from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
@@ -26,7 +26,7 @@ from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
 from deep_research.pipeline.stages.verify import ANALYSIS
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
-from deep_research.reasoning.values import Assessment, Brief, Plan
+from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
 from deep_research.request import Depth
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
@@ -39,6 +39,8 @@ Result = TypeVar("Result")
 Page = tuple[list[str], list[str]] | None
 # For each page that is wanted, so many may be tried.
 _TRIES = 3
+# From this confidence on, assumptions are stated and not put to the user first.
+SURE = 0.9
 
 
 class Nodes:
@@ -123,47 +125,66 @@ class Nodes:
         if answer is None:
             pending = {"kind": "clarification", "scope": context.scope, "round": number, **question.to_json()}
             interrupt(plain(pending))
+        if correction := correction_in(answer):
+            # Who names focuses instead of answering wants no further question.
+            exchange = Exchange(question=question.question, answer=correction.text)
+            return _corrected(state, correction, exchange)
         exchange = exchange_from(question, str(answer), is_strict=context.request.clarify == "strict")
         return plain({"exchanges": [*exchanges, exchange.to_json()]})
 
     async def confirm(self, state: State, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; allocate the queries of the approved plan."""
         context = runtime.context.stage("confirm", phase="research", after=state["after"])
+        brief, assessment = Brief.from_json(state["brief"]), Assessment.from_json(state["assessment"])
+        number = state.get("confirmations", 0)
+        # Who was asked before has had a say; who corrected the plan sees the new one.
+        is_unsure = bool(brief.assumptions) and assessment.confidence < SURE and not state.get("exchanges")
         proposal = propose(
             Plan.from_json(state["plan"]),
-            Brief.from_json(state["brief"]),
-            is_confirmed=state["assessment"]["next_action"] == "CONFIRM_PLAN",
+            brief,
+            is_confirmed=is_unsure or number > 0 or assessment.next_action == "CONFIRM_PLAN",
             context=context,
         )
         plan = proposal.plan
         if proposal.needs_approval:
-            plan = await self._approved(proposal, words_in(state["language"]), context)
+            wanted, number = await self._approved(proposal, number, words_in(state["language"]), context)
+            if isinstance(wanted, Correction):
+                asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
+                return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
+            plan = wanted
         sections = [section.to_json() for section in plan.sections]
         await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
         allocated = grants(plan, context.request)
-        return plain(
-            {"plan": plan.to_json(), "sections": sections, "grants": allocated, "dealt": 1, **_gaps(context.gaps)}
-        )
+        update = {"plan": plan.to_json(), "sections": sections, "grants": allocated, "dealt": 1, "is_corrected": False}
+        return plain({**update, **_gaps(context.gaps)})
 
-    async def _approved(self, proposal: Proposal, words: Words, context: StageContext) -> Plan:
-        """Pause until the plan is approved; an answer that cannot be used is explained, and asked for again."""
-        number, problem, estimate = 1, "", proposal.forecast.usd
+    async def _approved(
+        self, proposal: Proposal, number: int, words: Words, context: StageContext
+    ) -> tuple[Plan | Correction, int]:
+        """Pause until the plan is approved or corrected, and return by which answer; `number` were given before.
+
+        An answer that cannot be used is explained, and asked for again.
+        """
+        problem, estimate = "", proposal.forecast.usd
         while True:
+            number += 1
             at = context.at(number)
             answer = context.run.answers.get(at.scope)
             if answer is None:
                 await at.emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
                 interrupt(plain(proposal.pending(at.scope, number, problem)))
+            if correction := correction_in(answer):
+                return correction, number
             try:
                 wanted = answered_plan(proposal.plan, answer, words)
             except InputError as exc:
-                number, problem = number + 1, str(exc)
+                problem = str(exc)
                 continue
             await context.emit(
                 "plan-approval",
                 {"status": "approved" if wanted == proposal.plan else "edited", "estimate_usd": estimate},
             )
-            return wanted
+            return wanted, number
 
     async def supervise(self, state: State, runtime: Context) -> Update:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
@@ -392,6 +413,12 @@ class Nodes:
         after = sorted({key for text in state["texts"] for key in text["after"]})
         update: Update = await self.stage(Stage.WRITE)(state | {"after": after}, runtime)
         return update
+
+
+def _corrected(state: State, correction: Correction, exchange: Exchange) -> Update:
+    """Return what intake goes by instead; the text of a correction is an answer like others."""
+    exchanges = [*state.get("exchanges", []), exchange.to_json()]
+    return plain({"exchanges": exchanges, "focus": list(correction.focus) or state.get("focus", [])})
 
 
 async def _isolated(

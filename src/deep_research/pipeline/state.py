@@ -64,6 +64,11 @@ class DeepResearchState(SectionOutput, total=False):
     intake_round: int
     assessment: JsonObject
     exchanges: list[JsonObject]
+    # What the user gave while the run waited, instead of the focuses asked for first.
+    focus: list[str]
+    # How many answers to plans were used, and whether the last one corrected the question.
+    confirmations: int
+    is_corrected: bool
     known_terms: list[str]
     unknown_terms: list[str]
     brief: JsonObject

@@ -1,6 +1,6 @@
 """What the reasoner is asked and what it answers, act by act; every answer is flat enough for a small model."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -25,8 +25,15 @@ class Exchange(Value):
     answer: str
 
 
+class Held(Value):
+    """A document of the user's own that has something on the question, and its best passage."""
+
+    title: str
+    text: str
+
+
 class Inquiry(Value):
-    """What intake knows: the question, its context, and what was asked and verified so far."""
+    """What intake knows: the question, its context, what was asked and verified so far, and what documents hold."""
 
     question: str
     context: str = ""
@@ -37,6 +44,7 @@ class Inquiry(Value):
     known_terms: Strings = ()
     unknown_terms: Strings = ()
     rules: IntakeRules = IntakeRules()
+    held: tuple[Held, ...] = ()
 
 
 class ClarificationQuestion(Value):
@@ -62,6 +70,7 @@ QuestionKind = Literal[
     "advice",
     "open",
 ]
+QUESTION_KINDS: frozenset[str] = frozenset(get_args(QuestionKind))
 # Only these can be found not to be answered: what they ask for is there or is not.
 PRECISE_KINDS: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where", "list", "extreme"})
 
@@ -95,7 +104,7 @@ class TaskBrief(Value):
 
 
 class Assessment(Value):
-    """Whether the question can be researched as it stands."""
+    """Whether the question can be researched as it stands; `analysis` is what a model took it to ask for."""
 
     next_action: NextAction
     confidence: Share
@@ -108,6 +117,7 @@ class Assessment(Value):
     reasoning: str = ""
     refined_query: str = ""
     assumptions: Strings = ()
+    analysis: QuestionAnalysis | None = None
 
     @property
     def is_clear(self) -> bool:

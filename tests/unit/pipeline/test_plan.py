@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deep_research.errors import InputError
 from deep_research.messages import words_in
-from deep_research.pipeline.approval import answered_plan, is_asked
+from deep_research.pipeline.approval import Correction, answered_plan, correction_in, is_asked
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.stages.plan import by_own_focus
 from deep_research.reasoning.values import Brief, Plan, SectionPlan
@@ -199,3 +199,22 @@ def test_sections_that_only_were_renamed_keep_their_queries() -> None:
 
 def test_plan_without_own_focuses_is_left_alone() -> None:
     assert by_own_focus(PLAN, brief()) is PLAN
+
+
+@pytest.mark.parametrize(
+    ("answer", "correction"),
+    [
+        ("focus: Costs; Noise, Costs", Correction(focus=("Costs", "Noise"))),
+        ("重点：费用、噪声", Correction(focus=("费用", "噪声"))),
+        ("重點：費用；噪音", Correction(focus=("費用", "噪音"))),
+        ("Correct: the town in Wales", Correction(text="the town in Wales")),
+        ("更正：是指威爾斯的那個鎮", Correction(text="是指威爾斯的那個鎮")),
+        ("approve", None),
+        ("focus:", None),
+        ("focus groups: yes", None),
+        ("research_title: T", None),
+        ({"sections": []}, None),
+    ],
+)
+def test_focuses_and_corrections_are_told_from_plans(answer: Any, correction: Correction | None) -> None:
+    assert correction_in(answer) == correction

@@ -64,6 +64,69 @@ def test_documented_examples(question, action):
     assert judged(question).next_action == action
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "book me a table",
+        "Could you order me a pizza?",
+        "Send flowers to my mother",
+        "Remind me to call Tom",
+        "Write a poem about spring",
+        "write a short story about a dragon",
+        "Tell me a joke",
+        "送我一束花",
+        "帮我订一张去上海的机票",
+        "能不能帮我订一个餐厅",
+        "写一首关于春天的诗",
+        "给我讲个笑话",
+        "幫我訂一張去上海的機票",
+        "寫一首關於春天的詩",
+        "編一個童話故事",
+    ],
+)
+def test_errands_and_fiction_are_refused_with_the_reason(question):
+    assessment = judged(question)
+    assert assessment.next_action == "CANNOT_DO"
+    assert assessment.reasoning
+    assert judged(question, clarify="off").next_action == "CANNOT_DO"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Order the countries by GDP",
+        "How do I book a table at Noma?",
+        "Write a report on the poem Ozymandias",
+        "Write the story of Marie Curie",
+        "Send me a summary of the minutes",
+        "Order a pizza or cook at home: which is cheaper?",
+        "买一台电脑要多少钱",
+        "写一篇关于唐诗的综述",
+        "讲讲故宫的故事",
+        "打电话的历史",
+        "送一份禮物給媽媽合適嗎",
+        "寫一份關於小說市場的報告",
+    ],
+)
+def test_questions_about_errands_and_fiction_are_none(question):
+    assert judged(question).next_action != "CANNOT_DO"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Find the best Italian restaurants", "limit"),
+        ("I love historical fiction. Which books would fit?", "limit"),
+        ("Remove all the stop words from a given text file", "a given text file"),
+        ("帮我找最好的餐厅", "条件"),
+        ("查询某个城市的天气", "某个城市"),
+        ("查詢某個城市的天氣", "某個城市"),
+    ],
+)
+def test_choices_and_material_that_only_the_asker_knows_are_asked_about(question, asked):
+    assert asked in judged(question).clarification_question
+
+
 def test_verified_term_lets_research_start():
     assert judged("STATUS6 基因", known_terms=("STATUS6",)).next_action == "START_RESEARCH"
 
@@ -311,7 +374,7 @@ def test_every_text_is_judged_within_the_rules(text, context, answers, mode):
     if assessment.clarification:
         assert mode != "off"
         assert assessment.confidence < START_CONFIDENCE
-        assert 2 <= len(set(assessment.clarification.options)) <= 4
+        assert len(set(assessment.clarification.options)) == len(assessment.clarification.options) <= 4
         assert assessment.clarification.missing_info
     if assessment.is_clear and mode != "off" and not (answers and is_no_preference(answers[-1])):
         assert assessment.confidence >= START_CONFIDENCE

@@ -5,7 +5,7 @@ import pytest
 from deep_research.messages import report_language
 from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
 from deep_research.reasoning.rules.question.clarifier import assess
-from deep_research.reasoning.values import Assessment, Exchange, Inquiry
+from deep_research.reasoning.values import Assessment, Exchange, Held, Inquiry
 
 
 def answered(question: str, *answers: str | int, **given) -> Assessment:
@@ -28,10 +28,61 @@ def test_every_side_that_is_offered_is_an_answer(question, option):
     assert assessment.refined_query.startswith(question)
 
 
+HELD = (
+    Held(title="Waterworks report 2025", text="Two pumps of the Harbour Lights project failed."),
+    Held(title="泵站年报", text="泵站有两台水泵。海湾新城项目已经开工。"),
+)
+
+
 @pytest.mark.parametrize("question", ["帮我研究一下", "那个东西", "help me", "Tell me about it"])
 @pytest.mark.parametrize("option", range(3))
 def test_documents_can_be_chosen_where_no_subject_is_named(question, option):
-    assert answered(question, option).next_action == "START_RESEARCH"
+    assert answered(question, option, held=HELD).next_action == "START_RESEARCH"
+
+
+@pytest.mark.parametrize("question", ["帮我研究一下", "help me", "Tell me about it", "那個報告", "cancer", "cv"])
+def test_nobody_without_documents_is_offered_documents(question):
+    asked = assess(Inquiry(question=question, language=report_language(question))).clarification
+    assert asked is not None
+    assert not any("document" in option or "资料" in option or "資料" in option for option in asked.options)
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "refined"),
+    [
+        ("pumps", "Waterworks report 2025", "What does Waterworks report 2025 say about pumps?"),
+        ("水泵", "泵站年报", "泵站年报里关于水泵说了什么？"),
+        ("CV", "Waterworks report 2025", None),
+    ],
+)
+def test_what_documents_hold_on_a_broad_word_is_offered_and_can_be_chosen(question, title, refined):
+    asked = assess(Inquiry(question=question, language=report_language(question), held=HELD)).clarification
+    assert asked is not None
+    assert (title in asked.options) == bool(refined)
+    if refined:
+        assessment = answered(question, title, held=HELD)
+        assert assessment.is_clear
+        assert assessment.refined_query == refined
+        assert answered(question, 0, held=HELD).refined_query == question
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "refined"),
+    [
+        ("What is the budget of that project?", "Harbour Lights project", "What is the budget of {}?"),
+        ("那个项目的预算是多少", "海湾新城项目", "{}的预算是多少"),
+        ("那個項目的預算是多少", "海湾新城项目", "{}的預算是多少"),
+    ],
+)
+def test_names_in_the_documents_are_offered_for_a_word_that_points_at_nothing(question, name, refined):
+    asked = assess(Inquiry(question=question, language=report_language(question), held=HELD)).clarification
+    assert asked is not None
+    assert name in asked.options
+    assert answered(question, name, held=HELD).refined_query == refined.format(name)
+
+
+def test_whoever_has_documents_is_not_asked_for_limits():
+    assert assess(Inquiry(question="Plan a trip for the pump crew of Halden", held=HELD)).is_clear
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,8 @@ def test_long_hostile_question_ends_within_the_limit_of_a_unit_test(piece):
     assert assess(Inquiry(question=text, context=text)).reasoning
 
 
-def test_measurement_says_what_to_do_without_data(tmp_path: Path, capsys):
-    assert main([str(tmp_path)]) == 64
-    assert "python -m evals.clarify_gate FOLDER" in capsys.readouterr().err
-
-
-def test_measurement_prints_a_table(tmp_path: Path, capsys):
+def test_measurement_stands_beside_its_floors(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "clarify_gate").mkdir()
     (tmp_path / "deep_research_bench_prompts").mkdir()
     tasks = ['{"text": "Plan a trip for me %d", "vague": true}', '{"text": "Who won in %d?", "vague": false}']
@@ -54,10 +50,8 @@ def test_measurement_prints_a_table(tmp_path: Path, capsys):
     (tmp_path / "clarify_gate/in3_train.jsonl").write_text(lines, encoding="utf-8")
     prompt = '{"id": 1, "language": "en", "prompt": "How do birds navigate?"}\n'
     (tmp_path / "deep_research_bench_prompts/prompts.jsonl").write_text(prompt, encoding="utf-8")
-    assert main([str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert "auto asks about 0 of the research prompts." in printed
-    assert "1.000" in printed
+    assert main(["--data", str(tmp_path)]) == 0
+    assert "1.000  at least 0.72" in capsys.readouterr().out
 
 
 def test_a_quarter_is_held_back():

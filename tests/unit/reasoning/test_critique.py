@@ -60,6 +60,15 @@ ASKING = [
     "What is the market outlook for copper?",
     "What do investors think of hydrogen?",
     "Market sentiment on uranium",
+    # what to do, which is better, what follows
+    "Should we replace the boiler this year?",
+    "Which of the two pumps is better?",
+    "What are the implications of the new tariff?",
+    "我们应该换供应商吗",
+    "这两款哪个更好",
+    "新的关税意味着什么",
+    "我們應不應該換供應商，應該先談價嗎",
+    "兩款熱泵哪一款更划算",
     # length
     (
         "Which regulatory, technical and commercial obstacles slow offshore wind in the Baltic states, and which grid"
@@ -92,7 +101,9 @@ NOT_ASKING = [
     "What is the current state of quantum error correction?",
     "How many people live in Reykjavik, and how many of them were born abroad?",
     "Which trends shaped Danish furniture in the 1950s?",
+    "Who should be told when the alarm rings?",
     # simplified
+    "《启示录》的作者",
     "哪个牌子的空调比较省电",
     "比较便宜的笔记本电脑有哪些",
     "我比较想了解竞赛的时间",
@@ -131,7 +142,7 @@ def test_a_question_for_facts_gets_none(question):
 
 def test_every_kind_of_cue_is_shown_by_some_question():
     shown = frozenset[str]().union(*map(cues_of, ASKING))
-    assert shown == {"analyse", "assess", "compare", "critique", "why", "trend_analysis", "market_view"}
+    assert shown == {"analyse", "assess", "compare", "critique", "why", "advise", "trend_analysis", "market_view"}
 
 
 def test_long_questions_are_asked_by_their_length_alone():

@@ -20,6 +20,7 @@ from deep_research.reasoning.values import (
     Inquiry,
     Plan,
     QueryRequest,
+    QuestionAnalysis,
     ReadingRequest,
     SectionPlan,
     SectionWork,
@@ -320,6 +321,67 @@ async def test_the_thresholds_of_the_next_action_are_ours(answer: dict[str, obje
     inquiry = Inquiry(question="What does the gene XYZ123 do in mice?")
     assessment = await _reasoner(Scripted([json.dumps(answer)])).assess(inquiry)
     assert assessment.next_action == action
+
+
+_CLEAR = {"confidence": 0.95, "goal": "g", "focuses": ["a", "b", "c"]}
+
+
+async def _read_as(question: str, **answer: object) -> QuestionAnalysis:
+    assessment = await _reasoner(Scripted([json.dumps(_CLEAR | answer)])).assess(Inquiry(question=question))
+    assert assessment.analysis is not None
+    return assessment.analysis
+
+
+async def test_what_a_model_takes_a_question_to_ask_for_is_kept() -> None:
+    analysis = await _read_as(
+        "Tell me about the mast at Lower Ford in 2024: its mending, its price. No surcharges.",
+        kind="Who/When/Where",
+        parts=["the mast at Lower Ford: its mending", "the mast at Lower Ford: its price"],
+        excluded=["surcharges"],
+        anchors=["Lower Ford", "2024"],
+        asks_for="Money",
+    )
+    assert analysis.kind == "who_when_where"
+    assert len(analysis.parts) == 2
+    assert analysis.excluded == ("surcharges",)
+    assert analysis.names == ("Lower Ford",)
+    assert analysis.periods == ("2024",)
+    assert analysis.asks_for == "money"
+
+
+@pytest.mark.parametrize("question", ["2023年青岚市花了多少钱？", "2023年青嵐市花了多少錢？"])
+async def test_the_same_in_chinese(question: str) -> None:
+    analysis = await _read_as(question, kind="fact", anchors=[question[5:8], "2023年"], asks_for="money")
+    assert (analysis.kind, analysis.names, analysis.periods) == ("fact", (question[5:8],), ("2023",))
+
+
+async def test_what_the_asker_did_not_write_is_not_taken_from_a_model() -> None:
+    question = "Who mended the mast at Lower Ford, and what did that cost?"
+    analysis = await _read_as(
+        question,
+        kind="riddle",
+        parts=["Who mended the mast?", "Was the mayor bribed?"],
+        excluded=["bribes"],
+        anchors=["Halden", "1999", "stage 4"],
+        asks_for="glory",
+    )
+    assert analysis == analyze_question(question)
+
+
+@pytest.mark.parametrize("nothing", [None, [], "", {}])
+async def test_an_analysis_that_a_model_leaves_out_is_made_by_rules(nothing: object) -> None:
+    question = "Who mended the mast at Lower Ford, and what did that cost?"
+    fields = dict.fromkeys(("kind", "parts", "excluded", "anchors", "asks_for", "topic_explicit"), nothing)
+    assert await _read_as(question, **fields) == analyze_question(question)
+
+
+@pytest.mark.parametrize("dimension", ["topic_explicit", "scope_inferable", "goal_clear"])
+@pytest.mark.parametrize("no", [False, "no", "否"])
+async def test_a_dimension_in_doubt_and_a_question_to_ask_come_before_confidence(dimension: str, no: object) -> None:
+    answer = _CLEAR | {dimension: no, "question": "Which one?", "options": ["a", "b"]}
+    assessment = await _reasoner(Scripted([json.dumps(answer)])).assess(Inquiry(question="What did the retrofit cost?"))
+    assert assessment.next_action == "NEED_CLARIFICATION"
+    assert assessment.clarification_question == "Which one?"
 
 
 async def test_strict_mode_needs_no_model() -> None:

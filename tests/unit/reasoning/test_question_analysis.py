@@ -85,9 +85,9 @@ async def test_a_name_that_the_documents_spell_otherwise(tmp_path: Path):
     )
     corpus = FolderCorpus(tmp_path / "docs", index=tmp_path / "index.db")
     await corpus.refresh()
-    assert await respellings("Who mended the mast at Lower Foord with Ruth Ammadi?", corpus) == [
+    assert await respellings(["Lower Foord", "Ruth Ammadi"], corpus) == [
         Respelled("Foord", "Ford"),
         Respelled("Ammadi", "Amadi"),
     ]
-    assert await respellings("Who mended the mast at Halden?", corpus) == []
+    assert await respellings(["Halden"], corpus) == []
     await corpus.close()

@@ -10,6 +10,7 @@ from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
+from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
@@ -17,6 +18,7 @@ from deep_research.reasoning.values import (
     Brief,
     ClarificationQuestion,
     Exchange,
+    Held,
     Inquiry,
     NextAction,
     TaskBrief,
@@ -26,6 +28,8 @@ from deep_research.sources.hit import Hit
 from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
+# Passages that are looked at for what the documents hold on a question, and documents that are named.
+_LOOKED_AT, _MAX_HELD = 40, 10
 _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 
@@ -36,6 +40,8 @@ def inquiry_from(
     exchanges: tuple[Exchange, ...],
     known_terms: tuple[str, ...],
     unknown_terms: tuple[str, ...],
+    held: tuple[Held, ...] = (),
+    focus: tuple[str, ...] = (),
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
     asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
@@ -44,36 +50,40 @@ def inquiry_from(
         context=request.context,
         language=language,
         clarify="off" if request.assume else request.clarify,
-        focus=request.focus or focus_by_rule(request.rules, asked),
+        focus=focus or request.focus or focus_by_rule(request.rules, asked),
         exchanges=exchanges,
         known_terms=(*known_terms, *request.rules.terms),
         unknown_terms=unknown_terms,
         rules=request.rules,
+        held=held,
     )
 
 
 async def intake(state: RunState) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
     context, given = state.context, state.input
-    request = context.request
+    request, corpus = context.request, context.run.adapters.corpus
     inquiry = inquiry_from(
         request,
         language=given["language"],
         exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
         known_terms=tuple(given.get("known_terms", ())),
         unknown_terms=tuple(given.get("unknown_terms", ())),
+        held=await held_by(corpus, request.question) if corpus else (),
+        focus=tuple(given.get("focus", ())),
     )
     assessment = await assess(inquiry, context)
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
-    if assessment.is_clear and context.run.adapters.corpus is not None:
-        brief = await as_spelled(brief, context.run.adapters.corpus)
+    if assessment.is_clear and corpus is not None:
+        brief = await as_spelled(brief, corpus)
     record = {key: value for key, value in inquiry.to_json().items() if key in _RECORDED}
     record |= {
         "refined_question": brief.question,
         "next_action": assessment.next_action,
         "assumptions": list(assessment.assumptions),
         "assessment": assessment.to_json(),
+        "analysis": brief.analysis.to_json(),
     }
     await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
     if assessment.next_action == "CANNOT_DO":
@@ -85,6 +95,16 @@ async def intake(state: RunState) -> Update:
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
     }
+
+
+async def held_by(corpus: Corpus, question: str) -> tuple[Held, ...]:
+    """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
+    sides = " ".join(word for aspect in aspects() for word in (*aspect.spelled, *aspect.chinese))
+    found = await corpus.search(question, limit=_LOOKED_AT) or await corpus.search(sides, limit=_LOOKED_AT)
+    best: dict[str, Held] = {}
+    for hit in found:
+        best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
+    return tuple(best.values())[:_MAX_HELD]
 
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
@@ -188,22 +208,26 @@ def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength
         has_own_focus=bool(own),
         length=length,
         assumptions=assessment.assumptions,
-        analysis=analyze_question(question),
+        analysis=assessment.analysis or analyze_question(question),
     )
 
 
 async def as_spelled(brief: Brief, corpus: Corpus) -> Brief:
     """Return the brief with names spelled as the documents spell them; each is listed as an assumption."""
-    question, words = brief.question, words_in(brief.language)
-    found = await respellings(question, corpus)
-    for asked, known in found:
-        question = question.replace(asked, known)
+    found, words = await respellings(brief.analysis.names, corpus), words_in(brief.language)
+
+    def respelled(text: str) -> str:
+        for asked, known in found:
+            text = text.replace(asked, known)
+        return text
+
     assumed = tuple(words("clarify.assume_reference", phrase=asked, name=known) for asked, known in found)
+    analysis = {key: tuple(map(respelled, getattr(brief.analysis, key))) for key in ("parts", "excluded", "names")}
     return brief.model_copy(
         update={
-            "question": question,
+            "question": respelled(brief.question),
             "assumptions": (*brief.assumptions, *assumed),
-            "analysis": analyze_question(question) if found else brief.analysis,
+            "analysis": brief.analysis.model_copy(update=analysis),
         }
     )
 

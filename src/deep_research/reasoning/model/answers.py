@@ -1,4 +1,4 @@
-"""The answers a model gives as data: flat, at most eight fields each, and read as tolerantly as can be done safely."""
+"""The answers a model gives as data: flat, few fields each, and read as tolerantly as can be done safely."""
 
 import json
 import re
@@ -89,8 +89,13 @@ def _score(value: object) -> int:
     return round(min(10.0, max(1.0, _number(value, "1 to 10"))))
 
 
-def _word(value: object) -> object:
-    return re.sub(r"[\s-]+", "_", value.strip().lower()) if isinstance(value, str) else value
+def _word(value: object) -> str:
+    return re.sub(r"[\s/-]+", "_", str(value or "").strip().lower())
+
+
+def _flag(value: object) -> bool:
+    """Return what a yes or no means; what is neither is no objection."""
+    return str(value).strip().lower() not in ("false", "no", "0", "否", "不", "不是")
 
 
 Texts = Annotated[list[str], BeforeValidator(_texts)]
@@ -100,6 +105,8 @@ Plain = Annotated[str, BeforeValidator(_plain)]
 Verbatim = Annotated[str, BeforeValidator(_verbatim)]
 Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1)]
 Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
+Word = Annotated[str, BeforeValidator(_word)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
 JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
 
 
@@ -136,8 +143,11 @@ class ModelAnswer(BaseModel):
 
 
 class AssessAnswer(ModelAnswer):
-    """Whether the question can be researched, and the one thing to ask if not."""
+    """Whether the question can be researched, the one thing to ask if not, and what it asks for."""
 
+    topic_explicit: Flag = _described("does the question say what it is about?", True)
+    scope_inferable: Flag = _described("can it be inferred which sides of the topic matter?", True)
+    goal_clear: Flag = _described("is it clear what the asker wants to find out?", True)
     confidence: Share = _described("0 to 1: how sure you are what is to be researched")
     goal: Plain = _described("what the asker wants to find out, one sentence; empty if it cannot be told", "")
     focuses: Texts = _described("2 to 5 sides of the topic to look at", [])
@@ -146,6 +156,21 @@ class AssessAnswer(ModelAnswer):
     question: Plain = _described("the one question to put to the asker, if something decisive is missing", "")
     options: Texts = _described("2 to 4 likely answers to that question, the best first", [])
     impossible: Plain = _described("why no research can answer this at all; empty if it can be researched", "")
+    kind: Word = _described(
+        "the kind of answer that is wanted, one of: fact (one figure or thing), yes_no, who_when_where, list (all that"
+        " meet a condition), extreme (the most, the first), trend (over a period), comparison (of named things),"
+        " reason, procedure (how something is done), overview (of a named document or meeting), advice (what to do),"
+        " open (a topic)",
+        "",
+    )
+    parts: Texts = _described("the questions that it asks, each in the asker's words; empty if it is one", [])
+    excluded: Texts = _described("what the asker wants left out, in the asker's words; empty if nothing", [])
+    anchors: Texts = _described(
+        "names, years, dates and numbered things that an answer must be about, copied from the question", []
+    )
+    asks_for: Word = _described(
+        "what a short answer would be, one of: money, share, duration, count, date, person, place, other", ""
+    )
 
 
 class PlanAnswer(ModelAnswer):
@@ -255,7 +280,7 @@ class ReviseAnswer(ModelAnswer):
 class ConcludeAnswer(ModelAnswer):
     """The ends of a report."""
 
-    answered: bool = _described("whether the report answers the question", True)
+    answered: Flag = _described("whether the report answers the question", True)
     unanswered: Texts = _described("parts of the question that stay open", [])
     abstract: Plain = _described("the abstract, each sentence with its marks", min_length=1)
     conclusion: Plain = _described("two to four key insights, each sentence with its marks", "")

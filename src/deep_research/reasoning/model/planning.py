@@ -18,6 +18,7 @@ from deep_research.reasoning.model.acts import (
 from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at
 from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
 from deep_research.reasoning.model.prose import is_in_language
+from deep_research.reasoning.rules.question.analysis import checked_analysis
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, clean_question, decide
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import (
@@ -33,7 +34,7 @@ from deep_research.reasoning.values import (
 from deep_research.search.registry import ENGINES
 from deep_research.sources.hit import Priority, SearchQuery
 
-_ASSESS = Act("assess", "task", 700)
+_ASSESS = Act("assess", "task", 900)
 _PLAN = Act("plan", "thinking", 1_500)
 _QUERIES = Act("queries", "task", 500)
 _CONTEXT_CHARS = 6_000
@@ -65,6 +66,7 @@ class PlanningByModel(ModelActs):
             known=", ".join(inquiry.known_terms) or NONE,
             unknown=", ".join(inquiry.unknown_terms) or NONE,
             focus="; ".join(inquiry.focus) or NONE,
+            documents=listed([one.title for one in inquiry.held]),
             language=LANGUAGES[inquiry.language],
         )
         answer = await self._data(_ASSESS, AssessAnswer, task, problem_of=_problem_of_assessment)
@@ -165,12 +167,14 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     goal = answer.goal.strip()
     focuses = tuple(dict.fromkeys((*inquiry.focus, *answer.focuses)))[:_MAX_FOCUSES]
     # Only the user's own words count, and only as long as no search has found them.
-    asked = " ".join((inquiry.question, *(one.answer for one in inquiry.exchanges))).casefold()
+    asked = " ".join((inquiry.question, *(one.answer for one in inquiry.exchanges)))
     found = {term.casefold() for term in inquiry.known_terms}
-    named = (term for term in answer.unknown_terms if term.casefold() in asked)
+    named = (term for term in answer.unknown_terms if term.casefold() in asked.casefold())
     unknown = tuple(term for term in named if term.casefold() not in found)
+    is_doubted = not (answer.topic_explicit and answer.scope_inferable and answer.goal_clear)
     action = decide(
-        confidence=answer.confidence,
+        # Who sees a gap and knows what to ask is not sure, whatever figure stands beside it.
+        confidence=0.0 if is_doubted and answer.question.strip() else answer.confidence,
         goal=goal,
         focuses=len(focuses),
         unknown_terms=unknown,
@@ -197,15 +201,16 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     return Assessment(
         next_action=action,
         confidence=answer.confidence,
-        topic_clear=answer.confidence >= _MIN_CONFIDENCE,
-        scope_inferable=len(focuses) >= MIN_FOCUSES,
-        goal_clear=bool(goal),
+        topic_clear=answer.topic_explicit,
+        scope_inferable=answer.scope_inferable and len(focuses) >= MIN_FOCUSES,
+        goal_clear=answer.goal_clear and bool(goal),
         unknown_terms=unknown,
         task=TaskBrief(goal=goal, research_focus=focuses) if is_possible else TaskBrief(),
         clarification=clarification if clarification.question and action == "NEED_CLARIFICATION" else None,
         reasoning="" if is_possible else answer.impossible.strip(),
         refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
         assumptions=tuple(assumptions) if is_possible else (),
+        analysis=checked_analysis(answer.model_dump(), refined or inquiry.question, asked=f"{asked} {inquiry.context}"),
     )
 
 

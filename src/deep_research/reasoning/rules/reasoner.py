@@ -156,6 +156,9 @@ class ExtractiveReasoner:
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
         outline = reading.outline or (reading.section.title,)
+        named = await self._named(reading.brief.question)
+        if named and reading.document.title not in named:
+            return ()
         if has_short_outline(reading.brief, outline):
             return await self._answers(reading.document, reading.brief)
         key = (reading.document.id, reading.brief.question)
@@ -201,16 +204,14 @@ class ExtractiveReasoner:
         """Return the titles of the documents that a question asks the contents of by name."""
         if question not in self._titles_named:
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
-            titles = (hit.title for hit in found if names_document(question, hit.title, hit.address))
-            self._titles_named[question] = frozenset(titles)
+            titles = frozenset(hit.title for hit in found if names_document(question, hit.title, hit.address))
+            # "Minutes 2024" is called by its whole title, and "Minutes 2025" beside it is not.
+            self._titles_named[question] = frozenset(title for title in titles if title in question) or titles
         return self._titles_named[question]
 
     async def _match(self, document: Document, question: str) -> "DocumentMatch":
-        named = await self._named(question)
-        if named and document.title not in named:
-            return _NO_MATCH
         stretches = await self._stretches(document, question)
-        if named:
+        if await self._named(question):
             # All of a document that was asked for by name, or what it has on the subject named beside it.
             wanted = wanted_of_document(question)
             interest = await self._interest(wanted or question)

@@ -138,23 +138,46 @@ POINTER_ZH = re.compile(
 )
 POINTER_TIME_ZH = re.compile(r"[那这](?:一|几|个|些)?(?:年|月|周|天|季度|时候|时代|次|方面|问题)")
 POINTER_WORD_ZH = re.compile(r"^(?:该|[那这](?:[个种款家项位类件]|一[个种款家项位类件]?|些)|它们?|他们?|她们?|其)")
+# What a task works on and does not name: "a given file", "某个城市".
+UNNAMED = re.compile(
+    r"(?i)\b(?:an?|the|some|any) (?:given|specific|specified|certain|chosen|particular) (?P<noun>\w+(?: files?)?)"
+    rf"|(?:某一?[个家种份位款]|指定的?)(?P<zh>[{CJK}]{{1,6}}?)(?=的|\W|$)"
+)
 GENERIC_NOUN = re.compile(r"(?i)^(?:things?|stuff|one|ones|topic|subject|东西|事|事情|玩意儿?|话题|主题|问题|个)?$")
 
 # A task that hangs on the user's own situation: no search finds what it leaves out.
 OWN_TASK = re.compile(
-    r"(?i)\b(?:my (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
-    r"|for me\b"
-    r"|help me (?!understand|find out|research|learn about|with (?:research|understanding))|assist me\b"
-    r"|i (?:want|need|plan|would like|am looking)\b(?! to (?:know|understand|find out|see how|research|learn about))"
-    r"|i'd like\b(?! to (?:know|understand|find out|research|learn about))|i'm (?:looking|planning|trying)\b|i've\b)"
-    r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|订|买|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)"
+    r"(?i)\bmy (?!question|research|understanding|documents?|files?|folder|notes|sources|papers|reports|materials?)"
+    r"|\bfor me\b|\b(?:help|assist) me (?!understand|find out|research|learn about|with (?:research|understanding))"
+    r"|^\W*i\b(?:['’]\w+)?(?! (?:want|need|(?:would )?like) to (?:know|understand|find out|research|learn about))"
+    r"|(?:帮我|给我|为我)(?:写|做|制定|设计|安排|推荐|规划|准备|选|挑)|我(?:想|要|打算|准备)(?:学|买|去|做|开|换|装|写)"
+)
+# What is best, easy or near depends on who asks, unless a number or a period bounds the choice.
+OPEN_CHOICE = re.compile(
+    r"(?i)^(?!.*\d)(?!.*\b(?:last|past|this|all time)\b).*"
+    r"\b(?:best(?! practi[cs]e)|top|cheapest|fastest|popular|highly|must-\w+|easy|beginners?|nearest|nearby"
+    r"|courses?|tutorials?|guides?)\b"
+    r"|^(?=[请帮给替找推搜列])(?!.*[\d年月周]).{0,12}(?:推荐|最(?:好|便宜|适合|受欢迎|值得|近)的|附近|入门|教程|课程)"
 )
 MAKING_TASK = re.compile(
     r"(?i)^\W*(?:please |can you |could you )?"
-    r"(?:write|create|design|develop|plan|organi[sz]e|build|set up|automate|install"
-    r"|debug|suggest|recommend|generate|perform|extract|scrape|clean|predict|train|implement|convert|optimi[sz]e"
-    r"|schedule|book|order|draft|compose|make|solve|send|arrange|translate|prepare|download|teach)"
+    r"(?:write|create|design|develop|plan|organi[sz]e|build|set up|automate|install|debug|recommend|perform|extract"
+    r"|scrape|predict|train|implement|draft|download|teach)"
     r"(?: me| us)? (?:a|an|some|the|my|our|this|how)\b"
+)
+# What is to be done or made up, not found out.
+_GENRE = r"(?:poem|poetry|haiku|sonnet|limerick|song|lyrics|story|stories|tale|novel|joke|screenplay)s?\b"
+ERRAND = re.compile(
+    r"(?i)^\W*(?:please |(?:can|could|would|will) you (?:please )?)?(?:(?!.*\b(?:how|what|which|whether|or|vs)\b)"
+    r"(?:(?:book|order|buy|reserve|call|remind|wake|pay|e-?mail) (?:me|us|my|an?|some|two|three|\d+)\b"
+    r"|(?:send|deliver|forward|mail) (?!me|us).{1,60}\bto (?:my|our|him|her|them)\b)"
+    rf"|(?:(?:write|compose|make up|invent)(?: me| us)?(?: an?| some| another)?|tell (?:me|us) an?)"
+    rf" (?:(?!(?:of|on|about|for|to|in|the)\b)[\w-]+ ){{0,3}}{_GENRE})"
+    r"|^(?:请|麻烦|能不能|可不可以|可以|可否|能否?|你|帮忙|[帮给替为]我|[\s，,])*"
+    r"(?:(?!.*(?:什么|如何|怎|多少|哪|还是|是否|合适|值得|划算))(?:(?:预?[订定约]|购?买|送|寄|叫|点)给?我?[一两三几\d]*"
+    r"[张束份辆封条杯个间桌盒瓶本件台只朵位箱]|(?:打[一个通]*电话|发[送一个封条]*(?:邮件|短信|微信))给|提醒我)"
+    r"|(?:(?:写|创作|编)[一两几]?[首篇个部段则]?|[来讲作][一两几]?[首个段则])[^，。：？！]{0,15}(?:诗歌?|歌词|小说|童话|故事|剧本|散文|笑话)"
+    r"(?:吧|好吗|吗)?(?:[\s，。！!.,？?]|$))"
 )
 # "Write a report on …" asks for research.
 RESEARCH_PRODUCT = re.compile(

@@ -1,16 +1,16 @@
 """What a question asks for: the kind of answer, its parts, what to leave out, and what an answer must name."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
-from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
+from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK, content_terms
 from deep_research.text.dates import find_dates, find_months
@@ -104,6 +104,31 @@ def analyze_question(question: str) -> QuestionAnalysis:
         kind = "fact"
     return QuestionAnalysis(
         kind=kind, parts=parts, excluded=excluded, asks_for=asks_for, **_anchors(" ".join(parts) or asking)
+    )
+
+
+def checked_analysis(read: Mapping[str, Any], question: str, *, asked: str) -> QuestionAnalysis:
+    """Return what somebody else took a question to ask for, field by field as far as it can be true.
+
+    Parts, exclusions and anchors must stand in what the user wrote; what does not is as our own reading has it.
+    """
+    own, known = analyze_question(question), set(content_terms(asked))
+    standing = {
+        key: tuple(text for text in read[key] if set(content_terms(text) or [text]) <= known)
+        for key in ("parts", "excluded", "anchors")
+    }
+    anchors = standing["anchors"]
+    found = _anchors("; ".join(anchors))
+    names = tuple(text for text in anchors if not (find_dates(text) or _ORDINAL.search(text) or text.isdigit()))
+    return QuestionAnalysis(
+        kind=read["kind"] if read["kind"] in QUESTION_KINDS else own.kind,
+        # A question without one of its parts is another one.
+        parts=standing["parts"] if len(standing["parts"]) == len(read["parts"]) > 0 else own.parts,
+        excluded=standing["excluded"] or own.excluded,
+        names=names or own.names,
+        periods=found["periods"] or own.periods,
+        ordinals=found["ordinals"] or own.ordinals,
+        asks_for=read["asks_for"] if read["asks_for"] in _ASKS_FOR else own.asks_for,
     )
 
 

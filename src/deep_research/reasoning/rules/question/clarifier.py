@@ -22,15 +22,16 @@ from deep_research.reasoning.rules.lexicon.question_words import (
 )
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
 from deep_research.reasoning.rules.question.material import is_document_option, is_own_option, own_options, plain_answer
-from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer
+from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer, names_with
+from deep_research.reasoning.rules.question.sections import aspect_title
 from deep_research.reasoning.rules.question.signals import (
-    ASPECT_OPTIONS,
     MIN_TOPIC_CHARS,
     READ_CHARS,
     TopicReading,
     filled_up,
     focus_names,
     is_complex,
+    is_errand,
     is_no_question,
     rare_terms,
     read_topic,
@@ -39,17 +40,22 @@ from deep_research.reasoning.rules.question.signals import (
 )
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, Strings, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
+from deep_research.text.analyzer import content_terms
 
-DoubtKind = Literal["nothing", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
+DoubtKind = Literal["nothing", "errand", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
 
 
 class Doubt(NamedTuple):
-    """What is missing before research can start, the word it hangs on, and the names it may stand for."""
+    """What is missing before research can start, the word it hangs on, and what may be meant by it.
+
+    Beside names from the conversation `choices` are what the user's documents, where there are any, hold on the word.
+    """
 
     kind: DoubtKind
     word: str = ""
     noun: str = ""
     choices: Strings = ()
+    has_documents: bool = False
 
 
 class FoldedQuestion(NamedTuple):
@@ -81,6 +87,7 @@ _TOPIC_CHARS_SHOWN = 60
 # the messages for the question, for what is missing, and for why it was asked.
 _DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
     "nothing": (0.0, "ask_topic", "missing_topic", "reason_nothing"),
+    "errand": (0.0, "ask_topic", "missing_topic", "reason_errand"),
     "topic": (0.2, "ask_topic", "missing_topic", "reason_no_topic"),
     "reference": (0.3, "ask_reference", "missing_reference", "reason_reference"),
     "aspect": (0.4, "ask_aspect", "missing_focus", "reason_broad"),
@@ -90,8 +97,13 @@ _DOUBTS: dict[DoubtKind, tuple[float, str, str, str]] = {
     "term": (0.4, "ask_term", "missing_term", "reason_unknown"),
     "vague": (0.4, "ask_vague", "missing_goal", "reason_strict"),
 }
+# What no answer can mend.
+_IMPOSSIBLE = ("nothing", "errand")
 # What is assumed where nobody answers.
 _ASSUMPTIONS = {"term": "assume_term", "limits": "assume_limits", "meaning": "assume_as_written"}
+_MAX_TITLES, _MAX_OPTIONS = 3, 4
+# The sides that sections are made of.
+_ASPECT_OPTIONS = ("results", "background", "cost", "problems")
 _INFERRED, _ASKED, _ASKED_OF_NAME = 0.75, 0.85, 0.95
 _ARTICLES = frozenset("a an the at in on for".split())
 
@@ -153,7 +165,7 @@ def assess(inquiry: Inquiry, *, infers_focus: bool = True) -> Assessment:
         unknown_terms=unknown,
         looked_up=inquiry.unknown_terms,
         is_complex=is_complex(judged.text),
-        is_possible=kind != "nothing",
+        is_possible=kind not in _IMPOSSIBLE,
     )
     action = _allowed(action, inquiry)
     asks = action == "NEED_CLARIFICATION"
@@ -219,6 +231,8 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
     text, assumptions = spelled.text, folded.assumptions + spelled.assumptions
     if is_no_question(question) and not folded.is_answered:
         return _Judged(text, Doubt("nothing"), assumptions, has_goal=False)
+    if is_errand(question):
+        return _Judged(text, Doubt("errand"), assumptions, has_goal=False)
     if inquiry.clarify == "strict":
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
@@ -231,9 +245,24 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
             assumptions += (words("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
             pointer = None
     whole = read_topic(" ".join((text, *inquiry.focus)))
+    # What documents name is not what was talked about: it is offered, not assumed.
+    if pointer and pointer.noun and not choices:
+        choices = names_with(pointer.noun, "\n".join(one.text for one in inquiry.held))
     doubt = Doubt("reference", pointer.phrase, pointer.noun, choices) if pointer else None
     doubt = doubt or _doubt(whole, inquiry, folded, is_known=spelled.is_known)
+    if doubt and inquiry.held:
+        titles = (
+            doubt.choices if doubt.kind not in ("topic", "aspect", "meaning") else _held_titles(doubt.word, inquiry)
+        )
+        doubt = doubt._replace(choices=titles, has_documents=True)
     return _Judged(text, doubt, assumptions, whole.has_goal or bool(inquiry.focus))
+
+
+def _held_titles(word: str, inquiry: Inquiry) -> Strings:
+    """Return the titles of the user's documents that hold a word, the best first."""
+    terms = set(content_terms(word))
+    held = (one.title for one in inquiry.held if terms <= set(content_terms(f"{one.title} {one.text}")))
+    return tuple(held)[:_MAX_TITLES]
 
 
 def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, is_known: bool) -> Doubt | None:
@@ -245,7 +274,7 @@ def _doubt(reading: TopicReading, inquiry: Inquiry, folded: FoldedQuestion, *, i
     if strange and reading.words <= _UNKNOWN_TERM_WORDS:
         unseen = [term for term in strange if term not in inquiry.unknown_terms]
         return Doubt("verify", unseen[0], choices=tuple(unseen)) if unseen else Doubt("term", strange[0])
-    if reading.is_own_task and not folded.is_answered:
+    if reading.is_own_task and not (folded.is_answered or inquiry.held):
         return Doubt("limits")
     is_open = reading.abbreviation and not (is_known or folded.is_answered)
     if is_open and not (reading.stated and reading.words > 1):
@@ -287,7 +316,7 @@ def _allowed(action: NextAction, inquiry: Inquiry) -> NextAction:
 def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> Strings:
     """Return what was inferred, so that the user may correct it."""
     doubt = judged.doubt
-    if doubt and doubt.kind == "nothing":
+    if doubt and doubt.kind in _IMPOSSIBLE:
         return ()
     lines = []
     if doubt and doubt.kind in ("topic", "reference"):
@@ -311,7 +340,8 @@ def ask(doubt: Doubt, words: Words, rules: IntakeRules = NO_RULES) -> Clarificat
     if doubt.kind == "reference" and doubt.choices:
         key = "ask_candidates"
     question = worded(rules.questions, doubt.kind, words.language)
-    options = None if doubt.choices else worded(rules.options, doubt.kind, words.language)
+    is_named = doubt.kind == "reference" and doubt.choices
+    options = None if is_named else worded(rules.options, doubt.kind, words.language)
     question = question.replace("{topic}", doubt.word) if question else _message(key, doubt, words)
     options = tuple(one.replace("{topic}", doubt.word) for one in options) if options else _options(doubt, words)
     return ClarificationQuestion(question=question, options=options, missing_info=words(f"clarify.{missing}"))
@@ -328,14 +358,19 @@ def _options(doubt: Doubt, words: Words) -> Strings:
         case "reference" if doubt.choices:
             return doubt.choices
         case "reference" if doubt.noun:
-            return _reference_options(doubt.noun, words)
+            return _reference_options(doubt.noun, words)[0 if doubt.has_documents else 1 :]
+        case "aspect" if doubt.choices:
+            return (words("clarify.goal_overview", topic=doubt.word), *doubt.choices)
         case "aspect":
-            return focus_names(ASPECT_OPTIONS, words)
+            return tuple(aspect_title(key, words.language) for key in _ASPECT_OPTIONS)
         case "meaning":
-            return tuple(words(f"clarify.meanings_{doubt.word.lower()}").split(" / "))
+            return (*words(f"clarify.meanings_{doubt.word.lower()}").split(" / "), *doubt.choices)[:_MAX_OPTIONS]
         case "term" | "verify":
             return _term_options(doubt.word, words)
-    return own_options({"limits": "limits", "vague": "goal"}.get(doubt.kind, "documents"), words)
+        case "limits" | "vague":
+            return own_options({"limits": "limits", "vague": "goal"}[doubt.kind], words)
+    own = own_options("documents", words) if doubt.has_documents else ()
+    return (*own[:1], *doubt.choices, *own[1:])[:_MAX_OPTIONS]
 
 
 def _reference_options(noun: str, words: Words) -> Strings:
@@ -351,7 +386,7 @@ def _term_options(term: str, words: Words) -> Strings:
 def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
     if judged.doubt is None:
         return words("clarify.reason_asked" if judged.has_goal else "clarify.reason_inferred")
-    if not asks and judged.doubt.kind not in ("nothing", "verify"):
+    if not asks and judged.doubt.kind not in (*_IMPOSSIBLE, "verify"):
         return words("clarify.reason_no_answer")
     return _message(_DOUBTS[judged.doubt.kind][3], judged.doubt, words)
 
@@ -364,9 +399,16 @@ def is_no_preference(answer: str) -> bool:
 
 def _fold_answers(question: str, inquiry: Inquiry, words: Words) -> FoldedQuestion:
     folded = FoldedQuestion(question)
+    titles = [one.title for one in inquiry.held]
     for exchange in inquiry.exchanges:
         answer = exchange.answer.strip()
-        if not is_no_preference(answer):
+        subject = _shortened(read_topic(folded.text).subject)
+        if answer in titles:
+            text = words("clarify.of_document", title=answer, topic=subject) if subject else answer
+            folded = folded._replace(text=text, is_answered=True, is_reference_settled=True, is_named=True)
+        elif answer == words("clarify.goal_overview", topic=subject):
+            folded = folded._replace(is_answered=True, is_named=True)
+        elif not is_no_preference(answer):
             folded = _fold(folded, exchange.question, answer, words, inquiry.rules)._replace(is_answered=True)
     return folded
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
-from deep_research.reasoning.rules.question.sections import LANGUAGES
+from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_title, aspects
 from deep_research.reasoning.rules.question.signals import (
     CUES,
     focus_names,
@@ -100,5 +100,12 @@ def _worded(kind: str) -> frozenset[str]:
 
 @cache
 def _own_options() -> frozenset[str]:
-    names = (name for language in LANGUAGES for name in focus_names(tuple(CUES), words_in(language)))
+    names = {
+        name
+        for language in LANGUAGES
+        for name in (
+            *(aspect_title(aspect.key, language) for aspect in aspects()),
+            *focus_names(tuple(CUES), words_in(language)),
+        )
+    }
     return frozenset(map(plain_answer, names)).union(*map(_worded, _OPTIONS))

@@ -13,6 +13,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     POINTER_TIME_ZH,
     POINTER_WORD_ZH,
     POINTER_ZH,
+    UNNAMED,
     WORD,
 )
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
@@ -36,7 +37,8 @@ _TALK_EN = re.compile(
     r"(?i)^\W*(?:(?:we|i|you) )?(?:(?:just|were|have|had|are|was|been|earlier) )*"
     r"(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|mention(?:ed)?|spoke about|asked about)\s+"
 )
-_NAME_TAIL = re.compile(rf"\s?(?:(?![的是在和与对有及或等了被把将也中])[{CJK}]){{1,6}}")
+_NAME_SIGN = f"(?![的是在和与对有及或等了被把将也中这那该])[{CJK}]"
+_NAME_TAIL = re.compile(rf"\s?(?:{_NAME_SIGN}){{1,6}}")
 
 
 class Pointer(NamedTuple):
@@ -57,6 +59,9 @@ def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
     simple = to_simplified(text)
     if content_words(simple) > _MAX_POINTING_WORDS:
         return None
+    if unnamed := UNNAMED.search(simple):
+        noun = slice(*unnamed.span("noun" if unnamed["noun"] else "zh"))
+        return Pointer(unnamed.start(), text[slice(*unnamed.span())], text[noun])
     return _pointer_zh(text, simple) or _pointer_en(text)
 
 
@@ -66,14 +71,20 @@ def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
     if pointer.noun:
         ends = ((run, to_simplified(run).find(to_simplified(pointer.noun))) for run in runs)
         alike = tuple(run[: at + len(pointer.noun)] for run, at in ends if at > 0)
-        capitalised = re.findall(rf"((?:[A-Z][\w-]*\s){{1,4}}{re.escape(pointer.noun.split()[-1])})\b", context)
-        runs = alike or tuple(name for name in capitalised if named_things(f"a {name}")) or runs
+        runs = alike or tuple(name for name in names_with(pointer.noun, context) if named_things(f"a {name}")) or runs
     if not runs and context.strip():
         talk = _TALK.match(to_simplified(context))
         subject = subject_of(_TALK_EN.sub("", context[talk.end() if talk else 0 :]))
         if 0 < content_words(to_simplified(subject)) <= _MAX_SUBJECT_WORDS:
             runs = (subject,)
     return tuple(dict.fromkeys(runs))[-_MAX_CANDIDATES:]
+
+
+def names_with(noun: str, text: str) -> tuple[str, ...]:
+    """Return the names in a text that end with a noun: "Harbour Lights project", "海湾新城项目"."""
+    simple, last = to_simplified(text), re.escape(to_simplified(noun.split()[-1]))
+    found = re.finditer(rf"(?:[A-Z][\w-]*\s){{1,4}}{last}\b|(?:{_NAME_SIGN}){{2,8}}?{last}", simple)
+    return tuple(dict.fromkeys(text[slice(*match.span())] for match in found))[:_MAX_CANDIDATES]
 
 
 def _named_runs(context: str) -> tuple[str, ...]:

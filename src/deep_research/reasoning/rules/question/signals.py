@@ -16,6 +16,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     COMPLEX,
     DIRECTIVES,
     EMPTY_QUESTION,
+    ERRAND,
     FUNCTION_ZH,
     HAN_PER_WORD,
     HAN_RUN,
@@ -25,6 +26,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     MATERIAL,
     MATERIAL_WORDS,
     NO_SUBJECT_WORDS,
+    OPEN_CHOICE,
     OWN_DOCUMENTS,
     OWN_TASK,
     PLACE_ZH,
@@ -87,7 +89,6 @@ CUES: dict[str, re.Pattern[str]] = {
 # What is taken up where the question says too little: for a bare name, and beside what was asked.
 BARE_DEFAULTS = ("progress", "mechanism", "figures", "open")
 ASKED_DEFAULTS = ("figures", "progress", "open", "effect")
-ASPECT_OPTIONS = ("progress", "mechanism", "figures", "risk")
 
 
 def stated_focuses(text: str) -> Strings:
@@ -281,6 +282,12 @@ def is_no_question(text: str) -> bool:
     return not any(unicodedata.category(letter).startswith("L") for letter in text)
 
 
+def is_errand(text: str) -> bool:
+    """Return whether a text wants something done or made up, which no research can do."""
+    simple = to_simplified(text)
+    return bool(ERRAND.search(simple)) and not RESEARCH_PRODUCT.search(simple)
+
+
 def _is_question(text: str, core: str, words: float) -> bool:
     if EMPTY_QUESTION.match(text):
         return False
@@ -297,9 +304,12 @@ def _is_own_task(text: str, words: float) -> bool:
     simple = to_simplified(text)
     if words >= _DETAILED_TASK_WORDS or RESEARCH_PRODUCT.search(simple):
         return False
-    if MAKING_TASK.search(simple):
+    opening = _opening(simple.lstrip())
+    is_request = not opening or opening in REQUEST_WORDS or opening in DIRECTIVES
+    is_choice = is_request and not ASKING_ZH.search(simple) and OPEN_CHOICE.search(simple)
+    if MAKING_TASK.search(simple) or is_choice:
         return True
-    return _opening(simple.lstrip()) not in INTERROGATIVES and bool(OWN_TASK.search(simple))
+    return opening not in INTERROGATIVES and bool(OWN_TASK.search(simple))
 
 
 def _opening(text: str) -> str:

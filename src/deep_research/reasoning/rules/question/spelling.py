@@ -1,11 +1,10 @@
 """Names that the documents spell otherwise than the question does."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
-from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.text.analyzer import analyze
 
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]{4,}")
@@ -19,10 +18,10 @@ class Respelled(NamedTuple):
     known: str
 
 
-async def respellings(question: str, corpus: Corpus) -> list[Respelled]:
-    """Return the words of names in a question that no document holds, with the spelling that some document has."""
+async def respellings(names: Sequence[str], corpus: Corpus) -> list[Respelled]:
+    """Return the words of names that no document holds, with the spelling that some document has."""
     found = []
-    for word in dict.fromkeys(_words_of_names(question)):
+    for word in dict.fromkeys(word for name in names for word in _WORD.findall(name)):
         [*terms] = analyze(word)
         if len(terms) != 1 or (await corpus.frequencies(terms))[1].get(terms[0]):
             continue
@@ -32,8 +31,3 @@ async def respellings(question: str, corpus: Corpus) -> list[Respelled]:
             if known := next((each for each in words if each[0].isupper() and analyze(each) == [near]), ""):
                 found.append(Respelled(word, known))
     return found
-
-
-def _words_of_names(question: str) -> Iterator[str]:
-    for name in analyze_question(question).names:
-        yield from _WORD.findall(name)
