@@ -4,11 +4,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import groupby, takewhile
+from statistics import median
 from typing import NamedTuple
 
 from deep_research.readers.blocks import BlockText, looks_like_title
+from deep_research.text.analyzer import CJK
 from deep_research.text.tables import is_label
 
+_FIGURE = re.compile(r"\d")
+_HAN = re.compile(f"[{CJK}]")
+_BRACKETS, _STOPS = ("(", "（", "["), tuple(".!?。！？")
+_MIN_PHRASE_WORDS = 3
+_SAMPLE_ROWS = 100
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 # A table with more cells is not filled up with empty ones: one wide row would make thousands of short ones as wide.
 _MAX_FILLED_UP = 200_000
@@ -57,12 +64,18 @@ def _add_lone(row: Row, blocks: BlockText, sheet: str, *, is_title: bool = False
 
 def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell})
-    head = _header_rows(rows, columns)
-    names = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*_spread(rows[:head], columns), strict=True)]
+    # What the first rows are shows in those below them, and a few of these are enough.
+    top = [[_cell(row, index) for index in columns] for row in rows[:_SAMPLE_ROWS]]
+    head, names = read_header(top)
+    body = head
+    if explains_columns(top[head:]):
+        blocks.begin_place("cells", _range(sheet, rows[head].number, rows[head].number, columns))
+        blocks.paragraph(explanation(names, top[head]))
+        body += 1
     is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
     blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
     blocks.row(names)
-    for row in rows[head:]:
+    for row in rows[body:]:
         blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
         # Else only the columns that the row reaches to.
         own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
@@ -70,23 +83,52 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     blocks.end_block()
 
 
-def _header_rows(rows: Sequence[Row], columns: Sequence[int]) -> int:
-    """Return how many rows the header has: a second one under a first with gaps, if both hold labels only."""
-    is_double = (
-        len(rows) > 2
-        and not all(_cell(rows[0], index) for index in columns[1:])
-        and [all(map(is_label, row.cells)) for row in rows[:3]] == [True, True, False]
-    )
-    return 2 if is_double else 1
+def read_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
+    """Return how many of a table's first rows name its columns, and the names: "Group – Column" where two rows do.
+
+    A second row of names stands under a first with gaps; one of units leaves the first column empty.
+    """
+    are_names = [all(map(is_label, row)) for row in rows[:3]] == [True, True, False]
+    if not are_names or (all(rows[0][1:]) and rows[1][0]):
+        return 1, list(rows[0])
+    upper, lower = _spread(rows[0], rows[1]), rows[1]
+    if all(rows[0][1:]):
+        units = (unit if unit.startswith(_BRACKETS) else f"({unit})" if unit else "" for unit in lower)
+        return 2, [f"{name} {unit}".strip() for name, unit in zip(upper, units, strict=True)]
+    return 2, [" – ".join(dict.fromkeys(filter(None, pair))) for pair in zip(upper, lower, strict=True)]
 
 
-def _spread(rows: Sequence[Row], columns: Sequence[int]) -> list[list[str]]:
-    """Return header rows with each label of an upper row repeated over the columns it stands above."""
-    spread = [[_cell(row, index) for index in columns] for row in rows]
-    for upper in spread[:-1]:
-        for position in range(2, len(upper)):
-            upper[position] = upper[position] or upper[position - 1]
+def _spread(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Return an upper header row with each name repeated over the columns it stands above.
+
+    A name with nothing below it is its own column's.
+    """
+    spread = list(upper)
+    for at in range(1, len(spread)):
+        if not spread[at] and lower[at] and lower[at - 1]:
+            spread[at] = spread[at - 1]
     return spread
+
+
+def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row under the header says what the columns hold: phrases, also over columns of figures."""
+    if len(rows) < 2 or not all(map(_is_phrase, filter(None, rows[0]))):
+        return False
+    below = [[cell for row in rows[1:] if (cell := row[column])] for column in range(len(rows[0]))]
+    pairs = [(cell, cells) for cell, cells in zip(rows[0], below, strict=True) if cell and cells]
+    are_figures = [2 * sum(map(bool, map(_FIGURE.search, cells))) > len(cells) for _, cells in pairs]
+    are_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in pairs]
+    return any(are_figures) and 2 * sum(are_longer) > len(rows[0])
+
+
+def _is_phrase(cell: str) -> bool:
+    return len(cell.split()) + len(_HAN.findall(cell)) / 2 >= _MIN_PHRASE_WORDS
+
+
+def explanation(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return what the columns hold as sentences, each behind its column's name."""
+    told = (f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
+    return " ".join(part if part.endswith(_STOPS) else part + (". " if part.isascii() else "。") for part in told)
 
 
 def _cell(row: Row, index: int) -> str:
