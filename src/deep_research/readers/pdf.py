@@ -93,7 +93,9 @@ def _read_page(document: PdfDocument, index: int, before: _Page) -> _Page:
     with closing(document[index]) as page, closing(page.get_textpage()) as content:
         text = _text_of(content)
         tables = find_page_tables(page, content, text, above)
-    held: dict[int, PageTable] = {at: table for table in tables for word in table.words for at in range(*word[:2])}
+        if not tables:
+            return [*_lines_of(content.get_text_bounded())]
+    held = {at: table for table in tables for word in table.words for at in range(word.start, word.end)}
     parts: _Page = []
     for table, run in groupby(range(len(text)), held.get):
         if table is None:
@@ -105,7 +107,10 @@ def _read_page(document: PdfDocument, index: int, before: _Page) -> _Page:
 
 def _text_of(content: PdfTextPage) -> str:
     """Return the characters of a page, each at its own index."""
-    return "".join(chr(pdfium.FPDFText_GetUnicode(content, index)) for index in range(content.count_chars()))
+    count, text = content.count_chars(), str(content.get_text_range())
+    if len(text) == count:
+        return text
+    return "".join(chr(pdfium.FPDFText_GetUnicode(content, index)) for index in range(count))
 
 
 def _lines_of(text: str) -> list[str]:

@@ -45,6 +45,7 @@ class Box(NamedTuple):
 
     @property
     def middle(self) -> float:
+        """Return the height at which it stands."""
         return (self.bottom + self.top) / 2
 
     @property
@@ -81,22 +82,21 @@ def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: Page
     tables = list(_ruled_tables(page, content, text, words))
     taken = {word.start for table in tables for word in table.words}
     left = [word for word in words if word.start not in taken]
-    return tables + list(_aligned_tables(_lines(left, text), text, None if taken else above))
+    return tables + list(_aligned_tables(_lines(left), text, None if taken else above))
 
 
 def _words(content: PdfTextPage, text: str) -> list[Box]:
-    return [
-        Box(match.start(), match.end(), first.left, first.bottom, last.right, first.top)
-        for match in _WORD.finditer(text)
-        for first, last in [(_box(content, match.start()), _box(content, match.end() - 1))]
-        if first.top > first.bottom
-    ]
+    words = (_box(content, match.start(), match.end()) for match in _WORD.finditer(text))
+    return [word for word in words if word.top > word.bottom]
 
 
-def _box(content: PdfTextPage, index: int) -> Box:
+def _box(content: PdfTextPage, start: int, end: int) -> Box:
+    """Return where characters of one line stand, by the first and the last of them."""
     box = pdfium.FS_RECTF()
-    pdfium.FPDFText_GetLooseCharBox(content, index, box)
-    return Box(index, index + 1, box.left, box.bottom, box.right, box.top)
+    pdfium.FPDFText_GetLooseCharBox(content.raw, start, box)
+    left, bottom, top = box.left, box.bottom, box.top
+    pdfium.FPDFText_GetLooseCharBox(content.raw, end - 1, box)
+    return Box(start, end, left, bottom, box.right, top)
 
 
 def _cell_text(words: Iterable[Box], text: str) -> str:
@@ -224,7 +224,7 @@ def _touch(lies: _Edge, stands: _Edge) -> bool:
 def _cut_at(word: Box, columns_at: Sequence[float], content: PdfTextPage) -> list[Box]:
     """Return a word, or its characters where it runs over the line between two cells."""
     if any(word.left + 1 < at < word.right - 1 for at in columns_at):
-        return [_box(content, index) for index in range(word.start, word.end)]
+        return [_box(content, at, at + 1) for at in range(word.start, word.end)]
     return [word]
 
 
@@ -272,28 +272,30 @@ def _is_drawn(edges: Sequence[_Edge], at: float, through: float) -> bool:
 # Aligned tables
 
 
-def _lines(words: Sequence[Box], text: str) -> list[list[Box]]:
+def _lines(words: Sequence[Box]) -> list[list[Box]]:
     """Return the lines of a page from the top, each as stretches that stand apart."""
+    stretches: list[Box] = []
+    for word in words:
+        last = stretches[-1] if stretches else None
+        if (
+            last
+            and _is_beside(last, word)
+            and 0 <= word.left - last.right + word.height < (1 + _COLUMN_GAP) * word.height
+        ):
+            stretches[-1] = last._replace(end=word.end, right=word.right)
+        else:
+            stretches.append(word)
     lines: list[list[Box]] = []
-    for word in sorted(words, key=lambda one: -one.middle):
-        if lines and abs(lines[-1][0].middle - word.middle) < 0.4 * min(lines[-1][0].height, word.height):
-            lines[-1].append(word)
+    for stretch in sorted(stretches, key=lambda one: -one.middle):
+        if lines and _is_beside(lines[-1][0], stretch):
+            lines[-1].append(stretch)
         else:
-            lines.append([word])
-    return [list(_stretches(sorted(line, key=lambda one: one.left), text)) for line in lines]
+            lines.append([stretch])
+    return [sorted(line, key=lambda one: one.left) for line in lines]
 
 
-def _stretches(line: Sequence[Box], text: str) -> Iterator[Box]:
-    """Yield the words of a line with those put together that follow each other in the text and on the page."""
-    held = line[0]
-    for word in line[1:]:
-        is_next = word.start >= held.end and not text[held.end : word.start].strip()
-        if is_next and word.left - held.right < _COLUMN_GAP * held.height:
-            held = held._replace(end=word.end, right=max(held.right, word.right))
-        else:
-            yield held
-            held = word
-    yield held
+def _is_beside(one: Box, other: Box) -> bool:
+    return abs(one.middle - other.middle) < 0.4 * min(one.height, other.height)
 
 
 class _Column:
