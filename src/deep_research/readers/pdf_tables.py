@@ -6,24 +6,26 @@ What is not clearly a table stays text: prose in two columns, lists, forms and c
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import byref, c_float
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
+from deep_research.readers.blocks import looks_like_title
 from deep_research.readers.pdf_lines import display_width, needs_no_space
 from deep_research.text.tables import is_label
 
 # A hyphen at a line's end is a sign of its own, which swallows the line break.
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?")
-_FIGURE = re.compile(r"\d")
+# Not the number in an identifier, such as y2.
+_FIGURE = re.compile(r"(?<![A-Za-z_\d])\d")
 # Lines of a table may be drawn as thin boxes, or as boxes around each cell with a little room between them.
 _SAME_LINE = 4.0
 _MIN_EDGE = 6.0
-# A drawing has more edges than any table.
-_MAX_EDGES = 4_000
+# A drawing has more edges than any table, and a page of text not so many lines.
+_MAX_PARTS, _MAX_EDGES, _MAX_LINES = 20_000, 600, 1_000
 _MIN_RULED_FILLED, _MAX_RULED_CELL_CHARS = 0.4, 600
 # In heights of the line: the gap between two columns, what parts the lines of one cell, and what ends a table.
 _COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 3.5
@@ -31,6 +33,7 @@ _MAX_HEADER_WIDTH, _MAX_MEAN_WIDTH, _MAX_FIGURE_WIDTH = 40, 40, 24
 _MIN_FILLED = 0.6
 # Columns stand apart by at least so many heights of a line; a page's table goes on within so many lines of the next.
 _ROOM, _MAX_LINES_ABOVE = 0.2, 4
+_FAR = 1e9
 
 
 class Box(NamedTuple):
@@ -77,12 +80,13 @@ class _Edge(NamedTuple):
 
 
 def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: PageTable | None) -> list[PageTable]:
-    """Return the tables of a page; `above` is the table that ended the page before."""
+    """Return the tables of a page; `above` is the last table of the page before."""
     words = _words(content, text)
-    tables = list(_ruled_tables(page, content, text, words))
+    lying, upright = _edges(page)
+    tables = list(_ruled_tables(content, text, words, lying, upright))
     taken = {word.start for table in tables for word in table.words}
-    left = [word for word in words if word.start not in taken]
-    return tables + list(_aligned_tables(_lines(left), text, None if taken else above))
+    lines = _lines([word for word in words if word.start not in taken])
+    return tables + list(_aligned_tables(lines, text, lying, None if taken else above))
 
 
 def _words(content: PdfTextPage, text: str) -> list[Box]:
@@ -118,8 +122,9 @@ def _cell_text(words: Iterable[Box], text: str) -> str:
 # Ruled tables
 
 
-def _ruled_tables(page: PdfPage, content: PdfTextPage, text: str, words: Sequence[Box]) -> Iterator[PageTable]:
-    lying, upright = _edges(page)
+def _ruled_tables(
+    content: PdfTextPage, text: str, words: Sequence[Box], lying: Sequence[_Edge], upright: Sequence[_Edge]
+) -> Iterator[PageTable]:
     for rows_at, columns_at in _grids(lying, upright):
         left, right, bottom, top = columns_at[0], columns_at[-1], rows_at[-1], rows_at[0]
         inside = [
@@ -147,15 +152,16 @@ def _edges(page: PdfPage) -> tuple[list[_Edge], list[_Edge]]:
                 lying.append(_Edge(y, min(x, to_x), max(x, to_x)))
             elif abs(x - to_x) < 1 and abs(y - to_y) > 1:
                 upright.append(_Edge(x, min(y, to_y), max(y, to_y)))
-        if len(lying) + len(upright) > _MAX_EDGES:
+        if len(lying) + len(upright) > _MAX_PARTS:
             return [], []
-    return _joined(lying), _joined(upright)
+    lying, upright = _joined(lying), _joined(upright)
+    return (lying, upright) if len(lying) + len(upright) <= _MAX_EDGES else ([], [])
 
 
 def _segments(path: object, matrix: PdfMatrix) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     x, y = c_float(), c_float()
     first = last = (0.0, 0.0)
-    for index in range(min(pdfium.FPDFPath_CountSegments(path), _MAX_EDGES)):
+    for index in range(min(pdfium.FPDFPath_CountSegments(path), _MAX_PARTS)):
         segment = pdfium.FPDFPath_GetPathSegment(path, index)
         pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
         point = matrix.on_point(x.value, y.value)
@@ -169,31 +175,23 @@ def _segments(path: object, matrix: PdfMatrix) -> Iterator[tuple[tuple[float, fl
         last = point
 
 
-def _joined(edges: list[_Edge]) -> list[_Edge]:
+def _joined(parts: list[_Edge]) -> list[_Edge]:
     """Return edges with those on one line put together where they touch."""
-    places = _clustered(edge.at for edge in edges)
+    lines: list[list[_Edge]] = []
+    for part in sorted(parts):
+        if lines and part.at - lines[-1][0].at < _SAME_LINE:
+            lines[-1].append(part)
+        else:
+            lines.append([part])
     joined: list[_Edge] = []
-    for edge in sorted(edge._replace(at=_nearest(places, edge.at)) for edge in edges):
-        last = joined[-1] if joined else None
-        if last and last.at == edge.at and edge.start <= last.end + _SAME_LINE:
-            joined[-1] = last._replace(end=max(last.end, edge.end))
-        else:
-            joined.append(edge)
+    for line in lines:
+        at = sum(part.at for part in line) / len(line)
+        for _, start, end in sorted(line, key=lambda part: part.start):
+            if joined and joined[-1].at == at and start <= joined[-1].end + _SAME_LINE:
+                joined[-1] = _Edge(at, joined[-1].start, max(joined[-1].end, end))
+            else:
+                joined.append(_Edge(at, start, end))
     return [edge for edge in joined if edge.end - edge.start >= _MIN_EDGE]
-
-
-def _clustered(places: Iterable[float]) -> list[float]:
-    clusters: list[list[float]] = []
-    for place in sorted(places):
-        if clusters and place - clusters[-1][0] < _SAME_LINE:
-            clusters[-1].append(place)
-        else:
-            clusters.append([place])
-    return [sum(cluster) / len(cluster) for cluster in clusters]
-
-
-def _nearest(places: Sequence[float], at: float) -> float:
-    return min(places, key=lambda place: abs(place - at))
 
 
 def _grids(lying: Sequence[_Edge], upright: Sequence[_Edge]) -> Iterator[tuple[list[float], list[float]]]:
@@ -209,7 +207,8 @@ def _grids(lying: Sequence[_Edge], upright: Sequence[_Edge]) -> Iterator[tuple[l
             own_lying += also
             lying_left = [one for one in lying_left if one not in also]
             grew = bool(met or also)
-        rows_at, columns_at = _clustered(e.at for e in own_lying)[::-1], _clustered(e.at for e in own_upright)
+        rows_at = sorted({edge.at for edge in own_lying}, reverse=True)
+        columns_at = sorted({edge.at for edge in own_upright})
         if len(rows_at) > 2 and len(columns_at) > 2:
             yield rows_at, columns_at
 
@@ -277,11 +276,7 @@ def _lines(words: Sequence[Box]) -> list[list[Box]]:
     stretches: list[Box] = []
     for word in words:
         last = stretches[-1] if stretches else None
-        if (
-            last
-            and _is_beside(last, word)
-            and 0 <= word.left - last.right + word.height < (1 + _COLUMN_GAP) * word.height
-        ):
+        if last and _is_beside(last, word) and -1 < (word.left - last.right) / word.height < _COLUMN_GAP:
             stretches[-1] = last._replace(end=word.end, right=word.right)
         else:
             stretches.append(word)
@@ -314,12 +309,14 @@ class _Column:
         return stretch.left - room < self.right and self.left < stretch.right + room
 
 
-def _aligned_tables(lines: Sequence[list[Box]], text: str, above: PageTable | None) -> Iterator[PageTable]:
+def _aligned_tables(
+    lines: Sequence[list[Box]], text: str, rules: Sequence[_Edge], above: PageTable | None
+) -> Iterator[PageTable]:
     at = 0
-    while at < len(lines):
-        found = _aligned_at(lines, at, text, None)
+    while at < len(lines) <= _MAX_LINES:
+        found = _aligned_at(lines, at, text, rules, None)
         if found is None and above is not None and at < _MAX_LINES_ABOVE:
-            found = _aligned_at(lines, at, text, above)
+            found = _aligned_at(lines, at, text, rules, above)
         if found is None:
             at += 1
         else:
@@ -328,7 +325,7 @@ def _aligned_tables(lines: Sequence[list[Box]], text: str, above: PageTable | No
 
 
 def _aligned_at(
-    lines: Sequence[list[Box]], at: int, text: str, above: PageTable | None
+    lines: Sequence[list[Box]], at: int, text: str, rules: Sequence[_Edge], above: PageTable | None
 ) -> tuple[PageTable, int] | None:
     """Return the table whose header is a line, or that goes on with the rows of `above`, and the line after it."""
     if above is not None:
@@ -339,21 +336,39 @@ def _aligned_at(
         return None
     end = at
     while end < len(lines) and (end == at or _distance(lines, end) < _TABLE_GAP * lines[end][0].height):
-        if not _take_line(lines[end], end, columns, may_widen=above is None):
+        if not _take_line(lines[end], end, columns, None if above else at):
             break
         end += 1
-    while end > at and sum(end - 1 in column.cells for column in columns) < 2:
-        end -= 1
-    columns = [column for column in _with_headers(columns, at) if any(number < end for number in column.cells)]
-    numbered = _rows_of_lines(lines, at, end, columns)
-    rows = [[_cell_text(_boxes(column, numbers, end), text) for column in columns] for numbers in numbered]
-    if not _looks_like_table(rows if above is None else [[], *rows], len(columns)):
+    columns = _with_headers(columns, at)
+    bands = [sum(rule.at > line[0].middle and _spans(rule, columns) for rule in rules) for line in lines[at:end]]
+    numbered = _rows_of_lines(lines, at, columns, bands)
+    while numbered and sum(bool(_boxes(column, numbered[-1])) for column in columns) < 2:
+        numbered.pop()
+    columns = [column for column in columns if any(_boxes(column, numbers) for numbers in numbered)]
+    cells = [[_boxes(column, numbers) for column in columns] for numbers in numbered]
+    rows = [[_cell_text(boxes, text) for boxes in row] for row in cells]
+    has_rules = len(set(bands)) > 1
+    if (
+        len(columns) < 2
+        or not _follow_each_other(cells)
+        or not (
+            _has_figures(rows, above is None, may_be_prose=len(set(bands)) > 2)
+            or (above is None and _has_even_words(cells, rows, has_rules))
+        )
+    ):
         return None
     start = at
-    if above is None and at > 0 and _add_names_above(lines, at, columns, text, rows):
+    top = lines[at][0].middle
+    closest = top + 0.8 * (top - lines[numbered[-1][0]][0].middle) / max(1, len(numbered) - 1)
+    while above is None and start > max(0, at - 2) and _add_names_above(lines, start, columns, text, rows, closest):
         start -= 1
+    end = numbered[-1][-1] + 1
     words = [stretch for line in lines[start:end] for stretch in line]
     return PageTable(rows, tuple((column.left, column.right) for column in columns), words), end
+
+
+def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:
+    return rule.start < columns[0].left + _SAME_LINE and columns[-1].right - _SAME_LINE < rule.end
 
 
 def _is_header(line: Sequence[Box], text: str) -> bool:
@@ -366,12 +381,17 @@ def _distance(lines: Sequence[list[Box]], number: int) -> float:
     return lines[number - 1][0].middle - lines[number][0].middle
 
 
-def _take_line(line: Sequence[Box], number: int, columns: list[_Column], *, may_widen: bool) -> bool:
-    """Put each stretch of a line into its column; return False, with nothing done, where one runs over two."""
+def _take_line(line: Sequence[Box], number: int, columns: list[_Column], header: int | None) -> bool:
+    """Put each stretch of a line into its column; return False, with nothing done, where one runs over two.
+
+    Under a header, columns that it does not name may be added.
+    """
     placed: list[tuple[Box, _Column]] = []
     for stretch in line:
         met = [column for column in columns if column.meets(stretch)]
-        if len(met) > 1 or not (met or may_widen):
+        if len(met) == 2 and header is not None and len(_with_headers(met, header)) == 1:
+            columns.remove(met.pop())
+        if len(met) > 1 or not (met or header is not None):
             return False
         placed.append((stretch, met[0] if met else _Column(stretch.left, stretch.right)))
     for stretch, column in placed:
@@ -400,66 +420,105 @@ def _with_headers(columns: Sequence[_Column], header: int) -> list[_Column]:
     return kept
 
 
-def _boxes(column: _Column, numbers: Iterable[int], end: int) -> list[Box]:
-    return [box for number in numbers if number < end for box in column.cells.get(number, ())]
+def _boxes(column: _Column, numbers: Iterable[int]) -> list[Box]:
+    return [box for number in numbers for box in column.cells.get(number, ())]
 
 
-def _rows_of_lines(lines: Sequence[list[Box]], at: int, end: int, columns: Sequence[_Column]) -> list[list[int]]:
-    """Return the lines of each row: one without the first cell belongs to the nearest row if it stands close to it."""
+def _rows_of_lines(
+    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], bands: Sequence[int]
+) -> list[list[int]]:
+    """Return the lines of each row, by the rules between them, or else by where the first cells stand.
+
+    A line without the first cell, or with it alone, belongs to the nearest row if it stands close to it.
+    """
+    numbers = range(at, at + len(bands))
+    if len(set(bands)) > 2:
+        return [list(row) for _, row in groupby(numbers, lambda number: bands[number - at])]
     full = [
-        number in columns[0].cells and sum(number in column.cells for column in columns) > 1
-        for number in range(at, end)
+        number == at or (number in columns[0].cells and sum(number in column.cells for column in columns) > 1)
+        for number in numbers
     ]
-    full[:1] = [True]
-    pitches = [_distance(lines, at + index) for index in range(1, end - at) if full[index - 1] and full[index]]
-    closest = min((0.8 * median(pitches) if pitches else 1e9), _CELL_LEADING * lines[at][0].height)
+    distances = [_distance(lines, number) for number in numbers[1:]] + [_FAR]
+    pitches = [distances[index] for index in range(len(full) - 1) if full[index] and full[index + 1]]
+    closest = min(0.8 * median(pitches or [_FAR]), _CELL_LEADING * lines[at][0].height)
     rows = [[at]]
     starts_next = False
-    for index in range(1, end - at):
-        number = at + index
-        above = _distance(lines, number)
-        below = _distance(lines, number + 1) if number + 1 < end else 1e9
-        if starts_next or (not full[index] and above < closest and above <= below):
+    for number, is_full, before, behind in zip(numbers[1:], full[1:], distances, distances[1:], strict=False):
+        if starts_next or (not is_full and before < closest and before <= behind):
             rows[-1].append(number)
         else:
             rows.append([number])
-        starts_next = not full[index] and below < closest and below < above
+        starts_next = not is_full and behind < closest and behind < before
     return rows
 
 
-def _looks_like_table(rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Return whether rows under a header are a table: no prose, few empty cells, and a column of short figures."""
-    body = rows[1:]
-    if width < 2 or len(body) < (2 if rows[0] else 1):
-        return False
-    filled = [[cell for row in body if (cell := row[column])] for column in range(width)]
+def _follow_each_other(cells: Sequence[Sequence[list[Box]]]) -> bool:
+    """Return whether the text goes from row to row; that of prose in columns goes down one before the next."""
+    starts = [min(box.start for boxes in row for box in boxes) for row in cells]
+    ends = [max(box.end for boxes in row for box in boxes) for row in cells]
+    return all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+
+
+def _has_figures(rows: Sequence[Sequence[str]], has_header: bool, *, may_be_prose: bool) -> bool:
+    """Return whether rows hold a column of short figures, few empty cells and no prose."""
+    body = rows[has_header:]
+    filled = [list(filter(None, column)) for column in zip(*body, strict=True)]
     is_prose = any(sum(map(display_width, cells)) > _MAX_MEAN_WIDTH * len(cells) for cells in filled)
     has_figures = any(
         2 * sum(bool(_FIGURE.search(cell)) and display_width(cell) <= _MAX_FIGURE_WIDTH for cell in cells) > len(body)
         for cells in filled[1:]
     )
-    return has_figures and not is_prose and sum(map(len, filled)) >= _MIN_FILLED * width * len(body)
+    is_filled = sum(map(len, filled)) >= _MIN_FILLED * len(filled) * len(body)
+    return len(body) > has_header and has_figures and is_filled and (may_be_prose or not is_prose)
+
+
+def _has_even_words(cells: Sequence[Sequence[list[Box]]], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
+    """Return whether rows without figures are a table all the same: none has an empty cell, all begin at one place."""
+    lefts = zip(*([boxes[0].left for boxes in row] for row in cells[1:] if all(row)), strict=True)
+    return (
+        len(rows) > 3
+        and all(map(all, rows))
+        and (
+            has_rules
+            or (len(rows[0]) > 2 and max(display_width(cell) for row in rows for cell in row) <= _MAX_MEAN_WIDTH)
+        )
+        and all(max(column) - min(column) < _SAME_LINE for column in lefts)
+    )
 
 
 def _add_names_above(
-    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], text: str, rows: list[list[str]]
+    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], text: str, rows: list[list[str]], closest: float
 ) -> bool:
-    """Add the line above a header if it is part of it: names over some columns, or the first lines of wrapped names."""
-    line = lines[at - 1]
-    if _distance(lines, at) > _TABLE_GAP / 2 * line[0].height:
+    """Add the line above a header if it is part of it: names over several columns, or the first lines of wrapped names.
+
+    These stand lower than `closest`.
+    """
+    if _distance(lines, at) > _TABLE_GAP / 2 * lines[at - 1][0].height:
         return False
-    names: dict[int, str] = {}
-    covered = 0
-    for stretch in line:
-        over = [index for index, column in enumerate(columns) if column.meets(stretch)]
-        name = text[stretch.start : stretch.end]
-        if not over or 0 in over or not is_label(name) or over[0] in names:
+    places: list[list[int]] = []
+    names = [text[stretch.start : stretch.end] for stretch in lines[at - 1]]
+    for stretch, name in zip(lines[at - 1], names, strict=True):
+        met = [index for index, column in enumerate(columns) if column.meets(stretch)]
+        places.append(met or [max(0, sum(column.left < stretch.left for column in columns) - 1)])
+        is_taken = 0 in places[-1] and (rows[0][0] or not looks_like_title(name))
+        if is_taken or not is_label(name):
             return False
-        names[over[0]] = name
-        covered += len(over)
-    row = [names.get(index, "") for index in range(len(columns))]
-    if covered == len(names):
+    row = [""] * len(columns)
+    if all(len(over) == 1 for over in places) and (lines[at - 1][0].middle < closest or places == [[0]]):
+        for (over,), name in zip(places, names, strict=True):
+            row[over] = name
         rows[0] = [f"{upper} {lower}".strip() for upper, lower in zip(row, rows[0], strict=True)]
-    else:
-        rows.insert(0, row)
+        return True
+    if len(names) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(places[0]):
+        return False
+    centers = [stretch.left + stretch.right for stretch in lines[at - 1]]
+    nearest = [
+        min(range(len(names)), key=lambda name: abs(centers[name] - column.left - column.right))
+        for column in columns[1:]
+    ]
+    first = 0 if len(names) > 1 else places[0][0] - 1
+    for index in range(first, len(nearest)):
+        if index == first or nearest[index] != nearest[index - 1]:
+            row[index + 1] = names[nearest[index]]
+    rows.insert(0, row)
     return True
