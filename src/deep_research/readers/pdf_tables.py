@@ -28,7 +28,7 @@ _MIN_EDGE = 6.0
 _MAX_PARTS, _MAX_EDGES, _MAX_LINES = 20_000, 600, 1_000
 _MIN_RULED_FILLED, _MAX_RULED_CELL_CHARS = 0.4, 600
 # In heights of the line: the gap between two columns, what parts the lines of one cell, and what ends a table.
-_COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 3.5
+_COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 4
 _MAX_HEADER_WIDTH, _MAX_MEAN_WIDTH, _MAX_FIGURE_WIDTH = 40, 40, 24
 _MIN_FILLED = 0.6
 # Columns stand apart by at least so many heights of a line; a page's table goes on within so many lines of the next.
@@ -347,15 +347,11 @@ def _aligned_at(
     columns = [column for column in columns if any(_boxes(column, numbers) for numbers in numbered)]
     cells = [[_boxes(column, numbers) for column in columns] for numbers in numbered]
     rows = [[_cell_text(boxes, text) for boxes in row] for row in cells]
-    has_rules = len(set(bands)) > 1
-    if (
-        len(columns) < 2
-        or not _follow_each_other(cells)
-        or not (
-            _has_figures(rows, above is None, may_be_prose=len(set(bands)) > 2)
-            or (above is None and _has_even_words(cells, rows, has_rules))
-        )
-    ):
+    names_most = above is not None or 2 * len(lines[at]) > len(columns)
+    if len(columns) < 2 or not (names_most and _follow_each_other(cells)):
+        return None
+    has_figures = _has_figures(rows, above is None, may_be_prose=len(set(bands)) > 2)
+    if not has_figures and (above is not None or not _has_even_words(cells, rows, len(set(bands)) > 1)):
         return None
     start = at
     top = lines[at][0].middle
