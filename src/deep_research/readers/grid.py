@@ -14,7 +14,7 @@ from deep_research.text.tables import is_label
 _FIGURE = re.compile(r"\d")
 _HAN = re.compile(f"[{CJK}]")
 _BRACKETS, _STOPS = ("(", "（", "["), tuple(".!?。！？")
-_MIN_PHRASE_WORDS = 3
+_MIN_PHRASE_WORDS, _MIN_REMARK_WORDS = 3, 6
 _SAMPLE_ROWS = 100
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 # A table with more cells is not filled up with empty ones: one wide row would make thousands of short ones as wide.
@@ -111,24 +111,31 @@ def _spread(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
 
 
 def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row under the header says what the columns hold: phrases, also over columns of figures."""
-    if len(rows) < 2 or not all(map(_is_phrase, filter(None, rows[0]))):
+    """Return whether the first row under a header says what the columns hold: phrases, over columns of figures too.
+
+    One remark on all of them stands alone in its row.
+    """
+    if len(rows) < 2:
         return False
-    below = [[cell for row in rows[1:] if (cell := row[column])] for column in range(len(rows[0]))]
-    pairs = [(cell, cells) for cell, cells in zip(rows[0], below, strict=True) if cell and cells]
-    are_figures = [2 * sum(map(bool, map(_FIGURE.search, cells))) > len(cells) for _, cells in pairs]
-    are_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in pairs]
-    return any(are_figures) and 2 * sum(are_longer) > len(rows[0])
+    lengths = [_words_in(cell) for cell in rows[0] if cell]
+    below = [(cell, [row[at] for row in rows[1:] if row[at]]) for at, cell in enumerate(rows[0])]
+    has_figures = any(2 * sum(map(bool, map(_FIGURE.search, cells))) > len(rows) - 1 for _, cells in below)
+    is_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in below if cell and cells]
+    if len(lengths) == 1:
+        return has_figures and lengths[0] >= _MIN_REMARK_WORDS and all(is_longer)
+    are_phrases = min(lengths) >= 2 and median(lengths) >= _MIN_PHRASE_WORDS
+    return has_figures and are_phrases and 2 * sum(is_longer) > len(lengths)
 
 
-def _is_phrase(cell: str) -> bool:
-    return len(cell.split()) + len(_HAN.findall(cell)) / 2 >= _MIN_PHRASE_WORDS
+def _words_in(cell: str) -> float:
+    return len(cell.split()) + len(_HAN.findall(cell)) / 2
 
 
 def explanation(names: Sequence[str], cells: Sequence[str]) -> str:
     """Return what the columns hold as sentences, each behind its column's name."""
-    told = (f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
-    return " ".join(part if part.endswith(_STOPS) else part + (". " if part.isascii() else "。") for part in told)
+    told = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell]
+    told = told if len(told) > 1 else list(filter(None, cells))
+    return " ".join(part if part.endswith(_STOPS) else part + ("。" if _HAN.search(part) else ".") for part in told)
 
 
 def _cell(row: Row, index: int) -> str:

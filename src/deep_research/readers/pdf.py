@@ -13,7 +13,7 @@ from pypdfium2 import raw as pdfium
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.grid import explains_columns, explanation, read_header
-from deep_research.readers.pdf_lines import join_lines, width_of
+from deep_research.readers.pdf_lines import join_lines, width_of, with_whole_characters
 from deep_research.readers.pdf_tables import PageTable, find_page_tables
 from deep_research.readers.port import MAX_PAGES, Reading
 from deep_research.sources.document import Place
@@ -99,7 +99,7 @@ def _read_page(document: PdfDocument, index: int, before: _Page) -> _Page:
     parts: _Page = []
     for table, run in groupby(range(len(text)), held.get):
         if table is None:
-            parts += _lines_of("".join(text[at] for at in run))
+            parts += _lines_of(with_whole_characters("".join(text[at] for at in run)))
         elif not any(part is table for part in parts):
             parts.append(table)
     return parts

@@ -14,6 +14,11 @@ _FULL_SHARE = 0.75
 _SENTENCE_END = '.!?。！？…:：;；”"'
 
 
+def with_whole_characters(text: str) -> str:
+    """Return a text with the halves in which PDFium gives rare characters put together."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def display_width(line: str) -> int:
     """Return the columns a line takes; a CJK character takes two."""
     return len(line) + len(_WIDE.findall(line))

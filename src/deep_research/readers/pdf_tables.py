@@ -14,7 +14,7 @@ from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
 from deep_research.readers.blocks import looks_like_title
-from deep_research.readers.pdf_lines import display_width, needs_no_space
+from deep_research.readers.pdf_lines import display_width, needs_no_space, with_whole_characters
 from deep_research.text.tables import is_label
 
 # A hyphen at a line's end is a sign of its own, which swallows the line break.
@@ -116,7 +116,7 @@ def _cell_text(words: Iterable[Box], text: str) -> str:
         else:
             cell += " " + following
         end = word.end
-    return cell.replace("\x02", "-").replace("\ufffe", "-")
+    return with_whole_characters(cell.replace("\x02", "-").replace("\ufffe", "-"))
 
 
 # Ruled tables

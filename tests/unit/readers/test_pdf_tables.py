@@ -187,3 +187,9 @@ def test_a_frame_a_chart_and_a_drawing_are_no_tables():
     assert "|" not in of_page([(50, 700, PROSE), *axis], chart).text
     drawing = [(float(n % 700), float(n % 600), float(n % 700), float(n % 600 + 40)) for n in range(30_000)]
     assert of_page([(50, 700, PROSE)], drawing).text == PROSE
+
+
+def test_rare_characters_beside_and_in_a_table_are_kept():
+    rows = [*SITES[:2], ["𠮷野 😀", "78.9", "City of Lee", "2017-08-15"], SITES[3]]
+    reading = of_page([(50, 740, "Hello 😀 world."), *spots(rows)])
+    assert reading.text == f"Hello 😀 world.\n\n{lines(rows)}"

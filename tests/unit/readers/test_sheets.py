@@ -59,7 +59,7 @@ def test_a_header_of_two_rows_is_joined():
             book.active.append(row)
 
     reading = read(make_xlsx(fill), name="a.xlsx")
-    assert reading.text.endswith("| Site | 2023 GWh | 2023 Share | 2024 GWh |\n| North | 21 | 0.5 | 35 |")
+    assert reading.text.endswith("| Site | 2023 – GWh | 2023 – Share | 2024 – GWh |\n| North | 21 | 0.5 | 35 |")
     assert cells(reading)[0] == "Sheet!A1:D2"
 
 
