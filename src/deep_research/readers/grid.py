@@ -13,7 +13,7 @@ from deep_research.text.tables import is_label
 
 _FIGURE = re.compile(r"\d")
 _HAN = re.compile(f"[{CJK}]")
-_BRACKETS, _STOPS = ("(", "（", "["), tuple(".!?。！？")
+_BRACKETS, _STOPS = ("(", "（", "["), ".!?。！？"
 _MIN_PHRASE_WORDS, _MIN_REMARK_WORDS = 3, 6
 _SAMPLE_ROWS = 100
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
@@ -132,10 +132,14 @@ def _words_in(cell: str) -> float:
 
 
 def explanation(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Return what the columns hold as sentences, each behind its column's name."""
-    told = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell]
-    told = told if len(told) > 1 else list(filter(None, cells))
-    return " ".join(part if part.endswith(_STOPS) else part + ("。" if _HAN.search(part) else ".") for part in told)
+    """Return what the columns hold as one list, each behind its column's name, or the remark on all of them as it is.
+
+    A list is no sentence: what explains a column is searched, but is no finding of its own.
+    """
+    told = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
+    if len(told) == 1:
+        return told[0][1]
+    return "; ".join(f"{name}: {cell.rstrip(_STOPS)}" if name else cell.rstrip(_STOPS) for name, cell in told)
 
 
 def _cell(row: Row, index: int) -> str:
