@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby, takewhile
 from statistics import median
 from typing import NamedTuple
@@ -40,40 +41,43 @@ def _add_region(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     above = len(list(takewhile(_is_lone, rows)))
     below = len(rows) - len(list(takewhile(_is_lone, reversed(rows))))
     table = rows[above:below] if above < below else ()
+    if not table and len(rows) > 2 and all(looks_like_title(max(row.cells, key=len)) for row in rows):
+        for row in rows:
+            _add_lone(row, blocks, sheet, blocks.item)
+        return
     for row in rows[:above]:
-        _add_lone(row, blocks, sheet, is_title=bool(table))
+        is_title = bool(table) and looks_like_title(max(row.cells, key=len))
+        _add_lone(row, blocks, sheet, partial(blocks.heading, level=3) if is_title else blocks.paragraph)
     if table:
         _add_table(table, blocks, sheet)
     for row in rows[max(above, below) :]:
-        _add_lone(row, blocks, sheet)
+        _add_lone(row, blocks, sheet, blocks.paragraph)
 
 
 def _is_lone(row: Row) -> bool:
     return sum(map(bool, row.cells)) == 1
 
 
-def _add_lone(row: Row, blocks: BlockText, sheet: str, *, is_title: bool = False) -> None:
+def _add_lone(row: Row, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
     column = next(index for index, cell in enumerate(row.cells) if cell)
     blocks.begin_place("cells", _range(sheet, row.number, row.number, [column]))
-    text = row.cells[column]
-    if is_title and looks_like_title(text):
-        blocks.heading(text, 3)
-    else:
-        blocks.paragraph(text)
+    add(row.cells[column])
 
 
 def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell})
     # What the first rows are shows in those below them, and a few of these are enough.
     top = [[_cell(row, index) for index in columns] for row in rows[:_SAMPLE_ROWS]]
-    head, names = read_header(top)
+    head, names = (0, list(map(column_letters, columns))) if _lacks_header(top) else read_header(top)
     body = head
-    if explains_columns(top[head:]):
+    if head and explains_columns(top[head:]):
         blocks.begin_place("cells", _range(sheet, rows[head].number, rows[head].number, columns))
         blocks.paragraph(explanation(names, top[head]))
         body += 1
     is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
-    blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
+    blocks.end_place()
+    if head:
+        blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
     blocks.row(names)
     for row in rows[body:]:
         blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
@@ -81,6 +85,12 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
         own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
         blocks.row(_cell(row, index) for index in own)
     blocks.end_block()
+
+
+def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table begins with its first row of values: figures where nearly all rows below hold some."""
+    below = [[not is_label(row[at]) for row in rows[1:]] for at, cell in enumerate(rows[0]) if not is_label(cell)]
+    return len(rows) > 2 and bool(below) and all(10 * sum(column) >= 9 * len(column) for column in below)
 
 
 def read_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:

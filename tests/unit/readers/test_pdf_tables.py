@@ -181,7 +181,7 @@ def test_contents_forms_and_lists_are_no_tables(rows):
 def test_a_frame_a_chart_and_a_drawing_are_no_tables():
     boxed = [(44.0, 716.0, 700.0, 716.0), (44, 600, 700, 600), (44, 600, 44, 716), (700, 600, 700, 716)]
     assert "|" not in of_page([(50, 700, PROSE)], boxed).text
-    chart = [(100, float(y), 500, float(y)) for y in range(300, 600, 50)]
+    chart: list[Stroke] = [(100, float(y), 500, float(y)) for y in range(300, 600, 50)]
     chart += [(float(x), 300, float(x), 600) for x in range(100, 500, 50)]
     axis = [(float(x), 280.0, str(x)) for x in range(100, 500, 50)]
     assert "|" not in of_page([(50, 700, PROSE), *axis], chart).text
