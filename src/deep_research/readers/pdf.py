@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceError
@@ -26,6 +26,8 @@ _PROPERTIES = ("Title", "Author", "CreationDate", "ModDate")
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?")
 _MAX_TITLE_CHARS = 150
+# Looking for tables takes longer than reading: some 500 full pages are looked through.
+_MAX_TABLE_CHARS = 1_500_000
 # Lines at a page's edge that repeat on this share of at least so many pages are not part of the text.
 _REPEATED_SHARE, _REPEATED_MIN_PAGES, _EDGE_LINES = 0.6, 3, 2
 _PAGE_NUMBER = re.compile(
@@ -70,8 +72,12 @@ def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
         raise SourceError(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
     try:
         pages: list[_Page] = []
+        chars = 0
         for index in range(min(len(document), MAX_PAGES)):
-            pages.append(_read_page(document, index, pages[-1] if pages else []))
+            with closing(document[index]) as page, closing(page.get_textpage()) as content:
+                chars += content.count_chars()
+                has_room = chars <= _MAX_TABLE_CHARS
+                pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=has_room))
         return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
         raise SourceError(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
@@ -87,14 +93,13 @@ def _property(document: PdfDocument, key: str) -> str:
         return ""
 
 
-def _read_page(document: PdfDocument, index: int, before: _Page) -> _Page:
+def _read_page(page: PdfPage, content: PdfTextPage, before: _Page, *, may_hold_tables: bool) -> _Page:
     """Return the lines and tables of a page; a table may go on from the page before."""
     above = next((part for part in reversed(before) if isinstance(part, PageTable)), None)
-    with closing(document[index]) as page, closing(page.get_textpage()) as content:
-        text = _text_of(content)
-        tables = find_page_tables(page, content, text, above)
-        if not tables:
-            return [*_lines_of(content.get_text_bounded())]
+    text = _text_of(content) if may_hold_tables else ""
+    tables = find_page_tables(page, content, text, above) if text else []
+    if not tables:
+        return [*_lines_of(content.get_text_bounded())]
     held = {at: table for table in tables for word in table.words for at in range(word.start, word.end)}
     parts: _Page = []
     for table, run in groupby(range(len(text)), held.get):

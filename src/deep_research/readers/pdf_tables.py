@@ -86,7 +86,7 @@ def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: Page
     tables = list(_ruled_tables(content, text, words, lying, upright))
     taken = {word.start for table in tables for word in table.words}
     lines = _lines([word for word in words if word.start not in taken])
-    return tables + list(_aligned_tables(lines, text, lying, None if taken else above))
+    return tables + _aligned_tables(lines, text, lying, None if taken else above)
 
 
 def _words(content: PdfTextPage, text: str) -> list[Box]:
@@ -311,23 +311,26 @@ class _Column:
 
 def _aligned_tables(
     lines: Sequence[list[Box]], text: str, rules: Sequence[_Edge], above: PageTable | None
-) -> Iterator[PageTable]:
-    at = 0
+) -> list[PageTable]:
+    tables: list[PageTable] = []
+    at, first = 0, len(lines)
     while at < len(lines) <= _MAX_LINES:
-        found = _aligned_at(lines, at, text, rules, None)
-        if found is None and above is not None and at < _MAX_LINES_ABOVE:
-            found = _aligned_at(lines, at, text, rules, above)
-        if found is None:
-            at += 1
+        if found := _aligned_at(lines, at, text, rules, None):
+            table, start, at = found
+            tables.append(table)
+            first = min(first, start)
         else:
-            table, at = found
-            yield table
+            at += 1
+    for at in range(min(first, _MAX_LINES_ABOVE) if above and len(lines) <= _MAX_LINES else 0):
+        if found := _aligned_at(lines[:first], at, text, rules, above):
+            return [found[0], *tables]
+    return tables
 
 
 def _aligned_at(
     lines: Sequence[list[Box]], at: int, text: str, rules: Sequence[_Edge], above: PageTable | None
-) -> tuple[PageTable, int] | None:
-    """Return the table whose header is a line, or that goes on with the rows of `above`, and the line after it."""
+) -> tuple[PageTable, int, int] | None:
+    """Return the table whose header is a line, or that goes on with the rows of `above`; its first line, the next."""
     if above is not None:
         columns = [_Column(left, right) for left, right in above.columns]
     elif _is_header(lines[at], text):
@@ -360,7 +363,7 @@ def _aligned_at(
         start -= 1
     end = numbered[-1][-1] + 1
     words = [stretch for line in lines[start:end] for stretch in line]
-    return PageTable(rows, tuple((column.left, column.right) for column in columns), words), end
+    return PageTable(rows, tuple((column.left, column.right) for column in columns), words), start, end
 
 
 def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:

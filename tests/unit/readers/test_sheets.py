@@ -311,7 +311,7 @@ def test_a_row_that_explains_the_columns_is_neither_a_row_nor_a_header(rows, tol
 
 
 def test_a_first_row_of_long_words_is_a_row():
-    rows = [
+    rows: list[list[object]] = [
         ["Site", "Cost", "Why"],
         ["Upper Harbour Bridge", 12, "The old one was too low for ships"],
         ["Lee", 3, "Rust"],
