@@ -25,7 +25,7 @@ _FIGURE = re.compile(r"(?<![A-Za-z_\d])\d")
 _SAME_LINE = 4.0
 _MIN_EDGE = 6.0
 # A drawing has more edges than any table, and a page of text not so many lines.
-_MAX_PARTS, _MAX_EDGES, _MAX_LINES = 20_000, 600, 1_000
+_MAX_PARTS, _MAX_EDGES, _MAX_LINES, _MAX_COLUMNS = 20_000, 600, 250, 30
 _MIN_RULED_FILLED, _MAX_RULED_CELL_CHARS = 0.4, 600
 # In heights of the line: the gap between two columns, what parts the lines of one cell, and what ends a table.
 _COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 4
@@ -372,7 +372,9 @@ def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:
 
 def _is_header(line: Sequence[Box], text: str) -> bool:
     names = [text[stretch.start : stretch.end] for stretch in line]
-    return len(names) > 1 and all(is_label(name) and display_width(name) <= _MAX_HEADER_WIDTH for name in names)
+    return 1 < len(names) <= _MAX_COLUMNS and all(
+        is_label(name) and display_width(name) <= _MAX_HEADER_WIDTH for name in names
+    )
 
 
 def _distance(lines: Sequence[list[Box]], number: int) -> float:
