@@ -2,13 +2,21 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby, takewhile
+from statistics import median
 from typing import NamedTuple
 
 from deep_research.readers.blocks import BlockText, looks_like_title
+from deep_research.text.analyzer import CJK
 from deep_research.text.tables import is_label
 
+_FIGURE = re.compile(r"\d")
+_HAN = re.compile(f"[{CJK}]")
+_BRACKETS, _STOPS = ("(", "（", "["), ".!?。！？"
+_MIN_PHRASE_WORDS, _MIN_REMARK_WORDS = 3, 6
+_SAMPLE_ROWS = 100
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 # A table with more cells is not filled up with empty ones: one wide row would make thousands of short ones as wide.
 _MAX_FILLED_UP = 200_000
@@ -33,36 +41,45 @@ def _add_region(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     above = len(list(takewhile(_is_lone, rows)))
     below = len(rows) - len(list(takewhile(_is_lone, reversed(rows))))
     table = rows[above:below] if above < below else ()
+    if not table and len(rows) > 2 and all(looks_like_title(max(row.cells, key=len)) for row in rows):
+        for row in rows:
+            _add_lone(row, blocks, sheet, blocks.item)
+        return
     for row in rows[:above]:
-        _add_lone(row, blocks, sheet, is_title=bool(table))
+        is_title = bool(table) and looks_like_title(max(row.cells, key=len))
+        _add_lone(row, blocks, sheet, partial(blocks.heading, level=3) if is_title else blocks.paragraph)
     if table:
         _add_table(table, blocks, sheet)
     for row in rows[max(above, below) :]:
-        _add_lone(row, blocks, sheet)
+        _add_lone(row, blocks, sheet, blocks.paragraph)
 
 
 def _is_lone(row: Row) -> bool:
     return sum(map(bool, row.cells)) == 1
 
 
-def _add_lone(row: Row, blocks: BlockText, sheet: str, *, is_title: bool = False) -> None:
+def _add_lone(row: Row, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
     column = next(index for index, cell in enumerate(row.cells) if cell)
     blocks.begin_place("cells", _range(sheet, row.number, row.number, [column]))
-    text = row.cells[column]
-    if is_title and looks_like_title(text):
-        blocks.heading(text, 3)
-    else:
-        blocks.paragraph(text)
+    add(row.cells[column])
 
 
 def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell})
-    head = _header_rows(rows, columns)
-    names = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*_spread(rows[:head], columns), strict=True)]
+    # What the first rows are shows in those below them, and a few of these are enough.
+    top = [[_cell(row, index) for index in columns] for row in rows[:_SAMPLE_ROWS]]
+    head, names = (0, list(map(column_letters, columns))) if _lacks_header(top) else read_header(top)
+    body = head
+    if head and explains_columns(top[head:]):
+        blocks.begin_place("cells", _range(sheet, rows[head].number, rows[head].number, columns))
+        blocks.paragraph(explanation(names, top[head]))
+        body += 1
     is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
-    blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
+    blocks.end_place()
+    if head:
+        blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
     blocks.row(names)
-    for row in rows[head:]:
+    for row in rows[body:]:
         blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
         # Else only the columns that the row reaches to.
         own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
@@ -70,23 +87,69 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     blocks.end_block()
 
 
-def _header_rows(rows: Sequence[Row], columns: Sequence[int]) -> int:
-    """Return how many rows the header has: a second one under a first with gaps, if both hold labels only."""
-    is_double = (
-        len(rows) > 2
-        and not all(_cell(rows[0], index) for index in columns[1:])
-        and [all(map(is_label, row.cells)) for row in rows[:3]] == [True, True, False]
-    )
-    return 2 if is_double else 1
+def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table begins with its first row of values: figures where nearly all rows below hold some."""
+    below = [[not is_label(row[at]) for row in rows[1:]] for at, cell in enumerate(rows[0]) if not is_label(cell)]
+    return len(rows) > 2 and bool(below) and all(10 * sum(column) >= 9 * len(column) for column in below)
 
 
-def _spread(rows: Sequence[Row], columns: Sequence[int]) -> list[list[str]]:
-    """Return header rows with each label of an upper row repeated over the columns it stands above."""
-    spread = [[_cell(row, index) for index in columns] for row in rows]
-    for upper in spread[:-1]:
-        for position in range(2, len(upper)):
-            upper[position] = upper[position] or upper[position - 1]
+def read_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
+    """Return how many of a table's first rows name its columns, and the names: "Group – Column" where two rows do.
+
+    A second row of names stands under a first with gaps; one of units leaves the first column empty.
+    """
+    are_names = [all(map(is_label, row)) for row in rows[:3]] == [True, True, False]
+    if not are_names or (all(rows[0][1:]) and rows[1][0]):
+        return 1, list(rows[0])
+    upper, lower = _spread(rows[0], rows[1]), rows[1]
+    if all(rows[0][1:]):
+        units = (unit if unit.startswith(_BRACKETS) else f"({unit})" if unit else "" for unit in lower)
+        return 2, [f"{name} {unit}".strip() for name, unit in zip(upper, units, strict=True)]
+    return 2, [" – ".join(dict.fromkeys(filter(None, pair))) for pair in zip(upper, lower, strict=True)]
+
+
+def _spread(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Return an upper header row with each name repeated over the columns it stands above.
+
+    A name with nothing below it is its own column's.
+    """
+    spread = list(upper)
+    for at in range(1, len(spread)):
+        if not spread[at] and lower[at] and lower[at - 1]:
+            spread[at] = spread[at - 1]
     return spread
+
+
+def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row under a header says what the columns hold: phrases, over columns of figures too.
+
+    One remark on all of them stands alone in its row.
+    """
+    if len(rows) < 2:
+        return False
+    lengths = [_words_in(cell) for cell in rows[0] if cell]
+    below = [(cell, [row[at] for row in rows[1:] if row[at]]) for at, cell in enumerate(rows[0])]
+    has_figures = any(2 * sum(map(bool, map(_FIGURE.search, cells))) > len(rows) - 1 for _, cells in below)
+    is_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in below if cell and cells]
+    if len(lengths) == 1:
+        return has_figures and lengths[0] >= _MIN_REMARK_WORDS and all(is_longer)
+    are_phrases = min(lengths) >= 2 and median(lengths) >= _MIN_PHRASE_WORDS
+    return has_figures and are_phrases and 2 * sum(is_longer) > len(lengths)
+
+
+def _words_in(cell: str) -> float:
+    return len(cell.split()) + len(_HAN.findall(cell)) / 2
+
+
+def explanation(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return what the columns hold as one list, each behind its column's name, or the remark on all of them as it is.
+
+    A list is no sentence: what explains a column is searched, but is no finding of its own.
+    """
+    told = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
+    if len(told) == 1:
+        return told[0][1]
+    return "; ".join(f"{name}: {cell.rstrip(_STOPS)}" if name else cell.rstrip(_STOPS) for name, cell in told)
 
 
 def _cell(row: Row, index: int) -> str:

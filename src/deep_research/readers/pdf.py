@@ -1,18 +1,23 @@
-"""PDF files by page: lines joined to paragraphs, words cut at line ends mended, running heads and feet dropped."""
+"""PDF files by page: lines joined to paragraphs, tables read as rows, running heads and feet dropped."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from itertools import pairwise
+from itertools import chain, groupby
+from typing import NamedTuple
 
-from pypdfium2 import PdfDocument, PdfiumError
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceError
+from deep_research.readers.blocks import BlockText
+from deep_research.readers.grid import explains_columns, explanation, read_header
+from deep_research.readers.pdf_lines import join_lines, width_of, with_whole_characters
+from deep_research.readers.pdf_tables import PageTable, find_page_tables
 from deep_research.readers.port import MAX_PAGES, Reading
 from deep_research.sources.document import Place
-from deep_research.text.analyzer import CJK
+from deep_research.text.tables import is_label
 
 _UNREADABLE_TITLE = re.compile(
     r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
@@ -21,11 +26,15 @@ _PROPERTIES = ("Title", "Author", "CreationDate", "ModDate")
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?")
 _MAX_TITLE_CHARS = 150
+# Looking for tables takes longer than reading: some 500 full pages are looked through.
+_MAX_TABLE_CHARS = 1_500_000
 # Lines at a page's edge that repeat on this share of at least so many pages are not part of the text.
 _REPEATED_SHARE, _REPEATED_MIN_PAGES, _EDGE_LINES = 0.6, 3, 2
 _PAGE_NUMBER = re.compile(
     r"(?:page\s*)?[-–—]?\s*\d{1,4}\s*[-–—]?(?:\s*(?:of|/)\s*\d{1,4})?|第\s*\d{1,4}\s*页.*", re.IGNORECASE
 )
+# The lines and tables of a page in reading order.
+_Page = list[str | PageTable]
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -36,7 +45,7 @@ def read(raw: bytes, name: str) -> Reading:
             f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
         )
     text, places = _join_pages(_without_running_lines(pages))
-    first_line = next(filter(None, pages))[0]
+    first_line = next((line for page in pages for line in page if isinstance(line, str)), "")
     title = metadata["Title"].strip()
     if not title or _UNREADABLE_TITLE.match(title):
         title = first_line if len(first_line) <= _MAX_TITLE_CHARS else ""
@@ -53,8 +62,8 @@ def read(raw: bytes, name: str) -> Reading:
     )
 
 
-def _extract(raw: bytes, name: str) -> tuple[list[list[str]], dict[str, str], int]:
-    """Return the lines of each page, the document's properties and its number of pages."""
+def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
+    """Return the lines and tables of each page, the document's properties and its number of pages."""
     try:
         document = PdfDocument(raw)
     except PdfiumError as exc:
@@ -62,7 +71,13 @@ def _extract(raw: bytes, name: str) -> tuple[list[list[str]], dict[str, str], in
             raise SourceError(f"{name!r} is protected by a password; save a copy without one.") from exc
         raise SourceError(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
     try:
-        pages = [_lines_of(document, index) for index in range(min(len(document), MAX_PAGES))]
+        pages: list[_Page] = []
+        chars = 0
+        for index in range(min(len(document), MAX_PAGES)):
+            with closing(document[index]) as page, closing(page.get_textpage()) as content:
+                chars += content.count_chars()
+                has_room = chars <= _MAX_TABLE_CHARS
+                pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=has_room))
         return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
         raise SourceError(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
@@ -78,61 +93,136 @@ def _property(document: PdfDocument, key: str) -> str:
         return ""
 
 
-def _lines_of(document: PdfDocument, index: int) -> list[str]:
-    with closing(document[index]) as page, closing(page.get_textpage()) as content:
-        # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
-        text = _LINE_END_HYPHEN.sub("-\n", content.get_text_bounded())
-    return [words for line in re.split(r"[\r\n\f\v]+", text) if (words := re.sub(r"\s+", " ", line).strip())]
+def _read_page(page: PdfPage, content: PdfTextPage, before: _Page, *, may_hold_tables: bool) -> _Page:
+    """Return the lines and tables of a page; a table may go on from the page before."""
+    above = next((part for part in reversed(before) if isinstance(part, PageTable)), None)
+    text = _text_of(content) if may_hold_tables else ""
+    tables = find_page_tables(page, content, text, above) if text else []
+    if not tables:
+        return [*_lines_of(content.get_text_bounded())]
+    held = {at: table for table in tables for word in table.words for at in range(word.start, word.end)}
+    parts: _Page = []
+    for table, run in groupby(range(len(text)), held.get):
+        if table is None:
+            parts += _lines_of(with_whole_characters("".join(text[at] for at in run)))
+        elif not any(part is table for part in parts):
+            parts.append(table)
+    return parts
 
 
-def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
+def _text_of(content: PdfTextPage) -> str:
+    """Return the characters of a page, each at its own index."""
+    count, text = content.count_chars(), str(content.get_text_range())
+    if len(text) == count:
+        return text
+    return "".join(chr(pdfium.FPDFText_GetUnicode(content, index)) for index in range(count))
+
+
+def _lines_of(text: str) -> list[str]:
+    # For a hyphen at a line's end PDFium gives U+0002 or U+FFFE, and mostly swallows the line break.
+    lines = re.split(r"[\r\n\f\v]+", _LINE_END_HYPHEN.sub("-\n", text))
+    return [words for line in lines if (words := re.sub(r"\s+", " ", line).strip())]
+
+
+def _without_running_lines(pages: list[_Page]) -> list[_Page]:
     """Drop lines at the top and bottom that most pages share, whatever number they carry."""
     if len(pages) < _REPEATED_MIN_PAGES:
         return [
-            [line for i, line in enumerate(p) if not (p[1:] and _is_edge(i, p, 1) and _PAGE_NUMBER.fullmatch(line))]
+            [part for i, part in enumerate(p) if not (p[1:] and _PAGE_NUMBER.fullmatch(_edge_line(i, p, 1)))]
             for p in pages
         ]
     counts = Counter(
-        key for page in pages for key in {_shape(line) for i, line in enumerate(page) if _is_edge(i, page, _EDGE_LINES)}
+        shape for page in pages for shape in {_shape(_edge_line(i, page, _EDGE_LINES)) for i in range(len(page))}
     )
     needed = max(_REPEATED_MIN_PAGES, _REPEATED_SHARE * sum(map(bool, pages)))
-    running = {shape for shape, count in counts.items() if count >= needed}
+    running = {shape for shape, count in counts.items() if shape and count >= needed}
     return [
-        [line for i, line in enumerate(page) if not (_is_edge(i, page, _EDGE_LINES) and _shape(line) in running)]
+        [part for i, part in enumerate(page) if _shape(_edge_line(i, page, _EDGE_LINES)) not in running]
         for page in pages
     ]
 
 
-def _is_edge(index: int, page: list[str], depth: int) -> bool:
-    return index < depth or index >= len(page) - depth
+def _edge_line(index: int, page: _Page, depth: int) -> str:
+    """Return a line at the top or bottom of a page, "" for anything else."""
+    part = page[index]
+    return part if isinstance(part, str) and not depth <= index < len(page) - depth else ""
 
 
 def _shape(line: str) -> str:
     return re.sub(r"\d+", "#", line).casefold()
 
 
-def _join_pages(pages: list[list[str]]) -> tuple[str, tuple[Place, ...]]:
-    words = Counter(word for page in pages for line in page for word in re.findall(r"[^\W\d_][\w-]*", line.lower()))
+class _Rows(NamedTuple):
+    """A table as it is shown, and whether it only goes on with the one that ends the page before."""
+
+    text: str
+    goes_on: bool
+
+
+def _with_rows(pages: list[_Page]) -> Iterator[list[str | _Rows]]:
+    """Yield the pages with their tables as rows; a table over several pages has one header."""
+    last: str | PageTable = ""
+    names: list[str] = []
+    for page in pages:
+        shown: list[str | _Rows] = []
+        for part in page:
+            if isinstance(part, str):
+                shown.append(part)
+            else:
+                may_go_on = not shown and isinstance(last, PageTable) and part.continues(last)
+                rows, names = _rows_of(part, names if may_go_on else [])
+                shown.append(rows)
+            last = part
+        yield shown
+
+
+def _rows_of(table: PageTable, above: list[str]) -> tuple[_Rows, list[str]]:
+    """Return the rows of a table and the names of its columns; `above` are those of a table that it may go on with."""
+    head, names = read_header(table.rows)
+    is_named = all(map(is_label, table.rows[0])) and not all(map(is_label, chain(*table.rows[head:])))
+    goes_on = bool(above) and (names == above or not is_named)
+    body = table.rows[head:] if names == above or not goes_on else table.rows
+    blocks = BlockText()
+    if not goes_on:
+        if explains_columns(body):
+            blocks.paragraph(explanation(names, body[0]))
+            body = body[1:]
+        blocks.row(names)
+    for row in body:
+        blocks.row(row)
+    return _Rows(blocks.text(), goes_on), above if goes_on else names
+
+
+def _join_pages(pages: list[_Page]) -> tuple[str, tuple[Place, ...]]:
+    lines = (part for page in pages for part in page if isinstance(part, str))
+    words = Counter(word for line in lines for word in re.findall(r"[^\W\d_][\w-]*", line.lower()))
     parts: list[str] = []
     places: list[Place] = []
     length = 0
-    for number, lines in enumerate(pages, start=1):
-        if not lines:
+    for number, page in enumerate(_with_rows(pages), start=1):
+        if not page:
             continue
         if parts:
-            # A sentence may run on over the page; the page begins after the gap.
-            gap = " " if _runs_on(parts[-1], lines[0]) else "\n\n"
+            gap = _gap(parts[-1], page[0])
             parts.append(gap)
             length += len(gap)
-        body = join_lines(lines, words)
+        page_width = width_of(part for part in page if isinstance(part, str))
+        blocks: list[str] = []
+        for is_text, group in groupby(page, lambda part: isinstance(part, str)):
+            run = [part if isinstance(part, str) else part.text for part in group]
+            blocks += [join_lines(run, page_width, words)] if is_text else run
+        body = "\n\n".join(blocks)
         places.append(Place(kind="page", label=str(number), start=length, end=length + len(body)))
         parts.append(body)
         length += len(body)
     return "".join(parts), tuple(places)
 
 
-def _runs_on(before: str, following: str) -> bool:
-    return following[:1].islower() and before[-1:] not in ".!?。！？:："
+def _gap(before: str, following: str | _Rows) -> str:
+    """Return what parts two pages, the second of which begins after it: a table or a sentence may run on."""
+    if isinstance(following, _Rows):
+        return "\n" if following.goes_on else "\n\n"
+    return " " if following[:1].islower() and before[-1:] not in ".!?。！？:：|" else "\n\n"
 
 
 def _iso_date(stamp: str) -> str:
@@ -140,70 +230,3 @@ def _iso_date(stamp: str) -> str:
     if not match or not "1900" <= match[1] <= "2199":
         return ""
     return "-".join(filter(None, match.groups()))
-
-
-_WIDE = re.compile(f"[{CJK}\uff01-\uff60，。！？；：、（）“”]")
-_STARTS_BLOCK = re.compile(r"(?:[•‣◦▪●○■□➢✓*]|[-–]\s|\(?\d{1,3}[.)]\s|[（(]?[一二三四五六七八九十]{1,3}[、）)])")
-_CUT_WORD = re.compile(r"([^\W\d_]+)[-\u00ad\u2010]$")
-_FIRST_WORD = re.compile(r"[^\W\d_]+")
-_FULL_SHARE = 0.75
-_SENTENCE_END = '.!?。！？…:：;；”"'
-
-
-def display_width(line: str) -> int:
-    """Return the columns a line takes; a CJK character takes two."""
-    return len(line) + len(_WIDE.findall(line))
-
-
-def is_full_line(line: str, page_width: int) -> bool:
-    """Return whether a line reaches so far that its break may be only the page's width."""
-    return display_width(line) >= _FULL_SHARE * page_width
-
-
-def join_lines(lines: Sequence[str], words: Mapping[str, int]) -> str:
-    """Return the paragraphs of a page, a blank line between them; `words` are the words of the whole document."""
-    widths = sorted(display_width(line) for line in lines)
-    page_width = widths[int(0.9 * len(widths))] if widths else 0
-    parts = [lines[0]] if lines else []
-    for before, line in pairwise(lines):
-        if not _goes_on(before, line, page_width):
-            parts += ("\n\n", line)
-        elif mended := _mend(parts[-1], line, words):
-            parts[-1] = mended
-        else:
-            parts += ("" if _needs_no_space(before, line) else " ", line)
-    return "".join(parts)
-
-
-def _needs_no_space(before: str, line: str) -> bool:
-    """Return whether a line break stood for nothing: between wide characters, or next to one in a Chinese text."""
-    edges = bool(_WIDE.match(before[-1:])) + bool(_WIDE.match(line[:1]))
-    is_wide_text = all(3 * len(_WIDE.findall(each)) >= len(each) for each in (before, line))
-    return edges == 2 or (edges == 1 and is_wide_text)
-
-
-def _goes_on(before: str, line: str, page_width: int) -> bool:
-    if _STARTS_BLOCK.match(line):
-        return False
-    if line[:1].islower():
-        return True
-    if not is_full_line(before, page_width):
-        return False
-    if before[-1:] in _SENTENCE_END and line[-1:] not in _SENTENCE_END and not is_full_line(line, page_width):
-        # A short line without a stop after a finished sentence is a heading.
-        return False
-    # On a page of short lines only (a table, a list of names) reaching the width says nothing.
-    return page_width >= 40 or before[-1:] in ",，、-"
-
-
-def _mend(before: str, line: str, words: Mapping[str, int]) -> str:
-    """Return two lines joined over a word cut in half, or "" where no word is cut.
-
-    The hyphen stays if the document writes the word with it elsewhere, and goes in any other case.
-    """
-    cut, rest = _CUT_WORD.search(before), _FIRST_WORD.match(line)
-    if cut is None or rest is None or not rest[0][0].islower():
-        return ""
-    whole, hyphened = (cut[1] + rest[0]).lower(), f"{cut[1]}-{rest[0]}".lower()
-    keeps_hyphen = words.get(hyphened, 0) > words.get(whole, 0)
-    return before[:-1] + ("-" if keeps_hyphen else "") + line

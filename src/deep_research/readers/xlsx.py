@@ -65,8 +65,6 @@ def read(raw: bytes, name: str) -> Reading:
 
 def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
     """Add a sheet and yield what there is to say about it."""
-    blocks.end_place()
-    blocks.heading(sheet.title, 2)
     rows: list[list[str]] = []
     percents: dict[int, list[tuple[int, float, str]]] = defaultdict(list)
     is_wide = False
@@ -82,6 +80,9 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
     for column in mended:
         for row, value, number_format in percents[column]:
             rows[row][column] = shown(value / 100, number_format)
+    blocks.end_place()
+    if any(map(any, rows)):
+        blocks.heading(sheet.title, 2)
     numbered = (Row(number, tuple(cells)) for number, cells in enumerate(rows[:MAX_ROWS], start=1))
     add_grid(numbered, blocks, sheet.title)
     if sheet.sheet_state != "visible":

@@ -241,3 +241,11 @@ async def test_the_fetcher_never_leaves_the_folder_or_gives_what_is_no_document(
     with pytest.raises(SourceError) as caught:
         await CorpusFetcher(docs, Fetched).fetch(address)
     assert "secret" not in str(caught.value) or "secret" in address
+
+
+@pytest.mark.parametrize("query", ["How many pieces of part P-07431 are there?", "编号P-07431的备件有多少？"])
+async def test_a_question_about_one_row_of_ten_thousand_finds_it(corpus, docs, query):
+    rows = (f"P-{n:05d},{('阀门', 'pump', 'hose')[n % 3]} {n % 97},{n * 7 % 901}" for n in range(10_000))
+    (docs / "stock.csv").write_text("\n".join(["编号 Part,Name,Pieces", *rows]), encoding="utf-8")
+    await corpus.refresh()
+    assert "| P-07431 |" in (await corpus.search(query, limit=1))[0].text

@@ -2,9 +2,35 @@
 
 from collections.abc import Sequence
 
+Spot = tuple[float, float, str]
+Stroke = tuple[float, float, float, float]
+
 
 def make_pdf(pages: Sequence[Sequence[str]], *, info: str = "", encrypt: str = "") -> bytes:
     """Return a PDF with these lines on its pages, 14 points apart; any character of the Basic Plane can be used."""
+    contents = [" ".join(f"<{_hex(line)}> Tj T*" for line in lines) for lines in pages]
+    return _make([f"BT /F1 10 Tf 14 TL 20 760 Td {shown} ET" for shown in contents], info=info, encrypt=encrypt)
+
+
+def make_drawn_pdf(pages: Sequence[tuple[Sequence[Spot], Sequence[Stroke]]]) -> bytes:
+    """Return a PDF with texts that begin at a place (from the lower left) and lines from one place to another.
+
+    A character is 5 points wide and 10 high; a page is 900 by 800.
+    """
+    return _make(
+        [
+            " ".join(f"{x} {y} m {to_x} {to_y} l S" for x, y, to_x, to_y in strokes)
+            + " ".join(f" BT /F1 10 Tf {x} {y} Td <{_hex(text)}> Tj ET" for x, y, text in spots)
+            for spots, strokes in pages
+        ]
+    )
+
+
+def _hex(text: str) -> str:
+    return text.encode("utf-16-be").hex()
+
+
+def _make(contents: Sequence[str], *, info: str = "", encrypt: str = "") -> bytes:
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     font = (
         "<< /Type /Font /Subtype /Type0 /BaseFont /Test /Encoding /Identity-H /ToUnicode 4 0 R /DescendantFonts ["
@@ -18,14 +44,13 @@ def make_pdf(pages: Sequence[Sequence[str]], *, info: str = "", encrypt: str = "
     )
     objects += [font, _stream(to_unicode)]
     kids = []
-    for lines in pages:
-        shown = " ".join(f"<{line.encode('utf-16-be').hex()}> Tj T*" for line in lines)
+    for content in contents:
         kids.append(len(objects) + 1)
         objects.append(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 900 800] /Resources << /Font << /F1 3 0 R >> >>"
             f" /Contents {len(objects) + 2} 0 R >>"
         )
-        objects.append(_stream(f"BT /F1 10 Tf 14 TL 20 760 Td {shown} ET"))
+        objects.append(_stream(content))
     objects[1] = f"<< /Type /Pages /Kids [{' '.join(f'{kid} 0 R' for kid in kids)}] /Count {len(kids)} >>"
     trailer = f"/Size {len(objects) + 2} /Root 1 0 R"
     if info:

@@ -1,5 +1,6 @@
 """Workbooks and tables as text: where tables begin, what cells show, which range a row stands in."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_header_of_two_rows_is_joined():
             book.active.append(row)
 
     reading = read(make_xlsx(fill), name="a.xlsx")
-    assert reading.text.endswith("| Site | 2023 GWh | 2023 Share | 2024 GWh |\n| North | 21 | 0.5 | 35 |")
+    assert reading.text.endswith("| Site | 2023 – GWh | 2023 – Share | 2024 – GWh |\n| North | 21 | 0.5 | 35 |")
     assert cells(reading)[0] == "Sheet!A1:D2"
 
 
@@ -260,3 +261,105 @@ def test_a_workbook_named_as_text_is_read_as_what_it_is():
     reading = read(make_xlsx(), name="book.csv")
     assert reading.extractor.startswith("xlsx/")
     assert reading.warnings[0] == "named like csv, but it holds xlsx and was read as that"
+
+
+def sheet(*rows: Sequence[object]) -> Reading:
+    def fill(book) -> None:
+        for row in rows:
+            book.active.append(row)
+
+    return read(make_xlsx(fill), name="a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            [
+                ["Period", "Completed", "Status"],
+                ["The quarter that is reported.", "Share of the staff who finished", "Met or not yet"],
+                *([f"Q{n} 2023", "78.0%", "Met"] for n in range(1, 4)),
+            ],
+            "Period: The quarter that is reported; Completed: Share of the staff who finished; Status: Met or not yet",
+        ),
+        (
+            [
+                ["时期", "完成率", "状态"],
+                ["所报告的季度", "完成课程的员工所占的比例。", "是否达到了目标"],
+                *([f"2023年{n}季度", "78.0%", "达标"] for n in range(1, 4)),
+            ],
+            "时期: 所报告的季度; 完成率: 完成课程的员工所占的比例; 状态: 是否达到了目标",
+        ),
+        (
+            [
+                ["品名", "批发價"],
+                ["說明：批發價指滿50公斤的含稅出庫價，以合同為準。"],
+                ["綠茶", 120],
+                ["紅茶", 95],
+            ],
+            "說明：批發價指滿50公斤的含稅出庫價，以合同為準。",
+        ),
+    ],
+)
+def test_a_row_that_explains_the_columns_is_neither_a_row_nor_a_header(rows, told: str):
+    reading = sheet(*rows)
+    header, *body = ["| " + " | ".join(map(str, row)) + " |" for row in (rows[0], *rows[2:])]
+    assert reading.text == "\n".join(["## Sheet", "", told, "", header, *body])
+    place = place_of(reading.places, reading.text.index(told), reading.text.index(told) + len(told))
+    assert place is not None
+    assert place.label.endswith("2")
+
+
+def test_a_first_row_of_long_words_is_a_row():
+    rows: list[list[object]] = [
+        ["Site", "Cost", "Why"],
+        ["Upper Harbour Bridge", 12, "The old one was too low for ships"],
+        ["Lee", 3, "Rust"],
+    ]
+    assert "| Upper Harbour Bridge | 12 | The old one was too low for ships |" in sheet(*rows).text
+
+
+def test_prose_above_a_table_is_a_paragraph():
+    remark = "All amounts are in thousands of pounds and without tax."
+    reading = sheet(["Costs 2024"], [remark], ["Site", "Cost"], ["North", 12], ["South", 7])
+    assert reading.text == f"## Sheet\n\n### Costs 2024\n\n{remark}\n\n| Site | Cost |\n| North | 12 |\n| South | 7 |"
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ([["2023", None, "All", None], ["GWh", "%", "GWh", "%"]], "2023 – GWh | 2023 – % | All – GWh | All – %"),
+        ([["厂区", "产量", None, "合计"], [None, "上", "下半年", None]], "厂区 | 产量 – 上 | 产量 – 下半年 | 合计"),
+        ([["Site", "Power", "Cost", "Start"], [None, "MW", "(£m)", None]], "Site | Power (MW) | Cost (£m) | Start"),
+    ],
+)  # fmt: skip
+def test_two_header_rows_name_a_column_together(rows, header: str):
+    assert sheet(*rows, [1.5, 2.5, 3.5, 4.5], [2.5, 3.5, 4.5, 5.5]).text.startswith(
+        f"## Sheet\n\n| {header} |\n| 1.5 |"
+    )
+
+
+def test_columns_without_names_are_named_by_their_letters():
+    reading = sheet(["Lee", 12, "2024-01-02"], ["Moor", 9, "2024-02-02"], ["Harbour", 3, "2024-03-02"])
+    assert reading.text.startswith("## Sheet\n\n| A | B | C |\n| Lee | 12 | 2024-01-02 |\n| Moor | 9 |")
+    assert cells(reading) == ["Sheet!A1:C1", "Sheet!A2:C2", "Sheet!A3:C3"]
+    assert read(b"1;2\n3;4\n5;6\n", name="a.csv").text == "| A | B |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |"
+
+
+def test_one_column_is_a_list_and_an_empty_sheet_is_nothing():
+    def fill(book) -> None:
+        people = book.create_sheet("People")
+        for name in ("Members", "Ann Lee", "李安"):
+            people.append([name])
+
+    assert read(make_xlsx(fill), name="a.xlsx").text == "## People\n\n- Members\n- Ann Lee\n- 李安"
+    with pytest.raises(SourceError, match="holds no text"):
+        read(make_xlsx(lambda book: None), name="a.xlsx")
+
+
+def test_a_table_of_ten_thousand_rows_is_read_whole():
+    lines = [f"P-{n:05d},泵 {n % 97},{n * 7}" for n in range(10_000)]
+    reading = read("\n".join(["Part,Name,Pieces", *lines]).encode(), name="stock.csv")
+    assert reading.warnings == ()
+    assert reading.text.count("\n") == 10_000
+    assert "| P-09999 | 泵 8 | 69993 |" in reading.text

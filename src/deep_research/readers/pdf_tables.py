@@ -1,0 +1,525 @@
+"""Tables on a PDF page: by ruled lines where cells have them, else by words that stand in columns under a header.
+
+What is not clearly a table stays text: prose in two columns, lists, forms and contents pages.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from ctypes import byref, c_float
+from itertools import groupby, pairwise
+from statistics import median
+from typing import NamedTuple
+
+from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
+from pypdfium2 import raw as pdfium
+
+from deep_research.readers.blocks import looks_like_title
+from deep_research.readers.pdf_lines import display_width, needs_no_space, with_whole_characters
+from deep_research.text.tables import is_label
+
+# A hyphen at a line's end is a sign of its own, which swallows the line break.
+_WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?")
+# Not the number in an identifier, such as y2.
+_FIGURE = re.compile(r"(?<![A-Za-z_\d])\d")
+# Lines of a table may be drawn as thin boxes, or as boxes around each cell with a little room between them.
+_SAME_LINE = 4.0
+_MIN_EDGE = 6.0
+# A drawing has more edges than any table, and a page of text not so many lines.
+_MAX_PARTS, _MAX_EDGES, _MAX_LINES, _MAX_COLUMNS = 20_000, 600, 250, 30
+_MIN_RULED_FILLED, _MAX_RULED_CELL_CHARS = 0.4, 600
+# In heights of the line: the gap between two columns, what parts the lines of one cell, and what ends a table.
+_COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 4
+_MAX_HEADER_WIDTH, _MAX_MEAN_WIDTH, _MAX_FIGURE_WIDTH = 40, 40, 24
+_MIN_FILLED = 0.6
+# Columns stand apart by at least so many heights of a line; a page's table goes on within so many lines of the next.
+_ROOM, _MAX_LINES_ABOVE = 0.2, 4
+_FAR = 1e9
+
+
+class Box(NamedTuple):
+    """A word, or several in a row: its characters in the page's text, and where it stands (y grows upwards)."""
+
+    start: int
+    end: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    @property
+    def middle(self) -> float:
+        """Return the height at which it stands."""
+        return (self.bottom + self.top) / 2
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+class PageTable(NamedTuple):
+    """The cells of a table by row, where its columns stand, and the words it is made of."""
+
+    rows: list[list[str]]
+    columns: tuple[tuple[float, float], ...]
+    words: list[Box]
+
+    def continues(self, above: "PageTable") -> bool:
+        """Return whether a table has the columns of the one before it."""
+        return len(self.columns) == len(above.columns) and all(
+            left < end and start < right
+            for (left, right), (start, end) in zip(self.columns, above.columns, strict=True)
+        )
+
+
+class _Edge(NamedTuple):
+    """A straight line: `at` is its x if it is upright and its y if it lies, `start` and `end` are where it reaches."""
+
+    at: float
+    start: float
+    end: float
+
+
+def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: PageTable | None) -> list[PageTable]:
+    """Return the tables of a page; `above` is the last table of the page before."""
+    words = _words(content, text)
+    lying, upright = _edges(page)
+    tables = list(_ruled_tables(content, text, words, lying, upright))
+    taken = {word.start for table in tables for word in table.words}
+    lines = _lines([word for word in words if word.start not in taken])
+    return tables + _aligned_tables(lines, text, lying, None if taken else above)
+
+
+def _words(content: PdfTextPage, text: str) -> list[Box]:
+    words = (_box(content, match.start(), match.end()) for match in _WORD.finditer(text))
+    return [word for word in words if word.top > word.bottom]
+
+
+def _box(content: PdfTextPage, start: int, end: int) -> Box:
+    """Return where characters of one line stand, by the first and the last of them."""
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(content.raw, start, box)
+    left, bottom, top = box.left, box.bottom, box.top
+    pdfium.FPDFText_GetLooseCharBox(content.raw, end - 1, box)
+    return Box(start, end, left, bottom, box.right, top)
+
+
+def _cell_text(words: Iterable[Box], text: str) -> str:
+    """Return words in reading order, without spaces where Chinese needs none, and with cut words mended."""
+    cell = ""
+    end = -1
+    for word in words:
+        following = text[word.start : word.end]
+        if cell[-1:] in ("\x02", "\ufffe"):
+            cell = cell[:-1] + following
+        elif not cell or word.start == end or needs_no_space(cell, following):
+            cell += following
+        else:
+            cell += " " + following
+        end = word.end
+    return with_whole_characters(cell.replace("\x02", "-").replace("\ufffe", "-"))
+
+
+# Ruled tables
+
+
+def _ruled_tables(
+    content: PdfTextPage, text: str, words: Sequence[Box], lying: Sequence[_Edge], upright: Sequence[_Edge]
+) -> Iterator[PageTable]:
+    for rows_at, columns_at in _grids(lying, upright):
+        left, right, bottom, top = columns_at[0], columns_at[-1], rows_at[-1], rows_at[0]
+        inside = [
+            part
+            for word in words
+            if bottom < word.middle < top and left - 1 < (word.left + word.right) / 2 < right + 1
+            for part in _cut_at(word, columns_at, content)
+        ]
+        rows = _ruled_rows(inside, text, rows_at, columns_at, lying, upright)
+        rows = [row for row in rows if any(row)]
+        filled = sum(any(row[column] for row in rows) for column in range(len(columns_at) - 1))
+        cells = [cell for row in rows for cell in row]
+        is_table = len(rows) > 1 and filled > 1 and sum(map(bool, cells)) > _MIN_RULED_FILLED * len(cells)
+        if is_table and max(map(len, cells)) <= _MAX_RULED_CELL_CHARS:
+            yield PageTable(rows, tuple(pairwise(columns_at)), inside)
+
+
+def _edges(page: PdfPage) -> tuple[list[_Edge], list[_Edge]]:
+    """Return the lines that lie and those that stand upright, each joined from its parts."""
+    lying: list[_Edge] = []
+    upright: list[_Edge] = []
+    for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
+        for (x, y), (to_x, to_y) in _segments(drawn.raw, drawn.get_matrix()):
+            if abs(y - to_y) < 1 and abs(x - to_x) > 1:
+                lying.append(_Edge(y, min(x, to_x), max(x, to_x)))
+            elif abs(x - to_x) < 1 and abs(y - to_y) > 1:
+                upright.append(_Edge(x, min(y, to_y), max(y, to_y)))
+        if len(lying) + len(upright) > _MAX_PARTS:
+            return [], []
+    lying, upright = _joined(lying), _joined(upright)
+    return (lying, upright) if len(lying) + len(upright) <= _MAX_EDGES else ([], [])
+
+
+def _segments(path: object, matrix: PdfMatrix) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    x, y = c_float(), c_float()
+    first = last = (0.0, 0.0)
+    for index in range(min(pdfium.FPDFPath_CountSegments(path), _MAX_PARTS)):
+        segment = pdfium.FPDFPath_GetPathSegment(path, index)
+        pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
+        point = matrix.on_point(x.value, y.value)
+        kind = pdfium.FPDFPathSegment_GetType(segment)
+        if kind == pdfium.FPDF_SEGMENT_MOVETO:
+            first = point
+        elif kind == pdfium.FPDF_SEGMENT_LINETO:
+            yield last, point
+        if pdfium.FPDFPathSegment_GetClose(segment):
+            yield point, first
+        last = point
+
+
+def _joined(parts: list[_Edge]) -> list[_Edge]:
+    """Return edges with those on one line put together where they touch."""
+    lines: list[list[_Edge]] = []
+    for part in sorted(parts):
+        if lines and part.at - lines[-1][0].at < _SAME_LINE:
+            lines[-1].append(part)
+        else:
+            lines.append([part])
+    joined: list[_Edge] = []
+    for line in lines:
+        at = sum(part.at for part in line) / len(line)
+        for _, start, end in sorted(line, key=lambda part: part.start):
+            if joined and joined[-1].at == at and start <= joined[-1].end + _SAME_LINE:
+                joined[-1] = _Edge(at, joined[-1].start, max(joined[-1].end, end))
+            else:
+                joined.append(_Edge(at, start, end))
+    return [edge for edge in joined if edge.end - edge.start >= _MIN_EDGE]
+
+
+def _grids(lying: Sequence[_Edge], upright: Sequence[_Edge]) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield where the rows (downwards) and columns of each grid are bounded: lines that cross or touch."""
+    lying_left = list(lying)
+    while lying_left:
+        own_lying, own_upright = [lying_left.pop()], list[_Edge]()
+        grew = True
+        while grew:
+            met = [one for one in upright if one not in own_upright and any(_touch(two, one) for two in own_lying)]
+            own_upright += met
+            also = [one for one in lying_left if any(_touch(one, two) for two in own_upright)]
+            own_lying += also
+            lying_left = [one for one in lying_left if one not in also]
+            grew = bool(met or also)
+        rows_at = sorted({edge.at for edge in own_lying}, reverse=True)
+        columns_at = sorted({edge.at for edge in own_upright})
+        if len(rows_at) > 2 and len(columns_at) > 2:
+            yield rows_at, columns_at
+
+
+def _touch(lies: _Edge, stands: _Edge) -> bool:
+    return (
+        lies.start - _SAME_LINE <= stands.at <= lies.end + _SAME_LINE
+        and stands.start - _SAME_LINE <= lies.at <= stands.end + _SAME_LINE
+    )
+
+
+def _cut_at(word: Box, columns_at: Sequence[float], content: PdfTextPage) -> list[Box]:
+    """Return a word, or its characters where it runs over the line between two cells."""
+    if any(word.left + 1 < at < word.right - 1 for at in columns_at):
+        return [_box(content, at, at + 1) for at in range(word.start, word.end)]
+    return [word]
+
+
+def _ruled_rows(
+    words: Sequence[Box],
+    text: str,
+    rows_at: Sequence[float],
+    columns_at: Sequence[float],
+    lying: Sequence[_Edge],
+    upright: Sequence[_Edge],
+) -> list[list[str]]:
+    """Return the text of each cell; a cell over several rows is repeated in each, one over several columns is not."""
+    bands, columns = list(pairwise(rows_at)), list(pairwise(columns_at))
+    # The cell that a cell is part of: itself, the one to its left, or the one above it.
+    owner: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, (top, bottom) in enumerate(bands):
+        for column, (left, right) in enumerate(columns):
+            middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
+            if column and not _is_drawn(upright, left, middle_y):
+                owner[row, column] = owner[row, column - 1]
+            elif row and not _is_drawn(lying, top, middle_x):
+                owner[row, column] = owner[row - 1, column]
+            else:
+                owner[row, column] = (row, column)
+    held: dict[tuple[int, int], list[Box]] = {}
+    for word in words:
+        row = next((at for at, (_, bottom) in enumerate(bands) if word.middle > bottom), len(bands) - 1)
+        center = (word.left + word.right) / 2
+        column = next((at for at, (_, right) in enumerate(columns) if center < right), len(columns) - 1)
+        held.setdefault(owner[row, column], []).append(word)
+    return [
+        [
+            _cell_text(held.get(own, ()), text) if own[1] == column else ""
+            for column in range(len(columns))
+            for own in [owner[row, column]]
+        ]
+        for row in range(len(bands))
+    ]
+
+
+def _is_drawn(edges: Sequence[_Edge], at: float, through: float) -> bool:
+    return any(abs(edge.at - at) < _SAME_LINE and edge.start <= through <= edge.end for edge in edges)
+
+
+# Aligned tables
+
+
+def _lines(words: Sequence[Box]) -> list[list[Box]]:
+    """Return the lines of a page from the top, each as stretches that stand apart."""
+    stretches: list[Box] = []
+    for word in words:
+        last = stretches[-1] if stretches else None
+        if last and _is_beside(last, word) and -1 < (word.left - last.right) / word.height < _COLUMN_GAP:
+            stretches[-1] = last._replace(end=word.end, right=word.right)
+        else:
+            stretches.append(word)
+    lines: list[list[Box]] = []
+    for stretch in sorted(stretches, key=lambda one: -one.middle):
+        if lines and _is_beside(lines[-1][0], stretch):
+            lines[-1].append(stretch)
+        else:
+            lines.append([stretch])
+    return [sorted(line, key=lambda one: one.left) for line in lines]
+
+
+def _is_beside(one: Box, other: Box) -> bool:
+    return abs(one.middle - other.middle) < 0.4 * min(one.height, other.height)
+
+
+class _Column:
+    """A column as it grows: its bounds, and what stands in it by line."""
+
+    def __init__(self, left: float, right: float) -> None:
+        self.left, self.right = left, right
+        self.cells: dict[int, list[Box]] = {}
+
+    def add(self, number: int, stretch: Box) -> None:
+        self.cells.setdefault(number, []).append(stretch)
+        self.left, self.right = min(self.left, stretch.left), max(self.right, stretch.right)
+
+    def meets(self, stretch: Box) -> bool:
+        room = _ROOM * stretch.height
+        return stretch.left - room < self.right and self.left < stretch.right + room
+
+
+def _aligned_tables(
+    lines: Sequence[list[Box]], text: str, rules: Sequence[_Edge], above: PageTable | None
+) -> list[PageTable]:
+    tables: list[PageTable] = []
+    at, first = 0, len(lines)
+    while at < len(lines) <= _MAX_LINES:
+        if found := _aligned_at(lines, at, text, rules, None):
+            table, start, at = found
+            tables.append(table)
+            first = min(first, start)
+        else:
+            at += 1
+    for at in range(min(first, _MAX_LINES_ABOVE) if above and len(lines) <= _MAX_LINES else 0):
+        if found := _aligned_at(lines[:first], at, text, rules, above):
+            return [found[0], *tables]
+    return tables
+
+
+def _aligned_at(
+    lines: Sequence[list[Box]], at: int, text: str, rules: Sequence[_Edge], above: PageTable | None
+) -> tuple[PageTable, int, int] | None:
+    """Return the table whose header is a line, or that goes on with the rows of `above`; its first line, the next."""
+    if above is not None:
+        columns = [_Column(left, right) for left, right in above.columns]
+    elif _is_header(lines[at], text):
+        columns = [_Column(stretch.left, stretch.right) for stretch in lines[at]]
+    else:
+        return None
+    end = at
+    while end < len(lines) and (end == at or _distance(lines, end) < _TABLE_GAP * lines[end][0].height):
+        if not _take_line(lines[end], end, columns, None if above else at):
+            break
+        end += 1
+    columns = _with_headers(columns, at)
+    bands = [sum(rule.at > line[0].middle and _spans(rule, columns) for rule in rules) for line in lines[at:end]]
+    numbered = _rows_of_lines(lines, at, columns, bands)
+    while numbered and sum(bool(_boxes(column, numbered[-1])) for column in columns) < 2:
+        numbered.pop()
+    columns = [column for column in columns if any(_boxes(column, numbers) for numbers in numbered)]
+    cells = [[_boxes(column, numbers) for column in columns] for numbers in numbered]
+    rows = [[_cell_text(boxes, text) for boxes in row] for row in cells]
+    names_most = above is not None or 2 * len(lines[at]) > len(columns)
+    if len(columns) < 2 or not (names_most and _follow_each_other(cells)):
+        return None
+    has_figures = _has_figures(rows, above is None, may_be_prose=len(set(bands)) > 2)
+    if not has_figures and (above is not None or not _has_even_words(cells, rows, len(set(bands)) > 1)):
+        return None
+    start = at
+    top = lines[at][0].middle
+    closest = top + 0.8 * (top - lines[numbered[-1][0]][0].middle) / max(1, len(numbered) - 1)
+    while above is None and start > max(0, at - 2) and _add_names_above(lines, start, columns, text, rows, closest):
+        start -= 1
+    end = numbered[-1][-1] + 1
+    words = [stretch for line in lines[start:end] for stretch in line]
+    return PageTable(rows, tuple((column.left, column.right) for column in columns), words), start, end
+
+
+def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:
+    return rule.start < columns[0].left + _SAME_LINE and columns[-1].right - _SAME_LINE < rule.end
+
+
+def _is_header(line: Sequence[Box], text: str) -> bool:
+    names = [text[stretch.start : stretch.end] for stretch in line]
+    return 1 < len(names) <= _MAX_COLUMNS and all(
+        is_label(name) and display_width(name) <= _MAX_HEADER_WIDTH for name in names
+    )
+
+
+def _distance(lines: Sequence[list[Box]], number: int) -> float:
+    """Return how far a line stands under the one before it."""
+    return lines[number - 1][0].middle - lines[number][0].middle
+
+
+def _take_line(line: Sequence[Box], number: int, columns: list[_Column], header: int | None) -> bool:
+    """Put each stretch of a line into its column; return False, with nothing done, where one runs over two.
+
+    Under a header, columns that it does not name may be added.
+    """
+    placed: list[tuple[Box, _Column]] = []
+    for stretch in line:
+        met = [column for column in columns if column.meets(stretch)]
+        if len(met) == 2 and header is not None and len(_with_headers(met, header)) == 1:
+            columns.remove(met.pop())
+        if len(met) > 1 or not (met or header is not None):
+            return False
+        placed.append((stretch, met[0] if met else _Column(stretch.left, stretch.right)))
+    for stretch, column in placed:
+        column.add(number, stretch)
+        if column not in columns:
+            columns.append(column)
+    columns.sort(key=lambda column: column.left)
+    return True
+
+
+def _with_headers(columns: Sequence[_Column], header: int) -> list[_Column]:
+    """Return the columns, a header that stands beside its cells and not above them put together with them."""
+    kept: list[_Column] = []
+    for column in columns:
+        before = kept[-1] if kept else None
+        if (
+            before
+            and ({header} in (set(before.cells), set(column.cells)))
+            and before.cells.keys().isdisjoint(column.cells)
+        ):
+            for number, stretches in column.cells.items():
+                for stretch in stretches:
+                    before.add(number, stretch)
+        else:
+            kept.append(column)
+    return kept
+
+
+def _boxes(column: _Column, numbers: Iterable[int]) -> list[Box]:
+    return [box for number in numbers for box in column.cells.get(number, ())]
+
+
+def _rows_of_lines(
+    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], bands: Sequence[int]
+) -> list[list[int]]:
+    """Return the lines of each row, by the rules between them, or else by where the first cells stand.
+
+    A line without the first cell, or with it alone, belongs to the nearest row if it stands close to it.
+    """
+    numbers = range(at, at + len(bands))
+    if len(set(bands)) > 2:
+        return [list(row) for _, row in groupby(numbers, lambda number: bands[number - at])]
+    full = [
+        number == at or (number in columns[0].cells and sum(number in column.cells for column in columns) > 1)
+        for number in numbers
+    ]
+    distances = [_distance(lines, number) for number in numbers[1:]] + [_FAR]
+    pitches = [distances[index] for index in range(len(full) - 1) if full[index] and full[index + 1]]
+    closest = min(0.8 * median(pitches or [_FAR]), _CELL_LEADING * lines[at][0].height)
+    rows = [[at]]
+    starts_next = False
+    for number, is_full, before, behind in zip(numbers[1:], full[1:], distances, distances[1:], strict=False):
+        if starts_next or (not is_full and before < closest and before <= behind):
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+        starts_next = not is_full and behind < closest and behind < before
+    return rows
+
+
+def _follow_each_other(cells: Sequence[Sequence[list[Box]]]) -> bool:
+    """Return whether the text goes from row to row; that of prose in columns goes down one before the next."""
+    starts = [min(box.start for boxes in row for box in boxes) for row in cells]
+    ends = [max(box.end for boxes in row for box in boxes) for row in cells]
+    return all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+
+
+def _has_figures(rows: Sequence[Sequence[str]], has_header: bool, *, may_be_prose: bool) -> bool:
+    """Return whether rows hold a column of short figures, few empty cells and no prose."""
+    body = rows[has_header:]
+    filled = [list(filter(None, column)) for column in zip(*body, strict=True)]
+    is_prose = any(sum(map(display_width, cells)) > _MAX_MEAN_WIDTH * len(cells) for cells in filled)
+    has_figures = any(
+        2 * sum(bool(_FIGURE.search(cell)) and display_width(cell) <= _MAX_FIGURE_WIDTH for cell in cells) > len(body)
+        for cells in filled[1:]
+    )
+    is_filled = sum(map(len, filled)) >= _MIN_FILLED * len(filled) * len(body)
+    return len(body) > has_header and has_figures and is_filled and (may_be_prose or not is_prose)
+
+
+def _has_even_words(cells: Sequence[Sequence[list[Box]]], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
+    """Return whether rows without figures are a table all the same: none has an empty cell, all begin at one place."""
+    lefts = zip(*([boxes[0].left for boxes in row] for row in cells[1:] if all(row)), strict=True)
+    return (
+        len(rows) > 3
+        and all(map(all, rows))
+        and (
+            has_rules
+            or (len(rows[0]) > 2 and max(display_width(cell) for row in rows for cell in row) <= _MAX_MEAN_WIDTH)
+        )
+        and all(max(column) - min(column) < _SAME_LINE for column in lefts)
+    )
+
+
+def _add_names_above(
+    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], text: str, rows: list[list[str]], closest: float
+) -> bool:
+    """Add the line above a header if it is part of it: names over several columns, or the first lines of wrapped names.
+
+    These stand lower than `closest`.
+    """
+    if _distance(lines, at) > _TABLE_GAP / 2 * lines[at - 1][0].height:
+        return False
+    places: list[list[int]] = []
+    names = [text[stretch.start : stretch.end] for stretch in lines[at - 1]]
+    for stretch, name in zip(lines[at - 1], names, strict=True):
+        met = [index for index, column in enumerate(columns) if column.meets(stretch)]
+        places.append(met or [max(0, sum(column.left < stretch.left for column in columns) - 1)])
+        is_taken = 0 in places[-1] and (rows[0][0] or not looks_like_title(name))
+        if is_taken or not is_label(name):
+            return False
+    row = [""] * len(columns)
+    if all(len(over) == 1 for over in places) and (lines[at - 1][0].middle < closest or places == [[0]]):
+        for (over,), name in zip(places, names, strict=True):
+            row[over] = name
+        rows[0] = [f"{upper} {lower}".strip() for upper, lower in zip(row, rows[0], strict=True)]
+        return True
+    if len(names) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(places[0]):
+        return False
+    centers = [stretch.left + stretch.right for stretch in lines[at - 1]]
+    nearest = [
+        min(range(len(names)), key=lambda name: abs(centers[name] - column.left - column.right))
+        for column in columns[1:]
+    ]
+    first = 0 if len(names) > 1 else places[0][0] - 1
+    for index in range(first, len(nearest)):
+        if index == first or nearest[index] != nearest[index - 1]:
+            row[index + 1] = names[nearest[index]]
+    rows.insert(0, row)
+    return True
