@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
@@ -11,6 +12,7 @@ from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, Unusa
 from deep_research.events import LiveText
 from deep_research.llm.port import Delta
 from deep_research.pipeline.adapters import Adapters
+from deep_research.pipeline.batches import Batches
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
@@ -71,11 +73,14 @@ class RunContext:
         return RunRecords(self.store, self.claim)
 
     @cached_property
-    def search_slots(self) -> asyncio.Semaphore:
-        """How many queries are searched for at once: overlapping batches, or one batch at a time."""
+    def search_slots(self) -> AbstractAsyncContextManager[object]:
+        """Let so many queries be searched for at once; in the strategy `batch`, no more than a batch has."""
         config = self.row.request.search
         at_once = config.max_concurrent_searches
-        return asyncio.Semaphore(at_once if config.enable_batch_parallel else min(config.batch_size, at_once))
+        if config.parallel_strategy != "batch":
+            return asyncio.Semaphore(at_once)
+        size = min(config.batch_size, at_once)
+        return asyncio.Semaphore(size) if config.enable_batch_parallel else Batches(size)
 
     def stage(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "StageContext":
         """Return the context of a piece of work at a place in the run."""
