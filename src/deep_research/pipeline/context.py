@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, UnusableAnswer
+from deep_research.errors import BudgetExceeded, CallFailed, ModelBusy, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.events import LiveText
 from deep_research.llm.port import Delta
 from deep_research.pipeline.adapters import Adapters
@@ -29,10 +29,11 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.round_log import RoundLog
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import BudgetKind, ResearchRequest, Spend
 from deep_research.store.port import Answers, Claim, RunRow, Store
-from deep_research.value import Json, canonical_json, json_of
+from deep_research.value import Json, canonical_json, digest, json_of
 
 Result = TypeVar("Result")
 # So many failures of a model in a row, and rules do the act for the rest of the run.
@@ -43,7 +44,11 @@ _PROSE = frozenset({"draft", "analyze"})
 
 @dataclass(frozen=True)
 class RunContext:
-    """A run in the hands of this process."""
+    """A run in the hands of this process.
+
+    `failures` counts how often in a row a model failed at each act. In the `last_try` of the whole run, rules stand in
+    for every act at which the model fails.
+    """
 
     row: RunRow
     claim: Claim
@@ -54,6 +59,7 @@ class RunContext:
     folder: RunFolder
     answers: Answers
     failures: Counter[str] = field(default_factory=Counter)
+    last_try: asyncio.Event = field(default_factory=asyncio.Event)
     meter: PromptMeter = field(default_factory=PromptMeter)
     addresses: dict[str, str] = field(default_factory=dict)
     rounds: RoundLog = field(default_factory=RoundLog)
@@ -186,8 +192,9 @@ class StageContext:
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
 
-        An unusable answer and a spent budget always have a stand-in; other failures only in a branch. A model that
-        refuses every call stops the run: its user can mend that, and nothing is lost.
+        An unusable answer and a spent budget always have a stand-in; other failures only in a branch, or where the
+        whole run was tried again before. A model that refuses every call stops the run: its user can mend that, and
+        nothing is lost.
         """
         adapters = self.run.adapters
         if not adapters.models or adapters.reasoner is None:
@@ -196,21 +203,35 @@ class StageContext:
         try:
             result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
-            stands_in = self.is_branch or isinstance(failure, BudgetExceeded | UnusableAnswer)
+            has_answered = isinstance(failure, BudgetExceeded | UnusableAnswer)
+            stands_in = self.is_branch or self.run.last_try.is_set() or has_answered
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
             await self._count_failure(act, failure)
             return await ask(adapters.fallback)
         if self.run.failures[act] < MAX_FAILURES:
             del self.run.failures[act]
+        if model.passed_over is not None:
+            await self.lost("chain", model.replies[-1].model, model.passed_over)
         await self._emit_replies(act, model)
         return result
 
     def _model(self, act: str) -> JournalledModel:
         adapters, streaming = self.run.adapters, self.run.streaming
+        plan, shown = "", set[str]()
 
         def on_delta(delta: Delta) -> None:
+            nonlocal plan
             streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
+            if act != "plan" or delta.kind != "text":
+                return
+            plan += delta.text
+            # A title ends with a quotation mark.
+            titles = finished_titles(plan) if '"' in delta.text else []
+            for title in titles:
+                if title not in shown:
+                    shown.add(title)
+                    self._show_title(title)
 
         return JournalledModel(
             adapters.models,
@@ -220,23 +241,39 @@ class StageContext:
             tries=adapters.model_tries,
             jitter=adapters.jitter,
             on_delta=on_delta,
-            is_given_up=self.run.failures[act] >= MAX_FAILURES,
+            is_given_up=self._is_given_up(act),
         )
 
+    def _show_title(self, title: str) -> None:
+        """Show a section of the plan, once, while the rest is still being written."""
+        key = f"message:{self.scope}:{digest(title)[:8]}"
+        self.run.streaming.emit_soon("message", key, {"type": "text", "text": title})
+
+    def _is_given_up(self, act: str) -> bool:
+        """Say whether the model failed too often at an act; in the last try of the run, at any acts."""
+        failures = self.run.failures
+        return (failures.total() if self.run.last_try.is_set() else failures[act]) >= MAX_FAILURES
+
     async def _count_failure(self, act: str, failure: CallFailed) -> None:
-        await self.lost("act", act, failure)
+        is_gone = self.run.last_try.is_set() and isinstance(failure, NetworkError | ModelBusy)
+        await self.lost("model" if is_gone else "act", act, failure)
         if isinstance(failure, BudgetExceeded):
             return
+        was_given_up = self._is_given_up(act)
         self.run.failures[act] += 1
-        if self.run.failures[act] == MAX_FAILURES:
-            message = f"{act}: the model failed too often in a row; rules do it from here on"
-            await Emitter(self.run.streaming, f"strikes/{act}")("error", {"message": message, "step": act})
+        if self._is_given_up(act) and not was_given_up:
+            what = "everything" if self.run.last_try.is_set() else act
+            message = f"{what}: the model failed too often in a row; rules do it from here on"
+            await Emitter(self.run.streaming, f"strikes/{what}")("error", {"message": message, "step": act})
 
     async def _emit_replies(self, act: str, model: JournalledModel) -> None:
         """Keep what the model thought aloud and wrote, and say what did not fit its window."""
         for reply in model.replies:
             if reply.reasoning:
                 await self.emit("reasoning", {"type": "text", "text": reply.reasoning})
+        if act == "plan" and model.replies:
+            for title in finished_titles(model.replies[-1].text):
+                self._show_title(title)
         if act in _PROSE and model.replies:
             await self.emit("message", {"type": "text", "text": model.replies[-1].text})
         if model.left_out:
@@ -256,6 +293,11 @@ class StageContext:
         spent = self.run.journal.ledger.spent.of(budget)
         left_out = f"{kind}: {subject}"
         await self.emit("budget", {"kind": budget, "limit": limit, "spent": spent, "left_out": left_out})
+
+    async def failed(self, step: str, reason: str) -> None:
+        """Report that the stage failed; under a key of its own, for it may be tried again and end well."""
+        key = f"progress:{self.scope}:failed"
+        await self.run.streaming.emit("progress", key, {"step": step, "status": "failed", "data": {"reason": reason}})
 
     def skip(self, reason: str) -> None:
         """Say that the stage has nothing to do, and why."""

@@ -54,6 +54,11 @@ class Health:
         """Return how many pages were opened."""
         return self.fetched + len(self.blocked)
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Say whether sources were asked and every search failed: nobody knows whether there is something to find."""
+        return bool(self.engines) and not any(one.results or one.empty for one in self.engines)
+
     def to_json(self) -> JsonObject:
         """Return it as the run folder keeps it."""
         engines: list[Json] = [
@@ -134,8 +139,10 @@ class Account:
         return notes + self._problems()
 
     def notice(self) -> tuple[str, ...]:
-        """Say that the general web could not be searched, where its engines found nothing as they mostly failed."""
+        """Say that no source answered, or that the general web's engines found nothing as they mostly failed."""
         engines, specs = self.health.engines, self.specs
+        if self.health.is_unanswered:
+            return (self.words("search.unanswered", engines=self._listed(engines)),)
         general = [one for one in engines if one.name in specs and not specs[one.name].is_specialist]
         failed = sum(one.failed + one.skipped for one in general)
         if any(one.results for one in general) or failed <= sum(one.empty for one in general):

@@ -315,8 +315,7 @@ async def test_at_most_ten_tasks_search_at_once_and_in_batches_a_batch(setup: Se
 async def test_the_next_batch_waits_for_all_of_the_last_unless_batches_may_overlap(
     setup: SearchSetup, overlap: bool, begun: int
 ) -> None:
-    options = {"parallel_strategy": "batch", "batch_size": 3, "enable_batch_parallel": overlap}
-    context = await setup.context(Engine("one"), **options)
+    context = await setup.context(Engine("one"), parallel_strategy="batch", batch_size=3, enable_batch_parallel=overlap)
     slots, gates = context.run.search_slots, [asyncio.Event() for _ in range(5)]
     running: list[int] = []
 

@@ -15,7 +15,7 @@ from deep_research.reasoning.model.acts import (
     searched,
     section_notes,
 )
-from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at
+from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, read_answer
 from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
 from deep_research.reasoning.model.prose import is_in_language
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, clean_question, decide
@@ -103,6 +103,12 @@ class PlanningByModel(ModelActs):
             for place, text in enumerate(answer.queries)
         ]
         return tuple(found[: request.count])
+
+
+def finished_titles(text: str) -> list[str]:
+    """Return the sections of a plan that may still be being written, as far as their titles are complete."""
+    answer, _ = read_answer(PlanAnswer, text)
+    return [title for title in answer.sections if f'{title}"' in text] if answer else []
 
 
 def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
