@@ -268,6 +268,81 @@ def test_the_next_provider_of_the_chain_takes_over(user: User, server: ModelServ
     assert list(_stats(user)["model"]["calls_by_model"]) == ["ollama:qwen3:8b"]  # type: ignore[call-overload]  # a mapping
 
 
+def _ask_auto(user: User, server: ModelServer, *arguments: str, provider: str = "auto"):
+    """Ask with the keys of two providers set, and no word about which to use."""
+    keys = {f"{name.upper()}_API_KEY": "test-key" for name in ("openai", "anthropic")}
+    places = {f"DEEP_RESEARCH_{name.upper()}_ADDRESS": server.address_of(name) for name in ("openai", "anthropic")}
+    return _ask(user, server, *arguments, provider=provider, **keys, **places, DEEP_RESEARCH_MODEL_TRIES="1")
+
+
+NO_QUOTA = Answer(status=429, raw=b'{"error": {"type": "insufficient_quota", "code": "insufficient_quota"}}')
+
+
+def _failing_first(server: ModelServer, fault: Answer) -> None:
+    server.script = lambda asked: fault if asked.dialect == "openai" else answer_over_the_wire(asked)
+
+
+@pytest.mark.parametrize("fault", [Answer(status=529), NO_QUOTA], ids=["busy for good", "no quota"])
+def test_a_second_provider_whose_key_is_set_takes_over_and_is_named(
+    user: User, server: ModelServer, fault: Answer
+) -> None:
+    _failing_first(server, fault)
+    ended = _ask_auto(user, server)
+    assert ended.returncode == 0, ended.stderr
+    assert "As reported, The harbour retrofit of Halden cost €146.2 million" in user.report()
+    assert "stood in" not in user.report()
+    used = list(_stats(user)["model"]["calls_by_model"])  # type: ignore[call-overload]  # a mapping
+    assert [name.partition(":")[0] for name in used] == ["anthropic"] * 2, "its own models for both roles"
+    for name in used:
+        assert f"{name} answered in its place" in user.report()
+        assert any(event.kind == "error" and name in str(event.data["message"]) for event in user.events())
+
+
+def test_a_wrong_key_of_the_first_provider_is_reported_and_bills_no_second(user: User, server: ModelServer) -> None:
+    _failing_first(server, Answer(status=401))
+    said = assert_explained(_ask_auto(user, server), 64)
+    assert "OPENAI_API_KEY" in said
+    assert {asked.dialect for asked in server.requests} == {"openai"}
+
+
+def test_who_names_a_provider_gets_no_other(user: User, server: ModelServer) -> None:
+    _failing_first(server, Answer(status=529))
+    ended = _ask_auto(user, server, provider="openai")
+    assert ended.returncode == 0, ended.stderr
+    assert {asked.dialect for asked in server.requests} == {"openai"}
+    assert "rules without a model stood in" in user.report()
+
+
+def test_the_budget_is_the_runs_whichever_provider_answers(user: User, server: ModelServer) -> None:
+    _failing_first(server, Answer(status=529))
+    ended = _ask_auto(user, server, "--budget-tokens", "9000")
+    assert ended.returncode == 0, ended.stderr
+    assert 0 < _stats(user)["spent"]["tokens"] <= 9000  # type: ignore[operator]  # a number
+    assert "9000" in user.report().partition("## What was left out")[2]
+
+
+def test_the_plan_is_shown_while_it_is_written(user: User, server: ModelServer) -> None:
+    tries = iter(range(9))
+
+    def script(asked: Asked) -> Answer:
+        if act_of(asked.text) != "plan":
+            return answer_over_the_wire(asked)
+        # The connection is cut after two titles; the second try is answered whole.
+        begun = '{"title": "Halden", "sections": ["Costs", "Noise", "Traf'
+        cut = Answer(text=f"{begun} and so on", cut_after=len(begun), piece_chars=1)
+        return answer_over_the_wire(asked) if next(tries) else cut
+
+    server.script = script
+    ended = _ask(user, server)
+    assert ended.returncode == 0, ended.stderr
+    shown = [str(event.data["text"]) for event in user.events() if event.key.startswith("message:plan:")]
+    assert shown == ["Costs", "Noise", "Results", "Criticism"], "each title as soon as it is written, and once"
+    events = [event.kind for event in user.events()]
+    assert events.index("message") < events.index("report-plan")
+    lines = ended.stderr.splitlines()
+    assert lines.index("  · Noise") < lines.index("  · Results")
+
+
 @pytest.mark.parametrize(
     "question", ["青岚市的海港改造花了多少钱，效果如何？", "青嵐市的海港改造花了多少錢，效果如何？"]
 )

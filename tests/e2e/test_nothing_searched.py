@@ -56,6 +56,13 @@ def test_a_run_in_which_every_search_failed_says_so_first_and_exits_69(
     assert lost.startswith("- " + say("search.unanswered", engines="\0").partition("\0")[0])
     assert say("nothing.report") not in ended.stdout, "nobody knows whether there is something to be found"
     assert user.only_run().status == "done"
+    tasks = [event.data for event in user.events() if event.kind == "search-task"]
+    assert tasks
+    assert all(data["status"] == "failed" and data["error"] for data in tasks)
+    steps = [event.data for event in user.events() if event.kind == "progress" and event.data["step"] == "harvest"]
+    failed = [data for data in steps if data["status"] == "failed"]
+    assert len(failed) == len(tasks)
+    assert all(data["data"]["reason"] for data in failed)  # type: ignore[call-overload, index]  # a mapping
     assert json.loads((Path(user.only_run().folder) / "verify.json").read_text())["passed"]
 
 

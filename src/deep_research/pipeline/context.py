@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from deep_research.errors import BudgetExceeded, CallFailed, ModelBusy, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.events import LiveText
-from deep_research.llm.port import Delta
+from deep_research.llm.port import Delta, OnDelta
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.batches import Batches
 from deep_research.pipeline.budget import Phase
@@ -217,22 +217,7 @@ class StageContext:
         return result
 
     def _model(self, act: str) -> JournalledModel:
-        adapters, streaming = self.run.adapters, self.run.streaming
-        plan, shown = "", set[str]()
-
-        def on_delta(delta: Delta) -> None:
-            nonlocal plan
-            streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
-            if act != "plan" or delta.kind != "text":
-                return
-            plan += delta.text
-            # A title ends with a quotation mark.
-            titles = finished_titles(plan) if '"' in delta.text else []
-            for title in titles:
-                if title not in shown:
-                    shown.add(title)
-                    self._show_title(title)
-
+        adapters = self.run.adapters
         return JournalledModel(
             adapters.models,
             self._site,
@@ -240,9 +225,27 @@ class StageContext:
             meter=self.run.meter,
             tries=adapters.model_tries,
             jitter=adapters.jitter,
-            on_delta=on_delta,
+            listen=lambda: self._listener(act),
             is_given_up=self._is_given_up(act),
         )
+
+    def _listener(self, act: str) -> OnDelta:
+        """Return who listens to an answer while it comes; of a plan, every title is shown as soon as it is complete."""
+        plan, shown = "", set[str]()
+
+        def on_delta(delta: Delta) -> None:
+            nonlocal plan
+            self.run.streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
+            if act != "plan" or delta.kind != "text":
+                return
+            plan += delta.text
+            # A title ends with a quotation mark.
+            fresh = [title for title in finished_titles(plan) if title not in shown] if '"' in delta.text else []
+            shown.update(fresh)
+            for title in fresh:
+                self._show_title(title)
+
+        return on_delta
 
     def _show_title(self, title: str) -> None:
         """Show a section of the plan, once, while the rest is still being written."""

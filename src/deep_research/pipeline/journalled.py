@@ -139,9 +139,9 @@ class JournalledModel:
     """The chain of models behind one port: the first is asked, and where it fails for good the next.
 
     A first model that refuses every call is not passed over, unless its credit is spent: its user can mend that, and
-    nobody else is billed for it.
-    `passed_over` is the failure of the first where another answered. `is_given_up` says that the act was given up:
-    what is on record is still returned, but no call is made.
+    nobody else is billed for it. `passed_over` is the failure of the first where another answered. `listen` returns
+    who listens to one try. `is_given_up` says that the act was given up: what is on record is still returned, but no
+    call is made.
     """
 
     models: tuple[ChatModel, ...]
@@ -150,7 +150,7 @@ class JournalledModel:
     meter: PromptMeter
     tries: int = 1
     jitter: Callable[[], float] = lambda: 1.0
-    on_delta: OnDelta | None = None
+    listen: Callable[[], OnDelta | None] = lambda: None
     is_given_up: bool = False
     left_out: int = 0
     passed_over: NetworkError | ModelError | None = None
@@ -208,7 +208,7 @@ class JournalledModel:
             if self.is_given_up:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
             measured = self.meter.measure(request)
-            reply = await model.complete(request, on_delta=self.on_delta)
+            reply = await model.complete(request, on_delta=self.listen())
             return Answer({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
         # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that

@@ -4,6 +4,7 @@ Whether a judged question may be researched is decided by the same thresholds as
 """
 
 import re
+from json import dumps
 
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
@@ -108,7 +109,7 @@ class PlanningByModel(ModelActs):
 def finished_titles(text: str) -> list[str]:
     """Return the sections of a plan that may still be being written, as far as their titles are complete."""
     answer, _ = read_answer(PlanAnswer, text)
-    return [title for title in answer.sections if f'{title}"' in text] if answer else []
+    return [title for title in answer.sections if f'{title}"' in text or dumps(title)[1:] in text] if answer else []
 
 
 def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
