@@ -26,7 +26,7 @@ def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
         return NetworkError(spend=spend).with_message(f"fault.{key}", model=model, place=place, **values)
     remedy, values = _remedy(fault, endpoint)
     if remedy:
-        refused = CreditSpent if remedy == "credit" else ModelRefused
+        refused = CreditSpent if remedy == "credit" or status == 402 else ModelRefused
         return refused(spend=spend).with_message(f"fault.refused_{remedy}", model=model, status=status, **values)
     if status in _BUSY:
         wait_s = retry_after_s(fault.headers) if fault.retry_after_s is None else fault.retry_after_s
