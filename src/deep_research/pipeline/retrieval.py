@@ -76,9 +76,9 @@ class Health:
 
 async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
-    wanted = ("search", "fetch")
-    ended = [row for row in await records.calls() if row.kind in wanted and row.state in ("done", "failed")]
-    rows = [row for row in ended if not row.is_superseded]
+    # A search that has begun and not ended when the report is written failed in a way that nobody foresaw.
+    wanted = {"search": ("done", "failed", "started"), "fetch": ("done", "failed")}
+    rows = [row for row in await records.calls() if row.state in wanted.get(row.kind, ()) and not row.is_superseded]
     # Addresses that led to the same page are one page.
     pages: dict[str, str] = {}
     blocked: dict[str, str] = {}
@@ -109,8 +109,11 @@ def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
         if not is_skipped and row.error["name"] != CalledOff.__name__:
             engine.failures[str(row.error["detail"])] += 1
         return
-    hits = answer if isinstance(answer, list) else []
     engine.asked += 1
+    if row.state == "started":
+        engine.failures["unexpected error"] += 1
+        return
+    hits = answer if isinstance(answer, list) else []
     engine.results += len(hits)
     engine.empty += not hits
     engine.found |= {canonical_address(str(hit["address"])) for hit in hits if isinstance(hit, dict)}
