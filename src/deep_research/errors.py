@@ -15,6 +15,7 @@ DeepResearchError
 │   ├── ModelError
 │   │   ├── ModelBusy              trying again later may help
 │   │   ├── ModelRefused           no call to this model can succeed: key, rights or name are wrong
+│   │   │   └── CreditSpent        or the account has no credit or quota left
 │   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
@@ -132,6 +133,8 @@ class CallFailed(DeepResearchError):
         super().__init__(*([detail] if detail else []))
         self.spend = spend or Spend()
         self.call_key = ""
+        # All calls that must be made again where the work is tried again, if there are more.
+        self.call_keys: tuple[str, ...] = ()
         # A failure that comes from the journal, not from a call made now.
         self.is_recorded = False
 
@@ -169,6 +172,10 @@ class ModelRefused(ModelError):
 
     exit_code = 64
     category = ErrorCategory.BUSINESS
+
+
+class CreditSpent(ModelRefused):
+    """The account behind the model's key has no credit or quota left; another model may stand in."""
 
 
 class UnusableAnswer(ModelError):

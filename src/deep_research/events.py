@@ -11,7 +11,7 @@ RunStatus = Literal["created", "running", "waiting", "interrupted", "failed", "c
 
 
 class Progress(TypedDict):
-    """A stage begins, ends, or is skipped with its reason."""
+    """A stage begins, ends, or is skipped or fails with its reason; one that failed may be tried again and end."""
 
     step: str
     status: StepStatus
@@ -19,7 +19,7 @@ class Progress(TypedDict):
 
 
 class Text(TypedDict):
-    """A finished piece of text, or of the model's reasoning."""
+    """A finished piece of text, a section's title while a plan is written, or a piece of the model's reasoning."""
 
     type: Literal["text"]
     text: str
@@ -51,7 +51,7 @@ class SerpQuery(TypedDict):
 
 
 class SearchTaskDone(TypedDict):
-    """One search task ended: what it found and what it learned."""
+    """One search task ended: what it found and what it learned, or why every source failed."""
 
     query: str
     section: str

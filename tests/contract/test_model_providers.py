@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deep_research.errors import CallFailed, ModelBusy, ModelError, ModelRefused, NetworkError
+from deep_research.errors import CallFailed, CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError
 from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ChatModel, Delta, ModelRequest, Turn
 from deep_research.llm.prices import Price
@@ -208,7 +208,7 @@ async def test_request_refused_in_every_way_is_an_error_and_not_remembered(provi
     [
         (400, ModelError),
         (401, ModelRefused),
-        (402, ModelRefused),
+        (402, CreditSpent),
         (403, ModelRefused),
         (404, ModelRefused),
         (307, ModelRefused),
@@ -370,7 +370,7 @@ async def test_nonsense_after_a_good_beginning_keeps_what_was_used():
     ("provider", "event", "kind"),
     [
         ("openai", b'data: {"error": {"message": "boom", "type": "server_error", "code": null}}\n\n', ModelBusy),
-        ("openrouter", b'data: {"error": {"message": "boom", "code": 402}, "choices": []}\n\n', ModelRefused),
+        ("openrouter", b'data: {"error": {"message": "boom", "code": 402}, "choices": []}\n\n', CreditSpent),
         ("anthropic", b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n', ModelBusy),
         ("anthropic", b'event: error\ndata: {"type": "error", "error": {"type": "api_error"}}\n\n', ModelBusy),
         ("ollama", b'{"error": "boom"}\n', ModelBusy),

@@ -196,6 +196,8 @@ def test_text_is_heard_while_it_comes_and_its_end_is_kept(tmp_path: Path) -> Non
     row = asyncio.run(processor.process(ResearchRequest(question=QUESTION), on_live=listen))
     assert row.status == "done"
     assert [live.act for live in heard[:2]] == ["assess", "plan"]
-    drafts = [event.data["text"] for event in user.events() if event.kind == "message"]
+    texts = [event for event in user.events() if event.kind == "message"]
+    drafts = [event.data["text"] for event in texts if not event.key.startswith("message:plan:")]
     assert drafts
+    assert len(texts) - len(drafts) == 3, "the titles of the plan"
     assert all(isinstance(text, str) and "[E" in text for text in drafts)

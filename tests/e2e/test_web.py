@@ -185,7 +185,8 @@ async def test_without_any_answer_the_report_says_so_and_claims_nothing(tmp_path
         settings = _settings(web, tmp_path, queries_first_iteration=3)
         report = await research(QUESTIONS["zh-Hans"], settings=settings)
     assert report.sources == ()
-    assert "没有找到" in report.final_report
+    assert not report.is_searched
+    assert "所有搜索都失败了" in report.final_report
     assert "检索情况" in report.final_report
 
 

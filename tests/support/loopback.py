@@ -7,6 +7,7 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -46,8 +47,13 @@ class LoopbackServer(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
+        with suppress(RuntimeError):  # It may have died before.
+            self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
+
+    def die(self) -> None:
+        """Let go of all connections and listen no more; called from within an answer."""
+        self._end.set()
 
     def _run(self) -> None:
         try:

@@ -35,6 +35,7 @@ EXIT_CODES = {
     "UnknownRun": 64,
     "NewerStore": 64,
     "ModelRefused": 64,
+    "CreditSpent": 64,
     "InputError": 65,
     "ClarificationFailed": 1,
     "AnswerNeeded": 2,

@@ -115,6 +115,7 @@ def shown_result(result: Result) -> dict[str, object]:
         "sources": list(result.sources),
         "images": list(result.images),
         "isVerified": result.is_verified,
+        "isSearched": result.is_searched,
     }
 
 

@@ -167,7 +167,7 @@ _THIN = 0.7
 
 
 class News:
-    """What a run's events say to a person: the plan, thin sections, what failed; each thing once.
+    """What a run's events say to a person: the plan as it is written, thin sections, what failed; each thing once.
 
     With `is_verbose`, also each query and each source that was read.
     """
@@ -188,6 +188,8 @@ class News:
 
     def _line(self, event: RunEvent) -> str:
         data: Data = event.data
+        if event.kind == "message" and event.key.startswith("message:plan:"):
+            return f"· {data['text']}"
         if event.kind == "report-plan":
             return self._listed("shell.plan", [section["title"] for section in data["sections"]])
         if event.kind == "section-coverage":

@@ -41,6 +41,7 @@ from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 
 EXIT_NOT_VERIFIED = 3
+EXIT_NOT_SEARCHED = 69
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,8 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     if not output.is_quiet and output.events != "-":
         unpriced = {name for model in processor.adapters.models for name in model.unpriced}
         tell(_summary(row, words, output, unpriced))
+    if not result.is_searched:
+        return EXIT_NOT_SEARCHED
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 

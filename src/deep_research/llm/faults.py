@@ -1,6 +1,6 @@
 """From a failed call to our own error, which says what to do about it; decided by status and code, never by words."""
 
-from deep_research.errors import CallFailed, ModelBusy, ModelError, ModelRefused, NetworkError
+from deep_research.errors import CallFailed, CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.net.retry_after import retry_after_s
@@ -26,7 +26,8 @@ def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
         return NetworkError(spend=spend).with_message(f"fault.{key}", model=model, place=place, **values)
     remedy, values = _remedy(fault, endpoint)
     if remedy:
-        return ModelRefused(spend=spend).with_message(f"fault.refused_{remedy}", model=model, status=status, **values)
+        refused = CreditSpent if remedy == "credit" or status == 402 else ModelRefused
+        return refused(spend=spend).with_message(f"fault.refused_{remedy}", model=model, status=status, **values)
     if status in _BUSY:
         wait_s = retry_after_s(fault.headers) if fault.retry_after_s is None else fault.retry_after_s
         return ModelBusy(spend=spend, retry_after_s=wait_s).with_message("fault.busy", model=model, status=status)

@@ -91,7 +91,15 @@ class ModelName(NamedTuple):
     model: str
 
     def __str__(self) -> str:
-        return f"{self.provider.name}:{self.model}"
+        return f"{self.provider.name}:{self.model}" if self.model else self.provider.name
+
+    @property
+    def by_role(self) -> "tuple[ModelName, ModelName]":
+        """Return the models for thinking and for tasks: this one for both, or the provider's own choice."""
+        if self.model:
+            return self, self
+        own = self.provider
+        return ModelName(own, own.default_thinking), ModelName(own, own.default_task)
 
 
 def is_provider(name: str) -> bool:

@@ -3,14 +3,16 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from deep_research.errors import BudgetExceeded, CallFailed, ModelRefused, UnusableAnswer
+from deep_research.errors import BudgetExceeded, CallFailed, ModelBusy, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.events import LiveText
-from deep_research.llm.port import Delta
+from deep_research.llm.port import Delta, OnDelta
 from deep_research.pipeline.adapters import Adapters
+from deep_research.pipeline.batches import Batches
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
@@ -27,10 +29,11 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.round_log import RoundLog
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.port import Reasoner
 from deep_research.request import BudgetKind, ResearchRequest, Spend
 from deep_research.store.port import Answers, Claim, RunRow, Store
-from deep_research.value import Json, canonical_json, json_of
+from deep_research.value import Json, canonical_json, digest, json_of
 
 Result = TypeVar("Result")
 # So many failures of a model in a row, and rules do the act for the rest of the run.
@@ -41,7 +44,11 @@ _PROSE = frozenset({"draft", "analyze"})
 
 @dataclass(frozen=True)
 class RunContext:
-    """A run in the hands of this process."""
+    """A run in the hands of this process.
+
+    `failures` counts how often in a row a model failed at each act. In the `last_try` of the whole run, rules stand in
+    for every act at which the model fails.
+    """
 
     row: RunRow
     claim: Claim
@@ -52,6 +59,7 @@ class RunContext:
     folder: RunFolder
     answers: Answers
     failures: Counter[str] = field(default_factory=Counter)
+    last_try: asyncio.Event = field(default_factory=asyncio.Event)
     meter: PromptMeter = field(default_factory=PromptMeter)
     addresses: dict[str, str] = field(default_factory=dict)
     rounds: RoundLog = field(default_factory=RoundLog)
@@ -71,11 +79,14 @@ class RunContext:
         return RunRecords(self.store, self.claim)
 
     @cached_property
-    def search_slots(self) -> asyncio.Semaphore:
-        """How many queries are searched for at once: overlapping batches, or one batch at a time."""
+    def search_slots(self) -> AbstractAsyncContextManager[object]:
+        """Let so many queries be searched for at once; in the strategy `batch`, no more than a batch has."""
         config = self.row.request.search
         at_once = config.max_concurrent_searches
-        return asyncio.Semaphore(at_once if config.enable_batch_parallel else min(config.batch_size, at_once))
+        if config.parallel_strategy != "batch":
+            return asyncio.Semaphore(at_once)
+        size = min(config.batch_size, at_once)
+        return asyncio.Semaphore(size) if config.enable_batch_parallel else Batches(size)
 
     def stage(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "StageContext":
         """Return the context of a piece of work at a place in the run."""
@@ -181,8 +192,9 @@ class StageContext:
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
 
-        An unusable answer and a spent budget always have a stand-in; other failures only in a branch. A model that
-        refuses every call stops the run: its user can mend that, and nothing is lost.
+        An unusable answer and a spent budget always have a stand-in; other failures only in a branch, or where the
+        whole run was tried again before. A model that refuses every call stops the run: its user can mend that, and
+        nothing is lost.
         """
         adapters = self.run.adapters
         if not adapters.models or adapters.reasoner is None:
@@ -191,22 +203,21 @@ class StageContext:
         try:
             result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
-            stands_in = self.is_branch or isinstance(failure, BudgetExceeded | UnusableAnswer)
+            has_answered = isinstance(failure, BudgetExceeded | UnusableAnswer)
+            stands_in = self.is_branch or self.run.last_try.is_set() or has_answered
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
             await self._count_failure(act, failure)
             return await ask(adapters.fallback)
         if self.run.failures[act] < MAX_FAILURES:
             del self.run.failures[act]
+        if model.passed_over is not None:
+            await self.lost("chain", model.replies[-1].model, model.passed_over)
         await self._emit_replies(act, model)
         return result
 
     def _model(self, act: str) -> JournalledModel:
-        adapters, streaming = self.run.adapters, self.run.streaming
-
-        def on_delta(delta: Delta) -> None:
-            streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
-
+        adapters = self.run.adapters
         return JournalledModel(
             adapters.models,
             self._site,
@@ -214,24 +225,58 @@ class StageContext:
             meter=self.run.meter,
             tries=adapters.model_tries,
             jitter=adapters.jitter,
-            on_delta=on_delta,
-            is_given_up=self.run.failures[act] >= MAX_FAILURES,
+            listen=lambda: self._listener(act),
+            is_given_up=self._is_given_up(act),
         )
 
+    def _listener(self, act: str) -> OnDelta:
+        """Return who listens to an answer while it comes; of a plan, every title is shown as soon as it is complete."""
+        plan, shown = "", set[str]()
+
+        def on_delta(delta: Delta) -> None:
+            nonlocal plan
+            self.run.streaming.on_live_text(LiveText(self.run.row.id, self.scope, act, delta.kind, delta.text))
+            if act != "plan" or delta.kind != "text":
+                return
+            plan += delta.text
+            # A title ends with a quotation mark.
+            fresh = [title for title in finished_titles(plan) if title not in shown] if '"' in delta.text else []
+            shown.update(fresh)
+            for title in fresh:
+                self._show_title(title)
+
+        return on_delta
+
+    def _show_title(self, title: str) -> None:
+        """Show a section of the plan, once, while the rest is still being written."""
+        key = f"message:{self.scope}:{digest(title)[:8]}"
+        self.run.streaming.emit_soon("message", key, {"type": "text", "text": title})
+
+    def _is_given_up(self, act: str) -> bool:
+        """Say whether the model failed too often at an act; in the last try of the run, at any acts."""
+        failures = self.run.failures
+        return (failures.total() if self.run.last_try.is_set() else failures[act]) >= MAX_FAILURES
+
     async def _count_failure(self, act: str, failure: CallFailed) -> None:
-        await self.lost("act", act, failure)
+        is_gone = self.run.last_try.is_set() and isinstance(failure, NetworkError | ModelBusy)
+        await self.lost("model" if is_gone else "act", act, failure)
         if isinstance(failure, BudgetExceeded):
             return
+        was_given_up = self._is_given_up(act)
         self.run.failures[act] += 1
-        if self.run.failures[act] == MAX_FAILURES:
-            message = f"{act}: the model failed too often in a row; rules do it from here on"
-            await Emitter(self.run.streaming, f"strikes/{act}")("error", {"message": message, "step": act})
+        if self._is_given_up(act) and not was_given_up:
+            what = "everything" if self.run.last_try.is_set() else act
+            message = f"{what}: the model failed too often in a row; rules do it from here on"
+            await Emitter(self.run.streaming, f"strikes/{what}")("error", {"message": message, "step": act})
 
     async def _emit_replies(self, act: str, model: JournalledModel) -> None:
         """Keep what the model thought aloud and wrote, and say what did not fit its window."""
         for reply in model.replies:
             if reply.reasoning:
                 await self.emit("reasoning", {"type": "text", "text": reply.reasoning})
+        if act == "plan" and model.replies:
+            for title in finished_titles(model.replies[-1].text):
+                self._show_title(title)
         if act in _PROSE and model.replies:
             await self.emit("message", {"type": "text", "text": model.replies[-1].text})
         if model.left_out:
@@ -251,6 +296,11 @@ class StageContext:
         spent = self.run.journal.ledger.spent.of(budget)
         left_out = f"{kind}: {subject}"
         await self.emit("budget", {"kind": budget, "limit": limit, "spent": spent, "left_out": left_out})
+
+    async def failed(self, step: str, reason: str) -> None:
+        """Report that the stage failed; under a key of its own, for it may be tried again and end well."""
+        key = f"progress:{self.scope}:failed"
+        await self.run.streaming.emit("progress", key, {"step": step, "status": "failed", "data": {"reason": reason}})
 
     def skip(self, reason: str) -> None:
         """Say that the stage has nothing to do, and why."""

@@ -5,7 +5,8 @@ from typing import Literal
 from deep_research.request import BudgetKind
 from deep_research.value import Value
 
-GapKind = Literal["act", "search", "page", "section", "query", "round", "window"]
+# `act`: rules stood in for a model that failed at it; `model`: for one that was gone; `chain`: another model did.
+GapKind = Literal["act", "model", "chain", "search", "page", "section", "query", "round", "window"]
 
 
 class Gap(Value):

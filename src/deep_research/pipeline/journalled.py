@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from deep_research.errors import ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
+from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import Phase
@@ -136,9 +136,12 @@ _FIRST_WAIT_S = 1.0
 
 @dataclass
 class JournalledModel:
-    """The chain of models behind one port: the first that answers is asked, the others stand by.
+    """The chain of models behind one port: the first is asked, and where it fails for good the next.
 
-    `is_given_up` says that the act was given up: what is on record is still returned, but no call is made.
+    A first model that refuses every call is not passed over, unless its credit is spent: its user can mend that, and
+    nobody else is billed for it. `passed_over` is the failure of the first where another answered. `listen` returns
+    who listens to one try. `is_given_up` says that the act was given up: what is on record is still returned, but no
+    call is made.
     """
 
     models: tuple[ChatModel, ...]
@@ -147,9 +150,10 @@ class JournalledModel:
     meter: PromptMeter
     tries: int = 1
     jitter: Callable[[], float] = lambda: 1.0
-    on_delta: OnDelta | None = None
+    listen: Callable[[], OnDelta | None] = lambda: None
     is_given_up: bool = False
     left_out: int = 0
+    passed_over: NetworkError | ModelError | None = None
     replies: list[ModelReply] = field(default_factory=list)
 
     @property
@@ -167,34 +171,36 @@ class JournalledModel:
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:  # noqa: ARG002 - the run's own is used
         """Answer the request from the journal or from the first model that can."""
         self.left_out = max(self.left_out, request.left_out)
-        failure: NetworkError | ModelError | None = None
+        failures: list[NetworkError | ModelError] = []
         for link, model in enumerate(self.models):
             for number in range(self.tries):
                 try:
                     reply = await self._try(model, request, link, number)
-                except (NetworkError, ModelBusy) as busy:
-                    failure = busy
-                    if not await self._wait(busy, number):
-                        break
                 except UnusableAnswer:
                     raise
-                except ModelError as refused:
-                    # The first reason is the one to raise: it concerns the model that was asked for.
-                    failure = failure if isinstance(failure, ModelRefused) else refused
-                    break
+                except (NetworkError, ModelError) as exc:
+                    if link == 0 and isinstance(exc, ModelRefused) and not isinstance(exc, CreditSpent):
+                        raise
+                    failure = exc
+                    if not await self._wait(failure, number):
+                        break
                 else:
                     self.replies.append(reply)
+                    self.passed_over = failures[0] if failures else None
                     return reply
-        assert failure is not None, "a chain has at least one model"
-        raise failure
+            failures.append(failure)
+        # What the model that was asked for says of itself is raised; who tries again asks all once more.
+        failures[0].call_keys = tuple(each.call_key for each in failures)
+        raise failures[0]
 
-    async def _wait(self, failure: NetworkError | ModelBusy, number: int) -> bool:
+    async def _wait(self, failure: NetworkError | ModelError, number: int) -> bool:
         """Wait before the next try of the same model; say whether there is one."""
-        asked_s = failure.retry_after_s if isinstance(failure, ModelBusy) else None
-        if number + 1 >= self.tries or (asked_s or 0.0) > LONGEST_WAIT_S:
+        asked_s = failure.retry_after_s or 0.0 if isinstance(failure, ModelBusy) else 0.0
+        may_pass = isinstance(failure, NetworkError | ModelBusy) and asked_s <= LONGEST_WAIT_S
+        if number + 1 >= self.tries or not may_pass:
             return False
         if not failure.is_recorded:
-            await self.clock.sleep((asked_s or 0.0) + _FIRST_WAIT_S * 2**number * (0.5 + self.jitter() / 2))
+            await self.clock.sleep(asked_s + _FIRST_WAIT_S * 2**number * (0.5 + self.jitter() / 2))
         return True
 
     async def _try(self, model: ChatModel, request: ModelRequest, link: int, number: int) -> ModelReply:
@@ -202,7 +208,7 @@ class JournalledModel:
             if self.is_given_up:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
             measured = self.meter.measure(request)
-            reply = await model.complete(request, on_delta=self.on_delta)
+            reply = await model.complete(request, on_delta=self.listen())
             return Answer({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
         # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused
+from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused, StopRun
+from deep_research.events import SearchTaskDone
+from deep_research.masking import masked
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
@@ -66,9 +68,18 @@ class Nodes:
     async def _with_events(self, stage: Stage, state: State, context: StageContext) -> Update:
         """Run one stage between the two events that report it."""
         await context.emit("progress", {"step": stage, "status": "started"})
-        update = await self._run(stage, state, context)
+        try:
+            update = await self._run(stage, state, context)
+        except StopRun:
+            raise
+        except Exception as exc:
+            await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else _unforeseen(exc))
+            raise
+        lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]
         if context.skips:
             await context.emit("progress", {"step": stage, "status": "skipped", "data": {"reason": context.skips[-1]}})
+        elif lost:
+            await context.failed(stage, lost[0])
         else:
             await context.emit("progress", {"step": stage, "status": "done"})
         return update
@@ -263,17 +274,15 @@ class Nodes:
         evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
         shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
         pieces = await context.records.evidence(evidence)
-        has_failed = any(gap["kind"] == "search" for gap in state.get("gaps", []))
-        await context.emit(
-            "search-task",
-            {
-                "query": state["query"]["query"],
-                "section": state["section"]["title"],
-                "status": "failed" if has_failed else "done",
-                "hits": len(hits),
-                "learning": " ".join(piece.finding for piece in pieces[:3]),
-            },
-        )
+        failures = [str(gap["reason"]) for gap in state.get("gaps", []) if gap["kind"] == "search"]
+        ended: SearchTaskDone = {
+            "query": state["query"]["query"],
+            "section": state["section"]["title"],
+            "status": "failed" if failures else "done",
+            "hits": len(hits),
+            "learning": " ".join(piece.finding for piece in pieces[:3]),
+        }
+        await context.emit("search-task", ended | {"error": failures[0]} if failures else ended)
         task = {
             "scope": at_task.scope,
             "hits": len(hits),
@@ -430,9 +439,13 @@ async def _isolated(
     except DeepResearchError:
         raise
     except Exception as exc:
-        # Without its message, which may hold page content.
-        await context.lost(kind, subject, f"unexpected {type(exc).__name__}")
+        await context.lost(kind, subject, _unforeseen(exc))
         return otherwise
+
+
+def _unforeseen(exc: Exception) -> str:
+    """Return what is said of an error that nobody foresaw: not its message, which may hold page content."""
+    return f"unexpected {type(exc).__name__}"
 
 
 def _part(state: State, context: StageContext) -> str:

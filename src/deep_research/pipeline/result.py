@@ -6,7 +6,7 @@ from deep_research.value import Value
 
 
 class Result(Value):
-    """The result of a run."""
+    """The result of a run; it was not searched where every search failed."""
 
     title: str
     final_report: str
@@ -14,6 +14,7 @@ class Result(Value):
     sources: tuple[dict[str, object], ...]
     images: tuple[str, ...]
     is_verified: bool
+    is_searched: bool = True
     run: str
     folder: str
 
@@ -23,5 +24,7 @@ async def result_of(row: RunRow, store: Store) -> Result:
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
     text = (await store.get_blob(str(row.result["report"]))).decode()
-    kept = {key: row.result[key] for key in ("title", "learnings", "sources", "images", "is_verified")}
+    wanted = ("title", "learnings", "sources", "images", "is_verified", "is_searched")
+    # A run of an earlier version does not say whether it was searched.
+    kept = {key: row.result[key] for key in wanted if key in row.result}
     return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})

@@ -59,6 +59,11 @@ class Health:
         """Return how many pages were opened."""
         return self.fetched + len(self.blocked)
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Say whether sources were asked and every search failed: nobody knows whether there is something to find."""
+        return bool(self.engines) and not any(one.results or one.empty for one in self.engines)
+
     def to_json(self) -> JsonObject:
         """Return it as the run folder keeps it."""
         engines: list[Json] = [
@@ -82,9 +87,9 @@ class Health:
 
 async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
-    wanted = ("search", "fetch")
-    ended = [row for row in await records.calls() if row.kind in wanted and row.state in ("done", "failed")]
-    rows = [row for row in ended if not row.is_superseded]
+    # A search that has begun and not ended when the report is written failed in a way that nobody foresaw.
+    wanted = {"search": ("done", "failed", "started"), "fetch": ("done", "failed")}
+    rows = [row for row in await records.calls() if row.state in wanted.get(row.kind, ()) and not row.is_superseded]
     # Addresses that led to the same page are one page.
     pages: dict[str, str] = {}
     blocked: dict[str, str] = {}
@@ -119,8 +124,11 @@ def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
         if not is_skipped and row.error["name"] != CalledOff.__name__:
             engine.failures[str(row.error["detail"])] += 1
         return
-    hits = answer if isinstance(answer, list) else []
     engine.asked += 1
+    if row.state == "started":
+        engine.failures["unexpected error"] += 1
+        return
+    hits = answer if isinstance(answer, list) else []
     engine.results += len(hits)
     engine.empty += not hits
     engine.found |= {canonical_address(str(hit["address"])) for hit in hits if isinstance(hit, dict)}
@@ -156,8 +164,10 @@ class Account:
         return notes + self._problems()
 
     def notice(self) -> tuple[str, ...]:
-        """Say that the general web could not be searched, where its engines found nothing as they mostly failed."""
+        """Say that no source answered, or that the general web's engines found nothing as they mostly failed."""
         engines, specs = self.health.engines, self.specs
+        if self.health.is_unanswered:
+            return (self.words("search.unanswered", engines=self._listed(engines)),)
         general = [one for one in engines if one.name in specs and not specs[one.name].is_specialist]
         failed = sum(one.failed + one.skipped for one in general)
         if any(one.results for one in general) or failed <= sum(one.empty for one in general):

@@ -326,7 +326,10 @@ class AgentRuntime:
             message = masked(str(exc))
             await emit("error", {"message": message, "category": category, "retry_count": retry, "step": "workflow"})
             if isinstance(exc, CallFailed) and exc.call_key:
-                await context.store.supersede_calls(context.claim, [exc.call_key])
+                await context.store.supersede_calls(context.claim, list(exc.call_keys or (exc.call_key,)))
+            if retry == MAX_RETRIES:
+                context.failures.clear()
+                context.last_try.set()
 
         return await retry_with_backoff(drive, clock=self._adapters.clock, on_retry=on_retry)
 

@@ -48,7 +48,8 @@ def steps_of(events: Sequence[RunEvent]) -> Iterator[Step]:
     ended: dict[tuple[str, str], RunEvent] = {}
     for event in events:
         if event.kind == "progress" and event.data["status"] != "started":
-            ended.setdefault(_place(event), event)
+            # A step that failed may have been done in the end.
+            ended[_place(event)] = event
     for event in events:
         if event.kind == "progress" and event.data["status"] == "started":
             end = ended.get(_place(event))

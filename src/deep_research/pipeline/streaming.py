@@ -37,10 +37,14 @@ class StreamingManager:
 
     async def emit(self, kind: EventKind, key: str, data: EventData) -> None:
         """Store one event and hand it on, unless that was done before; a cancelled branch does not stop in between."""
+        await asyncio.shield(self.emit_soon(kind, key, data))
+
+    def emit_soon(self, kind: EventKind, key: str, data: EventData) -> asyncio.Task[None]:
+        """Begin to emit one event, after all that were begun before."""
         emitting = asyncio.create_task(self._emit(kind, key, cast("JsonObject", data)))
         self._emitting.add(emitting)
         emitting.add_done_callback(self._ended)
-        await asyncio.shield(emitting)
+        return emitting
 
     def _ended(self, emitting: asyncio.Task[None]) -> None:
         self._emitting.discard(emitting)

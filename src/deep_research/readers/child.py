@@ -93,7 +93,7 @@ def _limit(task: Task) -> None:
 
 def _outcome(task: Task, raw: bytes) -> tuple[str, bytes]:
     try:
-        reader = cast(Reader, import_module(f"deep_research.readers.{task.module}").read)
+        reader = cast(Reader, import_module(task.module).read)
         body = reader(raw, task.name).model_dump_json().encode()
         return ("read", body) if len(body) <= MAX_TEXT_BYTES else ("size", b"")
     except SourceError as exc:

@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
 
 
 def read_in_child(module: str, raw: bytes, name: str) -> Reading:
-    """Return what the `read` of a module among the readers gives, called in another process."""
+    """Return what the `read` of a module gives, called in another process."""
     task = Task(module, name, MAX_MEMORY_BYTES, _CPU_S + len(raw) * _CPU_S_PER_MB // 1_000_000)
     outcome, body = _pool.answer(task, raw)
     if outcome == "read":

@@ -1,6 +1,7 @@
 """The known formats: what each is recognised by, and the module that reads it.
 
 A new format is one module of its name with `read(raw, name)`, one line here and, if content shows it, one in `sniff`.
+A program that has a format of its own adds it with `add_format`.
 """
 
 from functools import lru_cache
@@ -15,7 +16,7 @@ from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import in_utf8
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
-from deep_research.readers.versions import extractor_of
+from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
 from deep_research.text.prompt_injection import find_prompt_injection
@@ -26,18 +27,23 @@ _FACTS = ("title", "author", "published", "canonical", "language")
 
 
 class FileFormat(NamedTuple):
-    """A format that can be read. Modules load on first use, those of binary formats in a process of their own."""
+    """A format that can be read. Modules load on first use, those of binary formats in a process of their own.
+
+    `module` has the format's `read`; not given, it is the reader of this name here.
+    """
 
     name: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
     is_text: bool
+    module: str = ""
 
     def read(self, raw: bytes, name: str, media_type: str) -> Reading:
-        """Return what the module of this name gives."""
+        """Return what the format's module gives."""
+        module = self.module or f"deep_research.readers.{self.name}"
         if not self.is_text:
-            return read_in_child(self.name, raw, name)
-        reader = cast(Reader, import_module(f"deep_research.readers.{self.name}").read)
+            return read_in_child(module, raw, name)
+        reader = cast(Reader, import_module(module).read)
         return reader(in_utf8(raw, media_type), name)
 
 
@@ -59,6 +65,12 @@ FORMATS = {
         ("jsonl", ".jsonl .ndjson .json", "application/jsonl application/x-ndjson application/json", True),
     )
 }
+
+
+def add_format(file_format: FileFormat, *, version: int = 1) -> None:
+    """Let files of one more format be read, in this process; another version reads them anew."""
+    FORMATS[file_format.name] = file_format
+    EXTRACTOR_VERSIONS[file_format.name] = version
 
 
 def known_suffixes() -> tuple[str, ...]:

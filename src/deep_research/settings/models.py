@@ -26,7 +26,10 @@ class ModelSettings(BaseModel):
         default=None, description="Model for everything else; not set, the provider's own, else the thinking model."
     )
     fallback_models: Names = Field(
-        default=(), description="Models to go on with when the first fails, in order, as `provider:model`."
+        default=(),
+        description="Models to go on with when the first fails for good, in order, as `provider:model`, a provider's "
+        "name alone for its own choice, or `none`; not set, with provider `auto`, the other providers whose keys are "
+        "set.",
     )
     openai_address: str = Field(default="https://api.openai.com/v1", description="Address of OpenAI.")
     anthropic_address: str = Field(default="https://api.anthropic.com", description="Address of Anthropic.")

@@ -113,14 +113,16 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         description="How queries are spread over engines: `batch` asks all, `race` keeps the first answer, "
         "`hybrid` goes along the chain of web engines with specialist sources beside it.",
     )
-    batch_size: int = Field(default=_SEARCH.batch_size, ge=1, description="Queries that are searched for together.")
+    batch_size: int = Field(
+        default=_SEARCH.batch_size, ge=1, description="Queries that the strategy `batch` searches for together."
+    )
     enable_race_mode: bool = Field(
         default=_SEARCH.enable_race_mode,
         description="In `hybrid`, ask the web engines at once and keep the first answer, instead of one after another.",
     )
     enable_batch_parallel: bool = Field(
         default=_SEARCH.enable_batch_parallel,
-        description="Let batches overlap, up to `max_concurrent_searches`; else one batch is searched for at a time.",
+        description="In `batch`, let the next query begin as soon as one is done; else a whole batch is awaited first.",
     )
     max_concurrent_searches: int = Field(
         default=_SEARCH.max_concurrent_searches, ge=1, description="Most queries that are searched for at once."

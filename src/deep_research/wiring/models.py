@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
     from deep_research.search.registry import EngineSpec
 
+NO_MODELS = ("none",)
+
 
 def chosen_models(settings: Settings) -> tuple[str, ...]:
     """Return the thinking model, the task model and those to fall back on, as `provider:model`; empty without a model.
 
-    Of several providers whose keys are set, the first in the registry is taken; a local server must be named. What
-    the chosen pair lacks is raised; a model to fall back on that lacks something is left out.
+    Of several providers whose keys are set, the first in the registry is taken; the others, by their names alone, are
+    fallen back on, unless the user named a provider or models. A local server must be named. What the chosen pair lacks
+    is raised; a model to fall back on that lacks something is left out.
     """
     pair = _chosen_pair(settings)
     for name in pair:
@@ -39,8 +42,7 @@ def key_unused_offline(settings: Settings) -> str:
     """Return the variable of a key that would be used, were it not for `offline`; "" where there is none."""
     if not settings.offline or settings.provider != "auto" or settings.thinking_model is not None:
         return ""
-    provider = _first_with_key(settings)
-    return provider.key_variable if provider else ""
+    return next((provider.key_variable for provider in _with_key(settings)), "")
 
 
 def address_of(name: "ModelName", settings: Settings) -> str:
@@ -54,7 +56,7 @@ def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]
     from deep_research.llm.registry import model_named
 
     prices = load_prices(settings.prices)
-    models = map(model_named, dict.fromkeys(names))
+    models = dict.fromkeys(name for text in names for name in model_named(text).by_role)
     return tuple(str(name) for name in models if price_of(name, address_of(name, settings), prices) is None)
 
 
@@ -70,10 +72,11 @@ def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
     elif own is not None and own.model:
         thinking, task = own, None
     else:
-        provider = own.provider if own else None if settings.offline else _first_with_key(settings)
+        found = [] if settings.offline else _with_key(settings)
+        provider = own.provider if own else next(iter(found), None)
         if provider is None:
             return ()
-        thinking, task = ModelName(provider, provider.default_thinking), ModelName(provider, provider.default_task)
+        thinking, task = ModelName(provider, "").by_role
     if settings.task_model is not None:
         task = _named(settings.task_model, thinking)
     return thinking, task or thinking
@@ -81,15 +84,22 @@ def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
 
 def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError | None]]":
     """Return the models to fall back on, in order, each with what it lacks."""
+    from deep_research.llm.registry import ModelName
 
     def problem(name: "ModelName") -> ConfigurationError | None:
         try:
-            _require(name, settings)
+            for model in name.by_role:
+                _require(model, settings)
         except ConfigurationError as exc:
             return exc
         return None
 
-    return [(name, problem(name)) for name in (_named(text, None) for text in settings.fallback_models)]
+    names: list[ModelName] = []
+    if settings.fallback_models not in ((), NO_MODELS):
+        names = [_named(text, None) for text in settings.fallback_models]
+    elif not settings.fallback_models and settings.provider == "auto" and settings.thinking_model is None:
+        names = [ModelName(provider, "") for provider in _with_key(settings)[1:]]
+    return [(name, problem(name)) for name in names]
 
 
 def _named(text: str, near: "ModelName | None") -> "ModelName":
@@ -101,11 +111,11 @@ def _named(text: str, near: "ModelName | None") -> "ModelName":
     return model_named(text)
 
 
-def _first_with_key(settings: Settings) -> "Provider | None":
+def _with_key(settings: Settings) -> "list[Provider]":
+    """Return the providers whose keys are set and that have models of their own choice, in the registry's order."""
     from deep_research.llm.registry import PROVIDERS
 
-    known = PROVIDERS.values()
-    return next((provider for provider in known if provider.default_thinking and _key(provider, settings)), None)
+    return [provider for provider in PROVIDERS.values() if provider.default_thinking and _key(provider, settings)]
 
 
 def _key(provider: "Provider", settings: Settings) -> str:
@@ -147,18 +157,19 @@ def models_from(settings: Settings) -> Models:
     prices = load_prices(settings.prices)
     limits = Limits(settings.model_timeout_s, settings.model_idle_timeout_s, settings.model_calls_in_flight)
 
-    def model(text: str) -> "VendorChat":
-        name = model_named(text)
+    def model(name: "ModelName") -> "VendorChat":
         address, key = address_of(name, settings), _key(name.provider, settings)
         return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
 
-    thinking, task, *fallbacks = map(model, names)
+    thinking, task, *fallbacks = map(model_named, names)
+    pairs = [tuple(map(model, pair)) for pair in ((thinking, task), *(name.by_role for name in fallbacks))]
 
     async def close() -> None:
-        for chat in (thinking, task, *fallbacks):
-            await chat.close()
+        for pair in pairs:
+            for chat in pair:
+                await chat.close()
 
-    return Models((RoleModels(thinking, task), *fallbacks), close)
+    return Models(tuple(RoleModels(*pair) for pair in pairs), close)
 
 
 def reasoner_from(

@@ -25,6 +25,13 @@ def test_the_same_failure_is_said_once():
     assert news.of(failed) == ""
 
 
+def test_a_plan_is_shown_title_by_title_and_a_section_that_is_written_is_not() -> None:
+    news = News(words_in("en"))
+    written = event("message", type="text", text="成本与资金")
+    assert news.of(written.model_copy(update={"key": "message:plan:1a2b3c4d"})) == "  · 成本与资金"
+    assert news.of(written.model_copy(update={"key": "message:draft/section/1:0"})) == ""
+
+
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
     news = News(words_in(language))

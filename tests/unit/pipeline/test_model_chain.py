@@ -8,6 +8,7 @@ import pytest
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
+    CreditSpent,
     ModelBusy,
     ModelError,
     ModelRefused,
@@ -97,22 +98,42 @@ async def test_a_wish_for_too_long_a_wait_goes_to_the_next_model(store, claim):
     assert (clock.waits, first.calls) == ([], 1)
 
 
-@pytest.mark.parametrize("failure", [ModelRefused("wrong key"), ModelError("bad request")])
+@pytest.mark.parametrize("failure", [CreditSpent("no credit"), ModelError("bad request")])
 async def test_a_model_that_will_never_answer_is_passed_over_at_once(store, claim, failure):
     first, second = Model("a", failure, failure), Model("b")
-    assert (await _chain(store, claim, [first, second]).complete(REQUEST)).text == "b"
+    chain = _chain(store, claim, [first, second])
+    assert (await chain.complete(REQUEST)).text == "b"
     assert first.calls == 1
+    assert chain.passed_over is failure, "who is billed instead is no secret"
 
 
-async def test_where_all_fail_the_refusal_is_what_is_told(store, claim):
-    first = Model("a", ModelRefused("wrong key"))
-    second = Model("b", *(NetworkError("down") for _ in range(3)))
-    with pytest.raises(NetworkError, match="down"):
-        await _chain(store, claim, [first, second]).complete(REQUEST)
+async def test_a_wrong_key_of_the_first_bills_nobody_else(store, claim):
+    first, second = Model("a", ModelRefused("wrong key")), Model("b")
     with pytest.raises(ModelRefused, match="wrong key"):
-        await _chain(store, claim, [Model("c", ModelRefused("wrong key"))], scope="other").complete(
-            REQUEST.model_copy(update={"prompt": "Q"})
-        )
+        await _chain(store, claim, [first, second]).complete(REQUEST)
+    assert (first.calls, second.calls) == (1, 0)
+
+
+async def test_a_wrong_key_further_on_is_passed_over(store, claim):
+    first = Model("a", *(NetworkError("down") for _ in range(3)))
+    second, third = Model("b", ModelRefused("wrong key")), Model("c")
+    assert (await _chain(store, claim, [first, second, third]).complete(REQUEST)).text == "c"
+
+
+async def test_where_all_fail_the_first_tells_why_and_all_are_asked_again(store, claim):
+    first = Model("a", CreditSpent("no credit"))
+    second = Model("b", *(NetworkError("down") for _ in range(3)))
+    with pytest.raises(CreditSpent, match="no credit") as caught:
+        await _chain(store, claim, [first, second]).complete(REQUEST)
+    await store.supersede_calls(claim, caught.value.call_keys)
+    assert (await _chain(store, claim, [Model("a", NetworkError("down")), Model("b")]).complete(REQUEST)).text == "a"
+
+
+async def test_the_budget_holds_for_every_model_of_the_chain(store, claim):
+    first, second = Model("a", *(NetworkError("down") for _ in range(3))), Model("b")
+    with pytest.raises(BudgetExceeded):
+        await _chain(store, claim, [first, second], tokens=99).complete(REQUEST)
+    assert (first.calls, second.calls) == (0, 0)
 
 
 async def test_a_resumed_run_goes_on_at_the_try_it_stood_at_and_does_not_wait_again(store, claim):

@@ -287,8 +287,17 @@ def _has_asked(engine: Engine, count: int) -> bool:
     return len(engine.asked) == count
 
 
-async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(setup: SearchSetup) -> None:
-    for options, most in (({}, 10), ({"enable_batch_parallel": False}, 5), ({"max_concurrent_searches": 2}, 2)):
+async def test_at_most_ten_tasks_search_at_once_and_in_batches_a_batch(setup: SearchSetup) -> None:
+    batch = {"parallel_strategy": "batch"}
+    for options, most in (
+        ({}, 10),
+        ({"max_concurrent_searches": 2}, 2),
+        ({"batch_size": 3}, 10),
+        (batch, 5),
+        (batch | {"batch_size": 3}, 3),
+        (batch | {"batch_size": 3, "enable_batch_parallel": False}, 3),
+        (batch | {"max_concurrent_searches": 2}, 2),
+    ):
         gate = asyncio.Event()
         engine = Engine("one", gate=gate)
         context = await setup.context(engine, **options)
@@ -300,6 +309,30 @@ async def test_at_most_ten_tasks_search_at_once_and_a_batch_at_a_time_if_told(se
         gate.set()
         await asyncio.gather(*tasks)
         assert len(engine.asked) == 14
+
+
+@pytest.mark.parametrize(("overlap", "begun"), [(True, 4), (False, 3)])
+async def test_the_next_batch_waits_for_all_of_the_last_unless_batches_may_overlap(
+    setup: SearchSetup, overlap: bool, begun: int
+) -> None:
+    context = await setup.context(Engine("one"), parallel_strategy="batch", batch_size=3, enable_batch_parallel=overlap)
+    slots, gates = context.run.search_slots, [asyncio.Event() for _ in range(5)]
+    running: list[int] = []
+
+    async def work(number: int) -> None:
+        async with slots:
+            running.append(number)
+            await gates[number].wait()
+
+    tasks = [asyncio.create_task(work(number)) for number in range(5)]
+    await _until(lambda: len(running) == 3)
+    gates[0].set()
+    await asyncio.sleep(0.02)
+    assert len(running) == begun
+    for gate in gates:
+        gate.set()
+    await asyncio.gather(*tasks)
+    assert len(running) == 5
 
 
 async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(setup: SearchSetup) -> None:

@@ -106,11 +106,11 @@ def test_a_text_without_bounds_is_refused_by_child_and_parent(monkeypatch: pytes
     monkeypatch.setattr("deep_research.readers.children.MAX_TEXT_BYTES", 100)
     assert "crashes the program that reads it" in refusal(COSTS, "a.pdf")
     monkeypatch.setattr("deep_research.readers.child.MAX_TEXT_BYTES", 100)
-    assert child._outcome(child.Task("pdf", "a.pdf", 0, 0), COSTS) == ("size", b"")
+    assert child._outcome(child.Task("deep_research.readers.pdf", "a.pdf", 0, 0), COSTS) == ("size", b"")
 
 
 def test_whatever_a_reader_raises_is_a_refusal():
-    # No reader of ours is called so: the import fails in the child.
+    # There is no such module: the import fails in the child.
     with pytest.raises(SourceError, match=r"'a\.x' cannot be read: .* \(ModuleNotFoundError\)"):
         read_in_child("no_such_format", b"x", "a.x")
 

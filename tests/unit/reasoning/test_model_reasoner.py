@@ -9,6 +9,7 @@ from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta, StopReason
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.question.analysis import analyze_question
@@ -527,3 +528,21 @@ async def test_a_query_names_its_sources_behind_it_in_brackets() -> None:
         ("tariffs [made-up]", ()),
         ("热泵 效率", ("mcp:papers",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("", []),
+        ('{"title": "Halden", "sections": ["Costs', []),
+        ('{"title": "Halden", "sections": ["Costs"', ["Costs"]),
+        ('{"title": "Halden", "sections": ["Costs", "Cost', ["Costs"]),
+        ('```json\n{"sections": ["Costs", "Results"], "queries": ["noi', ["Costs", "Results"]),
+        ('{"title": "青岚", "sections": ["成本与资金", "效果', ["成本与资金"]),
+        ('{"title": "青嵐", "sections": ["成本與資金", "效果"]}', ["成本與資金", "效果"]),
+        ('{"sections": [{"title": "Costs", "description": "What', ["Costs"]),
+        ('{"sections": ["\\u6210\\u672c"]}', ["成本"]),
+    ],
+)
+def test_titles_of_a_plan_are_shown_when_they_are_complete(text: str, titles: list[str]) -> None:
+    assert finished_titles(text) == titles

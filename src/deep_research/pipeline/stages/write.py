@@ -89,6 +89,8 @@ class ReportGenerator:
         report = report.model_copy(
             update={
                 "notice": account.notice(),
+                # Where no source answered, nothing can be said of what they hold.
+                **({"abstract": (), "gaps": ()} if health.is_unanswered else {}),
                 "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
                 "writing": writing,
                 "account": tuple(map(tuple, account.table())) if health.engines else (),
@@ -250,8 +252,11 @@ def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, .
             )
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
     lost = [gap for gap in gaps if gap.budget is None]
-    if failed_acts := sum(gap.kind == "act" for gap in lost):
-        lines.append(words("failed.fallback", count=failed_acts))
+    if failed_acts := sum(gap.kind in ("act", "model") for gap in lost):
+        is_gone = any(gap.kind == "model" for gap in lost)
+        lines.append(words("failed.gone" if is_gone else "failed.fallback", count=failed_acts))
+    for model, count in Counter(gap.subject for gap in lost if gap.kind == "chain").items():
+        lines.append(words("failed.chain", model=model, count=count))
     if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
     for what, (name, limit) in _MAX_LINES.items():
@@ -381,6 +386,7 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
         "images": [],
+        "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
 

@@ -4,6 +4,7 @@ Whether a judged question may be researched is decided by the same thresholds as
 """
 
 import re
+from json import dumps
 
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
@@ -15,7 +16,7 @@ from deep_research.reasoning.model.acts import (
     searched,
     section_notes,
 )
-from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at
+from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, read_answer
 from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
 from deep_research.reasoning.model.prose import is_in_language
 from deep_research.reasoning.rules.question.analysis import checked_analysis
@@ -105,6 +106,12 @@ class PlanningByModel(ModelActs):
             for place, text in enumerate(answer.queries)
         ]
         return tuple(found[: request.count])
+
+
+def finished_titles(text: str) -> list[str]:
+    """Return the sections of a plan that may still be being written, as far as their titles are complete."""
+    answer, _ = read_answer(PlanAnswer, text)
+    return [title for title in answer.sections if f'{title}"' in text or dumps(title)[1:] in text] if answer else []
 
 
 def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
