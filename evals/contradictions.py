@@ -24,8 +24,17 @@ def evidence_of(side: dict[str, Any], document: str) -> tuple[Evidence, str]:
     cells = [cell.strip() for cell in text.split("|")] if header else []
     quote, finding = (f"| {text} |", labelled(header, cells)) if header else (text, text)
     place = f"{side['title']} › {side['heading']}"
-    own = {"quote": quote, "finding": finding, "header": "head" if header else ""}
-    return Evidence(id=document, document=document, start=0, end=len(quote), section="", **own), place
+    piece = Evidence(
+        id=document,
+        document=document,
+        start=0,
+        end=len(quote),
+        section="",
+        quote=quote,
+        finding=finding,
+        header="head" if header else "",
+    )
+    return piece, place
 
 
 def told(pair: dict[str, Any]) -> str:
