@@ -10,7 +10,6 @@ from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
-from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
@@ -99,11 +98,11 @@ async def intake(state: RunState) -> Update:
 
 async def held_by(corpus: Corpus, question: str) -> tuple[Held, ...]:
     """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
-    sides = " ".join(word for aspect in aspects() for word in (*aspect.spelled, *aspect.chinese))
-    found = await corpus.search(question, limit=_LOOKED_AT) or await corpus.search(sides, limit=_LOOKED_AT)
     best: dict[str, Held] = {}
-    for hit in found:
+    for hit in await corpus.search(question, limit=_LOOKED_AT):
         best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
+    if not best:
+        best = {listed.title: Held(title=listed.title, text="") for listed in await corpus.contents()}
     return tuple(best.values())[:_MAX_HELD]
 
 
