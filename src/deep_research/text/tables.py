@@ -45,6 +45,11 @@ def is_label(cell: str) -> bool:
     return not _FIGURE.search(_NAMING_FIGURE.sub("", cell))
 
 
+def is_note(row: TableRow) -> bool:
+    """Return whether a row explains or parts others: of three columns or more, only one is filled."""
+    return len(row.cells) > 2 and sum(map(bool, row.cells)) == 1
+
+
 def _runs(text: str) -> Iterator[list[TableRow]]:
     """Yield the rows that follow each other line by line."""
     run: list[TableRow] = []
