@@ -16,6 +16,9 @@ _NAMING_FIGURE = re.compile(
     r"|\d{1,2}\s?[月季])(?![\d,%])|[QH][1-4]|(?<=[^\W\d_])[\s_-]?'?\d{1,3}(?:\.\d)?(?![\d.,%])",
     re.IGNORECASE,
 )
+# A label may say in brackets what its column is measured in: "price (per 250 g)".
+_IN_BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
+_MAX_LABEL_CHARS = 24
 
 
 class TableRow(NamedTuple):
@@ -76,13 +79,17 @@ def _table(run: Sequence[TableRow]) -> Table | None:
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:
-    """Return whether the first row holds labels for the columns, and figures or dates come below it."""
-    names = [cell for cell in rows[0].cells if cell]
+    """Return whether the first row holds labels for the columns: figures or dates come below it, or other words do."""
+    first = rows[0].cells
+    names = [_IN_BRACKETS.sub("", cell) for cell in first if cell]
     if len(names) < 2 or not all(map(is_label, names)):
         return False
-    if any(not is_label(cell) for row in rows[1:] for cell in row.cells):
+    below = [cell for row in rows[1:] for cell in row.cells]
+    if not all(map(is_label, below)):
         return True
     # The rows may differ much in length, so that the columns are counted without being filled up.
     dated = Counter(index for row in rows[1:] for index, cell in enumerate(row.cells) if _FIGURE.search(cell))
-    most_dated = max(dated.values(), default=0)
-    return not any(map(_FIGURE.search, names)) and 2 * most_dated > len(rows) - 1
+    if any(map(_FIGURE.search, names)) or 2 * max(dated.values(), default=0) > len(rows) - 1:
+        return not any(map(_FIGURE.search, names))
+    are_short = len(names) == len(first) > 2 and max(map(len, names)) <= _MAX_LABEL_CHARS
+    return are_short and len(rows) > 2 and {*first}.isdisjoint(below)

@@ -77,6 +77,7 @@ class ReportGenerator:
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
+        report = await _counted(report, evidence, words, records)
         sources, places = await _sources(evidence, words, records)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
@@ -165,6 +166,29 @@ def _chapters(
 def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:
     closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
     return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+
+
+async def _counted(report: Report, cited: Sequence[Evidence], words: Words, records: RunRecords) -> Report:
+    """Return the report in which each table that leaves rows of its source out says how many it shows."""
+    rows = {piece.id: piece for piece in cited if piece.header}
+
+    async def counted(paragraphs: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
+        found = []
+        for paragraph in paragraphs:
+            shown = len(paragraph.sentences) if paragraph.kind == "table" else 0
+            own = [rows[id_] for id_ in paragraph.cite_ids if id_ in rows] if shown else []
+            total = 0
+            for piece in {piece.header: piece for piece in own}.values():
+                total += rows_around((await records.document(piece.document)).text, piece.start)
+            left = words("report.rows", shown=shown, total=total) if total > shown else ""
+            lead = " · ".join(filter(None, (paragraph.lead, left)))
+            found.append(paragraph.model_copy(update={"lead": lead}))
+        return tuple(found)
+
+    chapters = [
+        chapter.model_copy(update={"paragraphs": await counted(chapter.paragraphs)}) for chapter in report.chapters
+    ]
+    return report.model_copy(update={"abstract": await counted(report.abstract), "chapters": tuple(chapters)})
 
 
 async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:
@@ -311,7 +335,6 @@ async def _contexts(evidence: Sequence[Evidence], records: RunRecords) -> dict[s
             near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
             opening=document.text[:_NEAR_CHARS],
             published=document.published,
-            rows=rows_around(document.text, piece.start) if piece.header else 0,
         )
     return found
 

@@ -451,7 +451,7 @@ def _answering_rows(
             )
             for row in chosen.rows
         ]
-        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS)
+        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS or chosen.fit >= 1)
         tables.append([Candidate(unit, sought.score(unit, place) + more) for unit in units])
     if sought.analysis.kind not in TABLE_KINDS:
         return sorted((candidate for rows in tables for candidate in rows), key=best_candidate)[:_ROWS]

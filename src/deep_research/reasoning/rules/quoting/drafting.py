@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
-from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
+from deep_research.report.paragraph import Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.sentences import TextSpan, split_sentences
 
@@ -49,8 +49,8 @@ def joined(sentences: Sequence[str]) -> str:
 
 
 def _tables(section: str, rows: Sequence[Evidence]) -> list[Paragraph]:
-    """Return the rows of each header as a table of their own where they are many, and all others as one table."""
-    own = [header for header, count in Counter(piece.header for piece in rows).items() if count >= TABLE_ROWS]
+    """Return the rows of each header as a table of their own where there are several, and all others as one table."""
+    own = [header for header, count in Counter(piece.header for piece in rows).items() if count > 1]
     groups = [[piece for piece in rows if piece.header == header] for header in own]
     groups.append([piece for piece in rows if piece.header not in own])
     ordered = [sorted(group, key=lambda piece: (piece.document, piece.start)) for group in groups if group]
@@ -160,7 +160,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
 
 
 def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool = True) -> Conclusion:
-    shown = tuple(_with_count(paragraph, draft) for paragraph in paragraphs_of("abstract", chosen))
+    shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
     return Conclusion(abstract=shown, is_answered=is_answered)
 
 
@@ -186,14 +186,11 @@ def _unit(piece: Evidence) -> Unit:
     return Unit((as_sentence(piece.finding if piece.header else piece.quote),), "", header)
 
 
-def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
-    """Return a table with how many rows it shows of how many."""
+def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
+    """Return a table under what it comes to, where an extreme or a trend is asked for."""
     if paragraph.kind != "table":
         return paragraph
-    context = draft.contexts.get(paragraph.sentences[0].evidence[0], Context())
-    shown = len(paragraph.sentences)
-    words = words_in(draft.brief.language)
-    lead = words("report.rows", shown=shown, total=context.rows) if context.rows > shown else ""
+    lead = summary_of([row.cells for row in paragraph.sentences], brief.question, brief.analysis)
     return paragraph.model_copy(update={"lead": lead})
 
 
