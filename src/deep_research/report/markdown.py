@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
-from deep_research.report.paragraph import Backing, Paragraph, Sentence
+from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 
@@ -146,7 +146,9 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
         head, lines = [words("report.statement")], [[escape_cell(row.text)] for row in rows]
     elif len(rows) == 1:
         return f"{escape_line(_labelled(rows[0].cells, words))} {_markers(rows[0].evidence, number_of)}"
-    elif len(known) == len(labels) and all(known.issuperset(dict(row.cells)) for row in rows):
+    elif (
+        len(rows) >= TABLE_ROWS and len(known) == len(labels) and all(known.issuperset(dict(row.cells)) for row in rows)
+    ):
         head = [escape_cell(label) for label in labels]
         lines = [[escape_cell(dict(row.cells).get(label, "")) for label in labels] for row in rows]
     else:

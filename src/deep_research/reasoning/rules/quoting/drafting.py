@@ -12,7 +12,7 @@ from deep_research.reasoning.rules.quoting.selection import best_first, choose, 
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
-from deep_research.report.paragraph import Paragraph, Sentence, row
+from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.sentences import TextSpan, split_sentences
 
@@ -49,8 +49,8 @@ def joined(sentences: Sequence[str]) -> str:
 
 
 def _tables(section: str, rows: Sequence[Evidence]) -> list[Paragraph]:
-    """Return the rows of each header as a table of their own where there are several, and all others as one table."""
-    own = [header for header, count in Counter(piece.header for piece in rows).items() if count > 1]
+    """Return the rows of each header as a table of their own where they are many, and all others as one table."""
+    own = [header for header, count in Counter(piece.header for piece in rows).items() if count >= TABLE_ROWS]
     groups = [[piece for piece in rows if piece.header == header] for header in own]
     groups.append([piece for piece in rows if piece.header not in own])
     ordered = [sorted(group, key=lambda piece: (piece.document, piece.start)) for group in groups if group]
