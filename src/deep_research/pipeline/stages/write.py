@@ -65,9 +65,14 @@ class ReportGenerator:
         report = Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
-            abstract=abstract,
+            abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
-            chapters=tuple(chapters),
+            chapters=tuple(
+                [
+                    Chapter(title=each.title, paragraphs=await _counted(each.paragraphs, words, records))
+                    for each in chapters
+                ]
+            ),
             # Of a disagreement, verification must have left both sides.
             disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
             knowledge=knowledge,
@@ -77,7 +82,6 @@ class ReportGenerator:
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
-        report = await _counted(report, evidence, words, records)
         sources, places = await _sources(evidence, words, records)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
@@ -168,27 +172,18 @@ def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Ch
     return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
 
 
-async def _counted(report: Report, cited: Sequence[Evidence], words: Words, records: RunRecords) -> Report:
-    """Return the report in which each table that leaves rows of its source out says how many it shows."""
-    rows = {piece.id: piece for piece in cited if piece.header}
-
-    async def counted(paragraphs: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
-        found = []
-        for paragraph in paragraphs:
-            shown = len(paragraph.sentences) if paragraph.kind == "table" else 0
-            own = [rows[id_] for id_ in paragraph.cite_ids if id_ in rows] if shown else []
-            total = 0
-            for piece in {piece.header: piece for piece in own}.values():
-                total += rows_around((await records.document(piece.document)).text, piece.start)
-            left = words("report.rows", shown=shown, total=total) if total > shown else ""
-            lead = " · ".join(filter(None, (paragraph.lead, left)))
-            found.append(paragraph.model_copy(update={"lead": lead}))
-        return tuple(found)
-
-    chapters = [
-        chapter.model_copy(update={"paragraphs": await counted(chapter.paragraphs)}) for chapter in report.chapters
-    ]
-    return report.model_copy(update={"abstract": await counted(report.abstract), "chapters": tuple(chapters)})
+async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
+    """Return paragraphs in which a table that leaves rows of its source out says how many it shows."""
+    found = []
+    for paragraph in paragraphs:
+        cited = await records.evidence(paragraph.cite_ids) if paragraph.kind == "table" else []
+        tables = {piece.header: piece for piece in cited if piece.header}.values()
+        total = sum([rows_around((await records.document(piece.document)).text, piece.start) for piece in tables])
+        shown = len(paragraph.sentences)
+        left = [words("report.rows", shown=shown, total=total)] if total > shown else []
+        lead = " · ".join([paragraph.lead, *left] if paragraph.lead else left)
+        found.append(paragraph.model_copy(update={"lead": lead}))
+    return tuple(found)
 
 
 async def _sources(cited: list[Evidence], words: Words, records: RunRecords) -> tuple[list[Source], dict[str, str]]:

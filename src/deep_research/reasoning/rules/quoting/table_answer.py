@@ -4,14 +4,13 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
+from deep_research.text.columns import Column, columns_of, read_date
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
@@ -22,13 +21,10 @@ from deep_research.text.tables import Table, TableRow, is_note
 SMALL_TABLE, _MAX_WINNERS = 12, 5
 # A cell with more terms than this is prose, not a value.
 _MAX_VALUE_TERMS = 5
-# How well a table suits a question, by what of it chooses among the rows, or names what stands in a column.
-_BOUND_FIT, _VALUE_FIT, _DATE_FIT, _HEAD_FIT = 1.0, 0.5, 0.2, 0.3
+# How well a table suits a question, by what of it chooses among the rows.
+_BOUND_FIT, _VALUE_FIT, _DATE_FIT = 1.0, 0.5, 0.2
 _COUNTERS = re.compile("[天人次公斤吨元亩箱件台年]")
 _TOTAL = re.compile(r"\b(?:total|sum|all)\b|合计|总计|总数|共计", re.IGNORECASE)
-_NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
-_MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
-_OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
 _DAYS = {"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "个月": 30.0, "year": 365.0, "年": 365.0}
 _OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
 # Words that set a bound, named as the module `operator` names it.
@@ -50,19 +46,15 @@ _BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
 _NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
 _CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
 _OTHER = re.compile(r"\bother|其他|其它|别的|外")
-_HEAD = re.compile(r"\b(?:which|what)((?: [\w-]+){1,2})|哪[个些几一块种家位本台]*([一-龥])")
 _SMALLEST = re.compile(
     r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
     r"|最(?:少|低|小|早|便宜|短|轻|差)"
 )
 _BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
 _RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年")
-# What is the dearest, takes longest or weighs most is told by a column of money, time or weight.
-_SORTS = (
-    (re.compile("expensive|dear|cheap|cost|贵|便宜"), re.compile(r"[$€£¥]|\b[A-Z]{3}\b|cost|price|fee|[元价费款]")),
-    (re.compile(r"\blong|\bshort|[长短久]"), re.compile("hour|day|week|minute|duration|[天时]|分钟", re.IGNORECASE)),
-    (re.compile("heav|light|[重轻]"), re.compile(r"\bkg\b|\bt\b|weight|重|公斤|吨", re.IGNORECASE)),
-)
+# What is dear or cheap is told by a column of money.
+_DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
+_MONEY = re.compile(r"[$€£¥]|\b(?:eur|usd|gbp|cny|rmb)\b|cost|price|fee|[元价费款]", re.IGNORECASE)
 
 
 class Chosen(NamedTuple):
@@ -70,62 +62,6 @@ class Chosen(NamedTuple):
 
     rows: tuple[TableRow, ...]
     fit: float
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its label and its cells, read as numbers and dates."""
-
-    label: str
-    cells: tuple[str, ...]
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """Return the terms of the label."""
-        return frozenset(content_terms(self.label.replace("_", " ")))
-
-    @cached_property
-    def numbers(self) -> tuple[float | None, ...]:
-        """Return the cells' numbers."""
-        return tuple(map(_number, self.cells))
-
-    @cached_property
-    def dates(self) -> tuple[str, ...]:
-        """Return the cells' dates, "" where there is none; four digits are a year where the label says so."""
-        has_years = _OF_YEARS.search(self.label) is not None
-        return tuple("" if cell.isdigit() and not has_years else _date(cell) for cell in self.cells)
-
-    @cached_property
-    def sort(self) -> str:
-        """Return what most cells are: "date", "number" or "text"."""
-        half = sum(map(bool, self.cells)) / 2
-        if sum(map(bool, self.dates)) > half:
-            return "date"
-        return "number" if sum(number is not None for number in self.numbers) > half else "text"
-
-    def rows_with(self, cells: set[str]) -> set[int]:
-        """Return the rows that have one of these cells."""
-        return {at for at, cell in enumerate(self.cells) if cell in cells}
-
-
-def _number(cell: str) -> float | None:
-    if not _NUMBER_CELL.fullmatch(cell.strip()):
-        return None
-    if found := find_quantities(cell):
-        return found[0].value
-    digits = re.sub(r"[^\d.+-]", "", cell)
-    return float(digits) if re.fullmatch(r"[-+]?\d+(?:\.\d+)?", digits) else None
-
-
-def _date(text: str) -> str:
-    if match := _MONTH_CELL.fullmatch(text.strip()):
-        return f"{match[1]}-{int(match[2]):02}"
-    return next((mention.iso for mention in find_dates(text)), "")
-
-
-def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
-    """Return the columns of a table."""
-    return [Column(label, tuple(row[at] if at < len(row) else "" for row in rows)) for at, label in enumerate(labels)]
 
 
 class _Asks:
@@ -155,14 +91,13 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
     bounds = [*_within_bounds(columns, asks), *_against_each_other(columns, asks), *_denied(columns, asks)]
     values = [column.rows_with(named) for column in columns if (named := _named_cells(column, asks))]
     periods = _in_periods(columns, asks)
-    if _date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
+    if read_date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
         # The table is of the period that is asked for; its own dates tell something else.
         periods = []
     kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
     if not kept:
         return None
     fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if periods else 0.0
-    fit += _HEAD_FIT * any(_is_head(column, asks) for column in columns)
     if is_extreme and (column := _ranked_by(columns, asks)):
         keys: Sequence[Any] = column.dates if column.sort == "date" else column.numbers
         filled = [at for at in kept if keys[at] not in (None, "")]
@@ -178,13 +113,6 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
 
 def _is_total(row: TableRow) -> bool:
     return any(_TOTAL.fullmatch(to_simplified(cell).strip()) for cell in row.cells[:2])
-
-
-def _is_head(column: Column, asks: _Asks) -> bool:
-    """Return whether a column holds what a question asks "which" of."""
-    label = to_simplified(column.label)
-    heads = _HEAD.findall(asks.text)
-    return any(char in label if char else not column.terms.isdisjoint(content_terms(words)) for words, char in heads)
 
 
 def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set[str]:
@@ -211,8 +139,7 @@ def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     for column in columns:
         empty = column.rows_with({""})
         if named := _named_cells(column, asks, is_denied=True):
-            terms = [set(content_terms(cell)) for cell in named]
-            denied = {cell for cell in column.cells if any(each.issubset(content_terms(cell)) for each in terms)}
+            denied = {cell for cell in column.cells if any(name in cell for name in named)}
             yield set(range(len(column.cells))) - column.rows_with(denied) - empty
         elif asks.denied & column.terms and 0 < len(empty) < len(column.cells):
             yield empty
@@ -283,22 +210,20 @@ def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[
 def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: bool = False) -> Column | None:
     """Return the numeric column that a question speaks of, by the words near a figure, then by all of its words."""
     numeric = [column for column in columns if column.sort == "number"]
-    dates = [_date(column.label) for column in numeric]
-    if any(date and date.startswith(asks.periods) for date in dates):
-        kept = [not date or date.startswith(asks.periods) for date in dates]
-        numeric = list(compress(numeric, kept))
     named = content_terms(near)
     shared = Counter(term for column in columns for term in column.terms)
-    sorts = [label for asked, label in _SORTS if asked.search(near) and not is_sure]
-    ranked: list[tuple[float, int, int]] = []
+    is_money = not is_sure and _DEAR.search(near)
+    ranked: list[tuple[float, bool, int, int]] = []
     for column in numeric:
         own = column.terms & ({*named} if is_sure else {*named} | asks.terms)
         worth = sum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
         worth += 2 * any(sign in column.label for sign in _COUNTERS.findall(near))
-        worth += any(sort.search(to_simplified(column.label)) for sort in sorts)
-        ranked.append((-worth, min((named.index(term) for term in own if term in named), default=0), len(ranked)))
+        worth += bool(is_money and _MONEY.search(column.label))
+        is_other_period = column.terms.isdisjoint(asks.periods)
+        first = min((named.index(term) for term in own if term in named), default=0)
+        ranked.append((-worth, is_other_period, first, len(ranked)))
     if ranked and (min(ranked)[0] < 0 or (len(ranked) == 1 and not is_sure)):
-        return numeric[min(ranked)[2]]
+        return numeric[min(ranked)[-1]]
     totals = (column for column in numeric if _TOTAL.search(to_simplified(column.label)) and not is_sure)
     return next(totals, None)
 
@@ -329,14 +254,14 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     ends: dict[str, str] = {}
     for (*_, low), (start, _, high) in pairwise(periods):
         ends |= {low: "ge", high: "le"} if _TO.search(text[:start]) else {}
-    found, named = [], set[int]()
+    # Periods that are only named add up; each bound must be met.
+    found: dict[str, set[int]] = {}
     for start, end, iso in periods:
         name = ends.get(iso) or _sign_at(text, start, end)
         compare, first = getattr(operator, name or "eq"), iso.startswith(ANY_YEAR) * 4
         own = {at for at, date in enumerate(column.dates) if date and compare(date[first : len(iso)], iso[first:])}
-        found += [own] if name else []
-        named |= set() if name else own
-    return [*found, named] if len(periods) > len(found) else found
+        found[name and iso] = own | found.get(name and iso, set())
+    return list(found.values())
 
 
 def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysis: QuestionAnalysis) -> str:
