@@ -32,10 +32,10 @@ _SIGN = re.compile(
     r"(?P<no>(?:\b(?:no|not|never)\b|n't\b)\s(?:\w+ )?|没有?|未|不)?(?:"
     r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween|至少|达到|[从自])"
     r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|至多|截至)"
-    r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter) than"
+    r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter)(?: \w+){0,4}? than"
     r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到]|未[满达])"
-    r"|(?P<gt>\b(?:more|\w+er) than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter|超[过出]|[多高大长晚]于|逾)"
-    r")了?\s?(?:about |roughly |the )?"
+    r"|(?P<gt>\b(?:more|\w+er)(?: \w+){0,4}? than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter"
+    r"|超[过出]|[多高大长晚]于|逾))了?\s?(?:about |roughly |the )?"
 )
 _BEHIND = re.compile(
     r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以上|起)|(?P<le>or (?:less|fewer|earlier)|以[下内])"
@@ -45,6 +45,7 @@ _TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end
 _BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
 _NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
 _CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
+_NONE = {"", "-", "–", "no", "No", "none", "否", "无", "無", "未"}
 _OTHER = re.compile(r"\bother|其他|其它|别的|外")
 _SMALLEST = re.compile(
     r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
@@ -88,8 +89,13 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
         question = question.replace(text, " ")
         left_out |= _left_out(columns, _Asks(text, QuestionAnalysis()))
     asks = _Asks(question, analysis)
+    values = []
+    for column in columns:
+        if named := _named_cells(column, asks):
+            values.append(column.rows_with(named))
+            # What names a row names no column.
+            asks.terms = asks.terms.difference(*map(content_terms, named))
     bounds = [*_within_bounds(columns, asks), *_against_each_other(columns, asks), *_denied(columns, asks)]
-    values = [column.rows_with(named) for column in columns if (named := _named_cells(column, asks))]
     periods = _in_periods(columns, asks)
     if read_date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
         # The table is of the period that is asked for; its own dates tell something else.
@@ -98,8 +104,8 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
     if not kept:
         return None
     fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if periods else 0.0
-    if is_extreme and (column := _ranked_by(columns, asks)):
-        keys: Sequence[Any] = column.dates if column.sort == "date" else column.numbers
+    if is_extreme and (ranked := _ranked_by(columns, asks)):
+        keys: Sequence[Any] = ranked.dates if ranked.sort == "date" else ranked.numbers
         filled = [at for at in kept if keys[at] not in (None, "")]
         best = (min if _SMALLEST.search(asks.text) else max)((keys[at] for at in filled), default=None)
         kept = [at for at in filled if keys[at] == best] or kept
@@ -126,8 +132,9 @@ def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set
         if not 0 < len(terms) <= _MAX_VALUE_TERMS or terms <= column.terms or is_denied != bool(terms & asks.denied):
             continue
         own = plain[:-1] if is_shortened else plain
-        is_chinese = CJK_CHARACTER.search(cell) is not None
-        is_said = len(own) > 1 and own in rest if is_chinese else terms.issubset(content_terms(rest))
+        # A word may be bent in the question, but "in service" is not what it says of a service.
+        is_bent = not CJK_CHARACTER.search(cell) and len(terms) == len(plain.split())
+        is_said = terms.issubset(content_terms(rest)) if is_bent else len(own) > 1 and own in rest
         if is_said or any(name and name <= terms for name in asks.names):
             named.add(cell)
             rest = rest.replace(plain, " ")
@@ -137,7 +144,7 @@ def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set
 def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows that lack what a question says not to be so: without that value, or with an empty cell."""
     for column in columns:
-        empty = column.rows_with({""})
+        empty = column.rows_with(_NONE)
         if named := _named_cells(column, asks, is_denied=True):
             denied = {cell for cell in column.cells if any(name in cell for name in named)}
             yield set(range(len(column.cells))) - column.rows_with(denied) - empty
