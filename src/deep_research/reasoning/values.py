@@ -330,16 +330,13 @@ class Judgement(Value):
 
 
 class Context(Value):
-    """Where a passage stands: its document's title, first lines and date, the headings above it, the text beside it,
-    and how long its table is.
-    """
+    """Where a passage stands: its document's title, first lines and date, the headings above it, the text beside it."""
 
     title: str = ""
     opening: str = ""
     headings: str = ""
     near: str = ""
     published: str = ""
-    rows: int = 0
 
 
 class Draft(Value):

@@ -134,8 +134,9 @@ def _markers(evidence: Sequence[str], number_of: Cite) -> str:
 
 
 def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
-    """Return rows as a pipe table, each with its marker; rows of one kind keep their own columns."""
-    labels = [label for label, _ in rows[0].cells]
+    """Return rows as a pipe table, each with its marker; rows of one kind keep their own columns, one row is a line."""
+    labels = [label for label, _ in max(rows, key=lambda row: len(row.cells)).cells]
+    known = set(labels)
     if all(row.backing for row in rows):
         head, lines = _backed(rows, number_of, words)
     elif all(row.lead for row in rows):
@@ -143,9 +144,13 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
         lines = [[escape_cell(row.lead), escape_cell(row.text)] for row in rows]
     elif not any(row.cells for row in rows):
         head, lines = [words("report.statement")], [[escape_cell(row.text)] for row in rows]
-    elif len(rows) >= TABLE_ROWS and all([label for label, _ in row.cells] == labels for row in rows):
+    elif len(rows) == 1:
+        return f"{escape_line(_labelled(rows[0].cells, words))} {_markers(rows[0].evidence, number_of)}"
+    elif (
+        len(rows) >= TABLE_ROWS and len(known) == len(labels) and all(known.issuperset(dict(row.cells)) for row in rows)
+    ):
         head = [escape_cell(label) for label in labels]
-        lines = [[escape_cell(value) for _, value in row.cells] for row in rows]
+        lines = [[escape_cell(dict(row.cells).get(label, "")) for label in labels] for row in rows]
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
@@ -188,9 +193,13 @@ def _record(row: Sentence, words: Words) -> list[str]:
     """Return what a row is about, its leading cells that name things, and what it says: the rest with labels."""
     named = 1 + next((at for at, (_, value) in enumerate(row.cells[1:-1]) if not is_label(value)), 0)
     about = " · ".join(value for _, value in row.cells[:named])
+    return [escape_cell(about), escape_cell(_labelled(row.cells[named:], words))]
+
+
+def _labelled(cells: Sequence[tuple[str, str]], words: Words) -> str:
+    """Return cells one after the other, each behind the name of its column."""
     colon, separator = words("report.colon"), words("report.value_separator")
-    values = separator.join(f"{label}{colon}{value}" for label, value in row.cells[named:])
-    return [escape_cell(about), escape_cell(values)]
+    return separator.join(f"{label}{colon}{value}" if label else value for label, value in cells)
 
 
 def _piped(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

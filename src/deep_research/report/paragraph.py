@@ -5,7 +5,7 @@ from typing import Literal
 from deep_research.value import Value
 
 ParagraphKind = Literal["claim", "note", "table", "caption"]
-# So many rows of one kind make a table with their own columns; fewer are shown as records.
+# So many rows of one kind make a table with their own columns; fewer are shown as records, one as a line.
 TABLE_ROWS = 3
 VerdictKind = Literal["supported", "partly", "not_found", "contradicted", "not_checked"]
 

@@ -16,6 +16,11 @@ _NAMING_FIGURE = re.compile(
     r"|\d{1,2}\s?[月季])(?![\d,%])|[QH][1-4]|(?<=[^\W\d_])[\s_-]?'?\d{1,3}(?:\.\d)?(?![\d.,%])",
     re.IGNORECASE,
 )
+# A label may say in brackets what its column is measured in: "price (per 250 g)".
+_IN_BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
+_MAX_LABEL_CHARS = 24
+# Five words or more, or ten Chinese characters without a figure.
+_PROSE = re.compile(r"(?:\S+ ){4}|[㐀-鿿]\D{9}")
 
 
 class TableRow(NamedTuple):
@@ -27,12 +32,16 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows that stand together; the header is None where no row names the columns."""
+    """Rows that stand together; the header is None where no row names the columns.
+
+    `explained` is the row of prose below the header that says what the columns hold; it is no row of data.
+    """
 
     start: int
     end: int
     header: TableRow | None
     rows: tuple[TableRow, ...]
+    explained: str = ""
 
 
 def find_tables(text: str) -> tuple[Table, ...]:
@@ -43,6 +52,11 @@ def find_tables(text: str) -> tuple[Table, ...]:
 def is_label(cell: str) -> bool:
     """Return whether a cell names something: it holds no figure but a year, a quarter or a running number."""
     return not _FIGURE.search(_NAMING_FIGURE.sub("", cell))
+
+
+def is_note(row: TableRow) -> bool:
+    """Return whether a row explains or parts others: of three columns or more, only one is filled."""
+    return len(row.cells) > 2 and sum(map(bool, row.cells)) == 1
 
 
 def _runs(text: str) -> Iterator[list[TableRow]]:
@@ -67,17 +81,24 @@ def _table(run: Sequence[TableRow]) -> Table | None:
         return None
     has_header = are_rows[:2] == [True, False] or (all(are_rows) and _names_columns(rows))
     header, rows = (rows[0], rows[1:]) if has_header else (None, rows)
-    return Table(run[0].start, run[-1].end, header, rows)
+    prose = [cell for cell in rows[0].cells if cell] if header and len(rows) > 1 else []
+    if len(prose) < 2 or not all(_PROSE.match(cell) for cell in prose):
+        return Table(run[0].start, run[-1].end, header, rows)
+    return Table(run[0].start, run[-1].end, header, rows[1:], " ".join(prose))
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:
-    """Return whether the first row holds labels for the columns, and figures or dates come below it."""
-    names = [cell for cell in rows[0].cells if cell]
+    """Return whether the first row holds labels for the columns: figures or dates come below it, or other words do."""
+    first = rows[0].cells
+    names = [_IN_BRACKETS.sub("", cell) for cell in first if cell]
     if len(names) < 2 or not all(map(is_label, names)):
         return False
-    if any(not is_label(cell) for row in rows[1:] for cell in row.cells):
+    below = [cell for row in rows[1:] for cell in row.cells]
+    if not all(map(is_label, below)):
         return True
     # The rows may differ much in length, so that the columns are counted without being filled up.
     dated = Counter(index for row in rows[1:] for index, cell in enumerate(row.cells) if _FIGURE.search(cell))
-    most_dated = max(dated.values(), default=0)
-    return not any(map(_FIGURE.search, names)) and 2 * most_dated > len(rows) - 1
+    if any(map(_FIGURE.search, names)) or 2 * max(dated.values(), default=0) > len(rows) - 1:
+        return not any(map(_FIGURE.search, names))
+    are_short = len(names) == len(first) > 2 and max(map(len, names)) <= _MAX_LABEL_CHARS
+    return are_short and len(rows) > 2 and {*first}.isdisjoint(below)

@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.reasoning.rules.question.analysis import analyze_question
-from deep_research.reasoning.rules.quoting.table_answer import choose_rows
+from deep_research.reasoning.rules.quoting.table_answer import choose_rows, summary_of
 from deep_research.text.tables import find_tables
 
 ORDERS = """| Order | Customer | Due | Delivered | Delay (days) | Amount GBP |
@@ -64,3 +64,86 @@ def test_a_long_table_without_a_condition_is_not_shown():
         "S-28",
         "S-29",
     ]
+
+
+STOCK = """| Part | In stock | Minimum | Checked | Result | Returned |
+| --- | --- | --- | --- | --- | --- |
+| Shackle | 40 | 25 | 2022-03-01 | passed | yes |
+| Impeller | 2 | 6 | 2023-05-09 | failed | no |
+| Anode | 10 | 10 | 2024-08-20 | passed with remarks | |
+| Total | 52 | 41 | | | |
+"""
+BUDGET = """| 科目 | 2023年预算 | 2023年实支 | 2024年预算 | 2024年实支 | 付款 |
+| --- | --- | --- | --- | --- | --- |
+| 购书 | 420 | 413 | 450 | 461 | 是 |
+| 维修 | 60 | 74 | 80 | 69 | 否 |
+| 活动 | 90 | 88 | 110 | 110 | 是 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "rows"),
+    [
+        (STOCK, "Which parts are below their minimum stock?", ["Impeller"]),
+        (STOCK, "Which parts have fewer in stock than the minimum?", ["Impeller"]),
+        (BUDGET, "2024年哪些科目的实支超过了预算？", ["购书"]),
+        (BUDGET, "2024年哪些科目的实支没有超过预算？", ["维修", "活动"]),
+    ],
+)
+def test_one_column_may_be_held_against_another(table: str, question: str, rows: list[str]):
+    assert firsts(table, question) == rows
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "rows"),
+    [
+        (STOCK, "Which parts did not pass?", ["Impeller"]),
+        (STOCK, "Which parts have not been returned?", ["Impeller", "Anode", "Total"]),
+        (BUDGET, "哪些科目还没有付款？", ["维修"]),
+    ],
+)
+def test_what_is_denied_chooses_the_rows_without_it(table: str, question: str, rows: list[str]):
+    assert firsts(table, question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which parts have at least 10 in stock?", ["Shackle", "Anode", "Total"]),
+        ("Which parts have more than 10 in stock?", ["Shackle", "Total"]),
+        ("Which parts were checked in 2022 and 2024?", ["Shackle", "Anode"]),
+        ("Which parts were checked between 2022 and 2023?", ["Shackle", "Impeller"]),
+        ("Which parts were checked after 2023?", ["Anode"]),
+        ("Of which part are most in stock?", ["Shackle"]),
+    ],
+)
+def test_bounds_and_periods_mean_what_they_say(question: str, rows: list[str]):
+    assert firsts(STOCK, question) == rows
+
+
+def test_what_is_to_be_left_out_is_left_out():
+    assert firsts(ORDERS, "Which orders of 2024 were late? Leave out those of Hexley.") == ["D-03", "D-04"]
+
+
+@pytest.mark.parametrize(
+    ("question", "rows", "told"),
+    [
+        (
+            "Which order had the largest amount?",
+            [(("Order", "D-04"), ("Customer", "Oakhurst"), ("Amount GBP", "1850"))],
+            "D-04 · Oakhurst: Amount GBP 1850",
+        ),
+        (
+            "How has the number of visitors developed?",
+            [(("Year", "2020"), ("Visitors", "80")), (("Year", "2019"), ("Visitors", "100"))],
+            "Visitors: 100 (2019) → 80 (2020), -20.0 %",
+        ),
+        (
+            "门诊人次从2019年到2020年怎么变化？",
+            [(("年份", "2019"), ("门诊人次", "1,000")), (("年份", "2020"), ("门诊人次", "1,250"))],
+            "门诊人次: 1,000 (2019) → 1,250 (2020), +25.0 %",
+        ),
+    ],
+)
+def test_an_extreme_and_a_trend_are_told_in_a_line(question: str, rows: list[tuple[tuple[str, str], ...]], told: str):
+    assert summary_of(rows, question, analyze_question(question)) == told

@@ -64,3 +64,18 @@ def test_labels_and_figures_are_told_apart():
         map(is_label, ("Revenue ($M)", "2024", "Q3 2024", "FY2024", "H1", "PM2.5", "Region 12", "第三季度", "5月", ""))
     )
     assert not any(map(is_label, ("35", "8%", "$1.2M", "1,200", "2,024", "3.5 GWh", "-4", "20240506")))
+
+
+def test_a_unit_in_brackets_and_a_table_of_words_have_a_header_too():
+    [priced] = find_tables("| 品名 | 零售价（元/250克） |\n| 春茶 | 41 |\n")
+    assert priced.header is not None
+    [words] = find_tables("| Desk | In charge | Substitute |\n| Sea | Vos | Idris |\n| Road | Osgood | Menon |\n")
+    assert words.header is not None
+    assert words.header.cells == ("Desk", "In charge", "Substitute")
+
+
+def test_a_row_of_prose_below_the_header_explains_the_columns():
+    prose = "| The quarter that is reported on here. | The number of all members at its end. |"
+    [table] = find_tables(f"| Quarter | Members |\n{prose}\n| Q1 2024 | 950 |\n| Q2 2024 | 990 |\n")
+    assert [row.cells[0] for row in table.rows] == ["Q1 2024", "Q2 2024"]
+    assert "number of all members" in table.explained

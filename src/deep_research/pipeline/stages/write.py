@@ -65,9 +65,14 @@ class ReportGenerator:
         report = Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
-            abstract=abstract,
+            abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
-            chapters=tuple(chapters),
+            chapters=tuple(
+                [
+                    Chapter(title=each.title, paragraphs=await _counted(each.paragraphs, words, records))
+                    for each in chapters
+                ]
+            ),
             # Of a disagreement, verification must have left both sides.
             disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
             knowledge=knowledge,
@@ -167,6 +172,20 @@ def _chapters(
 def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:
     closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
     return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
+
+
+async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
+    """Return paragraphs in which a table that leaves rows of its source out says how many it shows."""
+    found = []
+    for paragraph in paragraphs:
+        cited = await records.evidence(paragraph.cite_ids) if paragraph.kind == "table" else []
+        tables = {piece.header: piece for piece in cited if piece.header}.values()
+        total = sum([rows_around((await records.document(piece.document)).text, piece.start) for piece in tables])
+        shown = len(paragraph.sentences)
+        left = [words("report.rows", shown=shown, total=total)] if total > shown else []
+        lead = " · ".join([paragraph.lead, *left] if paragraph.lead else left)
+        found.append(paragraph.model_copy(update={"lead": lead}))
+    return tuple(found)
 
 
 async def _sources(cited: list[Evidence], words: Words, context: StageContext) -> tuple[list[Source], dict[str, str]]:
@@ -319,7 +338,6 @@ async def _contexts(evidence: Sequence[Evidence], records: RunRecords) -> dict[s
             near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
             opening=document.text[:_NEAR_CHARS],
             published=document.published,
-            rows=rows_around(document.text, piece.start) if piece.header else 0,
         )
     return found
 

@@ -437,12 +437,13 @@ def _answering_rows(
     tables = []
     asked = frozenset(content_terms(question))
     for table in find_tables(document.text):
-        chosen = choose_rows(table, question, sought.analysis) if table.header else None
+        headings = headings_above(document.text, table.start)
+        around = f"{document.title} {headings}"
+        chosen = choose_rows(table, question, sought.analysis, around) if table.header else None
         if chosen is None or table.header is None or not any(start <= table.start < end for start, end in stretches):
             continue
-        headings = headings_above(document.text, table.start)
         labels = frozenset(analyze(" ".join(table.header.cells)))
-        place = whole._replace(around=f"{document.title} {headings}", neighbours=labels)
+        place = whole._replace(around=around, neighbours=labels)
         header = TextSpan(table.header.start, table.header.end)
         units = [
             Unit(
@@ -450,7 +451,7 @@ def _answering_rows(
             )
             for row in chosen.rows
         ]
-        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS)
+        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS or chosen.fit >= 1)
         tables.append([Candidate(unit, sought.score(unit, place) + more) for unit in units])
     if sought.analysis.kind not in TABLE_KINDS:
         return sorted((candidate for rows in tables for candidate in rows), key=best_candidate)[:_ROWS]

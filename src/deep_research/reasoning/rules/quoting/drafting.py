@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
@@ -160,7 +160,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
 
 
 def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool = True) -> Conclusion:
-    shown = tuple(_with_count(paragraph, draft) for paragraph in paragraphs_of("abstract", chosen))
+    shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
     return Conclusion(abstract=shown, is_answered=is_answered)
 
 
@@ -186,14 +186,11 @@ def _unit(piece: Evidence) -> Unit:
     return Unit((as_sentence(piece.finding if piece.header else piece.quote),), "", header)
 
 
-def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
-    """Return a table with how many rows it shows of how many."""
+def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
+    """Return a table under what it comes to, where an extreme or a trend is asked for."""
     if paragraph.kind != "table":
         return paragraph
-    context = draft.contexts.get(paragraph.sentences[0].evidence[0], Context())
-    shown = len(paragraph.sentences)
-    words = words_in(draft.brief.language)
-    lead = words("report.rows", shown=shown, total=context.rows) if context.rows > shown else ""
+    lead = summary_of([row.cells for row in paragraph.sentences], brief.question, brief.analysis)
     return paragraph.model_copy(update={"lead": lead})
 
 

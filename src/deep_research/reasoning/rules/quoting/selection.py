@@ -115,7 +115,10 @@ def choose_units(
     # Units overlap: what a sentence is worth is asked once.
     worth = cache(interest.worth)
     candidates = [Candidate(unit, _score(unit, worth)) for unit in near]
-    ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.unit.start))
+    candidates.sort(key=lambda candidate: candidate.unit.start)
+    # Of rows that are worth the same, the newest says how things stand.
+    candidates.sort(key=lambda candidate: _newest(candidate.unit), reverse=True)
+    ranked = sorted(candidates, key=lambda candidate: -candidate.score)
     taken: set[int] = set()
     # First for sentences, then for rows.
     left = list(room)
@@ -128,6 +131,10 @@ def choose_units(
             taken |= starts
             chosen.append(candidate)
     return chosen
+
+
+def _newest(unit: Unit) -> str:
+    return max((mention.iso for mention in find_dates(unit.text)), default="") if unit.header else ""
 
 
 def _score(unit: Unit, worth: Callable[[SourceSentence], float]) -> float:

@@ -1,56 +1,61 @@
 """Which rows of a table answer a question: all of a small table, those that meet its condition, or the extreme one."""
 
+import operator
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import find_dates, find_months
+from deep_research.text.columns import Column, columns_of, read_date
+from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
-from deep_research.text.tables import Table, TableRow
+from deep_research.text.tables import Table, TableRow, is_note
 
-# A table of at most so many rows is shown whole.
-SMALL_TABLE = 12
+# A table of at most so many rows is shown whole, and so many rows at most share an extreme.
+SMALL_TABLE, _MAX_WINNERS = 12, 5
 # A cell with more terms than this is prose, not a value.
 _MAX_VALUE_TERMS = 5
-# How well a table suits a question whose bound, whose names or whose period choose among its rows.
+# How well a table suits a question, by what of it chooses among the rows.
 _BOUND_FIT, _VALUE_FIT, _DATE_FIT = 1.0, 0.5, 0.2
 _COUNTERS = re.compile("[天人次公斤吨元亩箱件台年]")
 _TOTAL = re.compile(r"\b(?:total|sum|all)\b|合计|总计|总数|共计", re.IGNORECASE)
-_NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
-_MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
-_DAYS = {"week": 7.0, "month": 30.0, "year": 365.0}
-_MORE = re.compile(
-    r"(?:\b(?:more|longer|later|greater|higher|larger|older|bigger|heavier) than|\bover|\babove|\bexceed\w*|\bbeyond"
-    r"|\bat least|\bsince|\bafter|\bfrom|超过|多于|高于|大于|长于|不低于|不少于|至少|晚于|逾)"
-    r"\s?(?:about |roughly )?[€$£¥]?$"
+_DAYS = {"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "个月": 30.0, "year": 365.0, "年": 365.0}
+_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
+# Words that set a bound, named as the module `operator` names it.
+_SIGN = re.compile(
+    r"(?P<no>(?:\b(?:no|not|never)\b|n't\b)\s(?:\w+ )?|没有?|未|不)?(?:"
+    r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween|至少|达到|[从自])"
+    r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|至多|截至)"
+    r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter)(?: \w+){0,4}? than"
+    r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到]|未[满达])"
+    r"|(?P<gt>\b(?:more|\w+er)(?: \w+){0,4}? than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter"
+    r"|超[过出]|[多高大长晚]于|逾))了?\s?(?:about |roughly |the )?"
 )
-_LESS = re.compile(
-    r"(?:\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger) than|\bunder|\bbelow|\bat most|\bup to"
-    r"|\bno more than|\bbefore|\buntil|\bwithin|低于|少于|小于|短于|不足|不到|不超过|至多|早于|未满|未达)"
-    r"\s?(?:about |roughly )?[€$£¥]?$"
+_BEHIND = re.compile(
+    r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以上|起)|(?P<le>or (?:less|fewer|earlier)|以[下内])"
+    r"|(?P<gt>之?后)|(?P<lt>之?前))"
 )
-_MORE_BEHIND = re.compile(r"\s?\S{0,2}(?:or more|以上|之后|后|起)")
-_LESS_BEHIND = re.compile(r"\s?\S{0,2}(?:or (?:less|fewer)|以下|以内|之前|前)")
-_GREATEST = re.compile(
-    r"\b(?:most|largest|biggest|highest|longest|latest|newest|greatest|oldest|heaviest|last|top|best|deepest|busiest)\b"
-    r"|最(?:多|高|大|晚|新|近|贵|长|重|好|严重|常)"
-)
+_TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end of )?$")
+_BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
+_NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
+_CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
+_NONE = {"", "-", "–", "no", "No", "none", "否", "无", "無", "未"}
+_OTHER = re.compile(r"\bother|其他|其它|别的|外")
 _SMALLEST = re.compile(
-    r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|lightest|worst|quietest|youngest)\b"
+    r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
     r"|最(?:少|低|小|早|便宜|短|轻|差)"
 )
-_TO = re.compile(r"\s?(?:to|and|until|through|till|–|-|—|~|至|到|和)\s?(?:the end of )?", re.IGNORECASE)
-_THIS_YEAR = re.compile(r"\bthis year\b|今年|本年", re.IGNORECASE)
-_LAST_YEAR = re.compile(r"\blast year\b|去年|上年", re.IGNORECASE)
 _BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
+_RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年")
+# What is dear or cheap is told by a column of money.
+_DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
+_MONEY = re.compile(r"[$€£¥]|\b(?:eur|usd|gbp|cny|rmb)\b|cost|price|fee|[元价费款]", re.IGNORECASE)
 
 
 class Chosen(NamedTuple):
@@ -60,208 +65,228 @@ class Chosen(NamedTuple):
     fit: float
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column: its label and its cells, read as numbers and dates."""
+class _Asks:
+    """A question as tables are asked: in small letters and simplified characters, with what it denies."""
 
-    label: str
-    cells: tuple[str, ...]
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """Return the terms of the label."""
-        return frozenset(content_terms(self.label.replace("_", " ")))
-
-    @cached_property
-    def numbers(self) -> tuple[float | None, ...]:
-        """Return the cells' numbers."""
-        return tuple(map(_number, self.cells))
-
-    @cached_property
-    def dates(self) -> tuple[str, ...]:
-        """Return the cells' dates, "" where there is none."""
-        return tuple(map(_date, self.cells))
-
-    @property
-    def is_numeric(self) -> bool:
-        """Return whether most cells are numbers."""
-        return 2 * sum(number is not None for number in self.numbers) > sum(bool(cell) for cell in self.cells)
-
-    @property
-    def is_dated(self) -> bool:
-        """Return whether most cells are dates."""
-        return 2 * sum(map(bool, self.dates)) > sum(bool(cell) for cell in self.cells)
+    def __init__(self, question: str, analysis: QuestionAnalysis) -> None:
+        self.text = to_simplified(question).lower()
+        self.terms = frozenset(content_terms(self.text))
+        self.names = [frozenset(content_terms(name)) for name in analysis.names]
+        self.periods = analysis.periods
+        self.denied = frozenset(content_terms(" ".join(map("".join, _NEGATED.findall(self.text)))))
 
 
-def _number(cell: str) -> float | None:
-    if not _NUMBER_CELL.fullmatch(cell.strip()):
-        return None
-    if found := find_quantities(cell):
-        return found[0].value
-    digits = re.sub(r"[^\d.+-]", "", cell)
-    return float(digits) if re.fullmatch(r"[-+]?\d+(?:\.\d+)?", digits) else None
+def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around: str = "") -> Chosen | None:
+    """Return the rows that answer; None where the table has no row that meets the question's condition.
 
-
-def _date(cell: str) -> str:
-    if match := _MONTH_CELL.fullmatch(cell.strip()):
-        return f"{match[1]}-{int(match[2]):02}"
-    return next((mention.iso for mention in find_dates(cell)), "")
-
-
-def columns_of(table: Table) -> list[Column]:
-    """Return the columns of a table."""
-    labels = table.header.cells if table.header else ()
-    return [
-        Column(label, tuple(row.cells[at] if at < len(row.cells) else "" for row in table.rows))
-        for at, label in enumerate(labels)
-    ]
-
-
-def choose_rows(table: Table, question: str, analysis: QuestionAnalysis) -> Chosen | None:
-    """Return the rows that answer; None where the table has no row that meets the question's condition."""
-    columns = columns_of(table)
-    asked = frozenset(content_terms(question))
-    bounds, values = _within_bounds(columns, question, asked), _with_values(columns, asked)
-    meeting = [*bounds, *values, *_in_periods(columns, question, analysis)]
-    kept = sorted(set(range(len(table.rows))).intersection(*meeting))
+    `around` is the title and the headings that the table stands under.
+    """
+    is_extreme = analysis.kind == "extreme"
+    rows = [row for row in table.rows if not is_note(row) and not (is_extreme and _is_total(row))]
+    columns = columns_of(table.header.cells if table.header else (), [row.cells for row in rows])
+    left_out = set[int]()
+    for text in analysis.excluded:
+        question = question.replace(text, " ")
+        left_out |= _left_out(columns, _Asks(text, QuestionAnalysis()))
+    asks = _Asks(question, analysis)
+    values = []
+    for column in columns:
+        if named := _named_cells(column, asks):
+            values.append(column.rows_with(named))
+            # What names a row names no column.
+            asks.terms = asks.terms.difference(*map(content_terms, named))
+    bounds = [*_within_bounds(columns, asks), *_against_each_other(columns, asks), *_denied(columns, asks)]
+    periods = _in_periods(columns, asks)
+    if read_date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
+        # The table is of the period that is asked for; its own dates tell something else.
+        periods = []
+    kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
     if not kept:
         return None
-    fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if meeting else 0.0
-    if analysis.kind == "extreme":
-        kept = _extreme(columns, kept, question, asked)
-    if analysis.kind == "trend" and any(column.is_dated for column in columns[:2]):
+    fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if periods else 0.0
+    if is_extreme and (ranked := _ranked_by(columns, asks)):
+        keys: Sequence[Any] = ranked.dates if ranked.sort == "date" else ranked.numbers
+        filled = [at for at in kept if keys[at] not in (None, "")]
+        best = (min if _SMALLEST.search(asks.text) else max)((keys[at] for at in filled), default=None)
+        kept = [at for at in filled if keys[at] == best] or kept
+        fit += _VALUE_FIT
+    if analysis.kind == "trend" and any(column.sort == "date" for column in columns[:2]):
         fit = 1.0
-    if len(kept) == len(table.rows) > SMALL_TABLE:
+    if len(kept) == len(rows) > SMALL_TABLE:
         return None
-    return Chosen(tuple(table.rows[at] for at in kept), fit)
+    return Chosen(tuple(rows[at] for at in kept), min(fit, 1.0))
 
 
-def _with_values(columns: Sequence[Column], asked: frozenset[str]) -> list[set[int]]:
-    """Return, for each column in which the question names a cell, the rows that have such a cell."""
-    found = []
+def _is_total(row: TableRow) -> bool:
+    return any(_TOTAL.fullmatch(to_simplified(cell).strip()) for cell in row.cells[:2])
+
+
+def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set[str]:
+    """Return the cells of a column that the question names, unless it names them all; the longest name counts."""
+    values = {cell for cell in column.cells if cell and not cell.strip().isdigit() and column.sort != "number"}
+    # In Chinese, what ends all cells alike need not be said: "上坪和下坪" are the villages 上坪村 and 下坪村.
+    is_shortened = len(values) > 1 and len({cell.strip()[-1:] for cell in values}) == 1
+    rest, named = asks.text, set()
+    for cell in sorted(values, key=lambda cell: (-len(cell), cell)):
+        terms, plain = frozenset(content_terms(cell)), to_simplified(cell).lower().strip()
+        if not 0 < len(terms) <= _MAX_VALUE_TERMS or terms <= column.terms or is_denied != bool(terms & asks.denied):
+            continue
+        own = plain[:-1] if is_shortened else plain
+        # A word may be bent in the question, but "in service" is not what it says of a service.
+        is_bent = not CJK_CHARACTER.search(cell) and len(terms) == len(plain.split())
+        is_said = terms.issubset(content_terms(rest)) if is_bent else len(own) > 1 and own in rest
+        if is_said or any(name and name <= terms for name in asks.names):
+            named.add(cell)
+            rest = rest.replace(plain, " ")
+    return named if len(named) < len(values) else set()
+
+
+def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+    """Yield the rows that lack what a question says not to be so: without that value, or with an empty cell."""
     for column in columns:
-        values = {cell: frozenset(content_terms(cell)) for cell in column.cells if cell and not cell.strip().isdigit()}
-        named = {
-            cell
-            for cell, terms in values.items()
-            if 0 < len(terms) <= _MAX_VALUE_TERMS and terms <= asked and not terms <= column.terms
-        }
-        if named and len(named) < len(values):
-            found.append({at for at, cell in enumerate(column.cells) if cell in named})
+        empty = column.rows_with(_NONE)
+        if named := _named_cells(column, asks, is_denied=True):
+            denied = {cell for cell in column.cells if any(name in cell for name in named)}
+            yield set(range(len(column.cells))) - column.rows_with(denied) - empty
+        elif asks.denied & column.terms and 0 < len(empty) < len(column.cells):
+            yield empty
+
+
+def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
+    """Return the rows that a question leaves out; "other" things are all but the one that most rows have."""
+    found = set[int]()
+    for column in columns:
+        found |= column.rows_with(_named_cells(column, asks))
+        if asks.terms & column.terms and _OTHER.search(asks.text) and column.sort == "text":
+            [(most, _)] = Counter(column.cells).most_common(1)
+            found |= column.rows_with({*column.cells} - {most})
     return found
 
 
-def _within_bounds(columns: Sequence[Column], question: str, asked: frozenset[str]) -> list[set[int]]:
-    """Return the rows within each bound that a question sets on a number."""
-    simple = to_simplified(question).lower()
-    amounts = [(each.start, each.end, each.value, each.unit, each.raw) for each in find_quantities(simple)]
-    amounts += [(each.start, each.end, *each.values[0], each.raw) for each in find_worded(simple)]
-    found = []
-    for start, end, value, unit, raw in amounts:
-        sign = _bound(simple[max(0, start - 30) : start], simple[end:])
-        column = _measured(columns, asked, f"{unit} {raw} {simple[end : end + 12]} {'day' if unit in _DAYS else ''}")
-        if column is not None and sign:
-            is_counted = bool(column.terms & set(content_terms(f"{unit} {raw}")))
-            limit = value if is_counted else value * _DAYS.get(unit, 1.0)
-            numbers = enumerate(column.numbers)
-            found.append({at for at, number in numbers if number is not None and sign * (number - limit) > 0})
-    return found
+def _signs(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the words that set a bound, each with the comparison that it asks for."""
+    for match in _SIGN.finditer(text):
+        name = match.lastgroup or ""
+        yield match, _OPPOSITE[name] if match["no"] else name
 
 
-def _bound(before: str, behind: str) -> int:
-    """Return 1 where the words around a figure ask for more, -1 where they ask for less, else 0."""
-    if _LESS.search(before) or _LESS_BEHIND.match(behind):
-        return -1
-    return 1 if _MORE.search(before) or _MORE_BEHIND.match(behind) else 0
+def _sign_at(text: str, start: int, end: int) -> str:
+    """Return the comparison that the words before or behind a figure or a date ask for, "" for none."""
+    if _BETWEEN.search(text[:start]):
+        return "le"
+    behind = _BEHIND.match(text, end)
+    before = (name for match, name in _signs(text) if match.end() == start)
+    return next(before, (behind.lastgroup if behind else "") or "")
 
 
-def _measured(columns: Sequence[Column], asked: frozenset[str], unit: str) -> Column | None:
-    """Return the numeric column that a question speaks of."""
-    named = frozenset(content_terms(unit))
+def _within_bounds(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+    """Yield the rows within each bound that a question sets on a number."""
+    text = asks.text
+    amounts = [(each.start, each.end, each.value, each.unit) for each in find_quantities(text)]
+    amounts += [(each.start, each.end, *each.values[0]) for each in find_worded(text)]
+    for start, end, value, unit in amounts:
+        name = _sign_at(text, start, end)
+        days = next((days for word, days in _DAYS.items() if unit == word or text.startswith(word, end)), 0.0)
+        column = _measured(columns, asks, f"{unit} {text[start : end + 12]}{' day' * bool(days)}") if name else None
+        if column is not None:
+            is_counted = not days or bool(column.terms.intersection(content_terms(text[start:end])))
+            yield _meeting(column.numbers, name, [value if is_counted else value * days] * len(column.cells))
+
+
+def _meeting(numbers: Sequence[float | None], name: str, limits: Sequence[float | None]) -> set[int]:
+    compare = getattr(operator, name)
+    pairs = enumerate(zip(numbers, limits, strict=True))
+    return {at for at, (own, limit) in pairs if own is not None and limit is not None and compare(own, limit)}
+
+
+def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+    """Yield the rows in which one column is more, or less, than another that the question holds against it."""
+    for match, name in _signs(asks.text):
+        behind = _CLAUSE.match(asks.text, match.end())
+        # "From", "since" and "at least" stand before figures.
+        if behind is None or find_quantities(behind.group()[:8]) or not (match["no"] or name in ("gt", "lt")):
+            continue
+        limit = _measured(columns, asks, behind.group(), is_sure=True)
+        others = [column for column in columns if column.sort == "number" and column is not limit]
+        if limit is not None and others:
+            before = [column for column in others if columns.index(column) < columns.index(limit)]
+            own = _measured(others, asks, asks.text[: match.start()], is_sure=True) or (before or others)[-1]
+            yield _meeting(own.numbers, name, limit.numbers)
+
+
+def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: bool = False) -> Column | None:
+    """Return the numeric column that a question speaks of, by the words near a figure, then by all of its words."""
+    numeric = [column for column in columns if column.sort == "number"]
+    named = content_terms(near)
     shared = Counter(term for column in columns for term in column.terms)
-    ranked = [
-        (
-            2 * (len(column.terms & named) + any(sign in column.label for sign in _COUNTERS.findall(unit)))
-            + sum(1 / shared[term] for term in column.terms & asked) / max(len(column.terms), 1) ** 0.5,
-            -at,
-            column,
-        )
-        for at, column in enumerate(columns)
-        if column.is_numeric and not column.is_dated
-    ]
-    best = max(ranked, default=None, key=lambda each: each[:2])
-    if best and (best[0] > 0 or len(ranked) == 1):
-        return best[2]
-    return next((column for *_, column in ranked if _TOTAL.search(to_simplified(column.label))), None)
+    is_money = not is_sure and _DEAR.search(near)
+    ranked: list[tuple[float, bool, int, int]] = []
+    for column in numeric:
+        own = column.terms & ({*named} if is_sure else {*named} | asks.terms)
+        worth = sum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
+        worth += 2 * any(sign in column.label for sign in _COUNTERS.findall(near))
+        worth += bool(is_money and _MONEY.search(column.label))
+        is_other_period = column.terms.isdisjoint(asks.periods)
+        first = min((named.index(term) for term in own if term in named), default=0)
+        ranked.append((-worth, is_other_period, first, len(ranked)))
+    if ranked and (min(ranked)[0] < 0 or (len(ranked) == 1 and not is_sure)):
+        return numeric[min(ranked)[-1]]
+    totals = (column for column in numeric if _TOTAL.search(to_simplified(column.label)) and not is_sure)
+    return next(totals, None)
 
 
-def _in_periods(columns: Sequence[Column], question: str, analysis: QuestionAnalysis) -> list[set[int]]:
-    """Return the rows of each period that the question names, by the column of dates."""
-    asked = frozenset(content_terms(question))
-    dates = max(
-        (column for column in columns if column.is_dated),
-        key=lambda column: len(column.terms & asked),
-        default=Column("", ()),
-    ).dates
-    simple = to_simplified(question)
-    low, high = _range(simple, dates)
-    if low:
-        return [{at for at, date in enumerate(dates) if low <= date[: len(low)] and date[: len(high)] <= high}]
-    found = []
-    for mention in find_dates(simple) if dates else ():
-        sign = _bound(simple[max(0, mention.start - 30) : mention.start].lower(), simple[mention.end :])
-        own = {at for at, date in enumerate(dates) if date.startswith(mention.iso)}
-        later = {at for at, date in enumerate(dates) if date >= mention.iso}
-        found.append(own if not sign else later if sign > 0 else set(range(len(dates))) - later)
-    if not found and (year := _relative_year(simple, dates)):
-        found.append({at for at, date in enumerate(dates) if date.startswith(year)})
-    months = (
-        set()
-        if any(period[0].isdigit() for period in analysis.periods)
-        else {mention.iso[5:7] for mention in find_months(simple)}
-    )
-    if months and dates:
-        found.append({at for at, date in enumerate(dates) if date[5:7] in months})
-    return found
+def _by_date(columns: Sequence[Column], asks: _Asks) -> Column | None:
+    """Return the column of dates that a question speaks of, or the first."""
+    dated = [column for column in columns if column.sort == "date"]
+    return max(dated, key=lambda column: len(column.terms & asks.terms), default=None)
 
 
-def _range(question: str, dates: Sequence[str]) -> tuple[str, str]:
-    """Return the first and last period of a range that a question names, "" where it names none."""
-    found = [(mention.start, mention.end, mention.iso) for mention in find_dates(question)]
-    if len(found) < 2:
-        year = _relative_year(question, dates) or (found[0][2][:4] if found else "")
-        months = find_months(question) if year else []
-        found = [(mention.start, mention.end, year + mention.iso[4:]) for mention in months]
-    for (_, end, low), (start, _, high) in pairwise(found):
-        if _TO.fullmatch(question[end:start]):
-            return low, high
-    return "", ""
+def _ranked_by(columns: Sequence[Column], asks: _Asks) -> Column | None:
+    """Return the column that an extreme is sought in."""
+    dated, measured = _by_date(columns, asks), _measured(columns, asks, asks.text)
+    return dated if dated and _BY_DATE.search(asks.text) else measured or dated
 
 
-def _relative_year(question: str, dates: Sequence[str]) -> str:
-    """Return the year that "this year" or "last year" means in a table: its last one is this year."""
-    newest = max(dates, default="")[:4]
-    if not newest.isdigit():
+def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
+    """Return the rows of the periods that the question names; the last year of a table is this year."""
+    column = _by_date(columns, asks)
+    if column is None:
+        return []
+    newest = max(column.dates)[:4]
+    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.text)
+    periods = [(mention.start, mention.end, mention.iso) for mention in find_dates(text)]
+    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(text)):
+        year = periods[0][2] if periods else ANY_YEAR
+        periods = [(month.start, month.end, year + month.iso[4:]) for month in months]
+    ends: dict[str, str] = {}
+    for (*_, low), (start, _, high) in pairwise(periods):
+        ends |= {low: "ge", high: "le"} if _TO.search(text[:start]) else {}
+    # Periods that are only named add up; each bound must be met.
+    found: dict[str, set[int]] = {}
+    for start, end, iso in periods:
+        name = ends.get(iso) or _sign_at(text, start, end)
+        compare, first = getattr(operator, name or "eq"), iso.startswith(ANY_YEAR) * 4
+        own = {at for at, date in enumerate(column.dates) if date and compare(date[first : len(iso)], iso[first:])}
+        found[name and iso] = own | found.get(name and iso, set())
+    return list(found.values())
+
+
+def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysis: QuestionAnalysis) -> str:
+    """Return which rows are the extreme and by what value, or how a trend went from its first period to its last."""
+    labels = list(dict.fromkeys(label for row in rows for label, _ in row))
+    columns = columns_of(labels, [[dict(row).get(label, "") for label in labels] for row in rows])
+    asks = _Asks(question, analysis)
+    if analysis.kind == "extreme" and len(rows) <= _MAX_WINNERS and (column := _ranked_by(columns, asks)):
+        naming = [each for each in columns[:2] if each is not column and each.sort != "number"]
+        names = (" · ".join(each.cells[at] for each in naming if each.cells[at]) for at in range(len(rows)))
+        return "; ".join(f"{name}: {column.label} {cell}" for name, cell in zip(names, column.cells, strict=True))
+    dated, column = _by_date(columns[:2], asks), _measured(columns, asks, asks.text)
+    if analysis.kind != "trend" or dated is None or column is None:
         return ""
-    if _THIS_YEAR.search(question):
-        return newest
-    return str(int(newest) - 1) if _LAST_YEAR.search(question) else ""
-
-
-def _extreme(columns: Sequence[Column], kept: list[int], question: str, asked: frozenset[str]) -> list[int]:
-    """Return the row with the greatest or smallest value of the column that the question speaks of."""
-    simple = to_simplified(question).lower()
-    is_least = _SMALLEST.search(simple) is not None and not _GREATEST.search(simple)
-    dated = [column for column in columns if column.is_dated]
-    measured = _measured(columns, asked, simple)
-    if dated and (_BY_DATE.search(simple) or measured is None):
-        keys: Sequence[str | float | None] = dated[0].dates
-    elif measured is not None:
-        keys = measured.numbers
-    else:
-        return kept
-    filled = [at for at in kept if keys[at] not in (None, "")]
-    if not filled:
-        return kept
-    best = (min if is_least else max)(keys[at] for at in filled)  # type: ignore[type-var]
-    return [at for at in filled if keys[at] == best]
+    cells = zip(dated.dates, column.numbers, column.cells, strict=True)
+    points = sorted((date, number, cell) for date, number, cell in cells if date and number)
+    if len(points) < 2:
+        return ""
+    (begin, low, first), (end, high, last) = points[0], points[-1]
+    change = f"{100 * (high / low - 1):+.1f} %" if "%" not in column.label + first else f"{high - low:+.1f}"
+    return f"{column.label}: {first} ({begin}) → {last} ({end}), {change}"

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
-from deep_research.text.tables import find_tables
+from deep_research.text.tables import find_tables, is_note
 
 Stretches: TypeAlias = Sequence[tuple[int, int]]
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
@@ -201,7 +201,7 @@ def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
     for table in find_tables(text):
         if table.header is None:
             continue
-        headings = headings_above(text, table.start)
+        headings = f"{headings_above(text, table.start)} {table.explained}".strip()
         header = TextSpan(table.header.start, table.header.end)
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
@@ -212,7 +212,8 @@ def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
 
 def rows_around(text: str, at: int) -> int:
     """Return how many rows the table has in which a place stands."""
-    return next((len(table.rows) for table in find_tables(text) if table.start <= at < table.end), 0)
+    around = next((table.rows for table in find_tables(text) if table.start <= at < table.end), ())
+    return sum(not is_note(row) for row in around)
 
 
 def labelled(header: Sequence[str], cells: Iterable[str], asked: AbstractSet[str] = frozenset()) -> str:

@@ -1,0 +1,71 @@
+"""Columns of a table, their cells read as numbers and dates."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from deep_research.text.analyzer import content_terms
+from deep_research.text.dates import find_dates
+from deep_research.text.quantities import find_quantities
+
+_NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
+_MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
+_OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its label and its cells, read as numbers and dates."""
+
+    label: str
+    cells: tuple[str, ...]
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return the terms of the label."""
+        return frozenset(content_terms(self.label.replace("_", " ")))
+
+    @cached_property
+    def numbers(self) -> tuple[float | None, ...]:
+        """Return the cells' numbers."""
+        return tuple(map(_number, self.cells))
+
+    @cached_property
+    def dates(self) -> tuple[str, ...]:
+        """Return the cells' dates, "" where there is none; four digits are a year where the label says so."""
+        has_years = _OF_YEARS.search(self.label) is not None
+        return tuple("" if cell.isdigit() and not has_years else read_date(cell) for cell in self.cells)
+
+    @cached_property
+    def sort(self) -> str:
+        """Return what most cells are: "date", "number" or "text"."""
+        half = sum(map(bool, self.cells)) / 2
+        if sum(map(bool, self.dates)) > half:
+            return "date"
+        return "number" if sum(number is not None for number in self.numbers) > half else "text"
+
+    def rows_with(self, cells: set[str]) -> set[int]:
+        """Return the rows that have one of these cells."""
+        return {at for at, cell in enumerate(self.cells) if cell in cells}
+
+
+def _number(cell: str) -> float | None:
+    if not _NUMBER_CELL.fullmatch(cell.strip()):
+        return None
+    if found := find_quantities(cell):
+        return found[0].value
+    digits = re.sub(r"[^\d.+-]", "", cell)
+    return float(digits) if re.fullmatch(r"[-+]?\d+(?:\.\d+)?", digits) else None
+
+
+def read_date(text: str) -> str:
+    """Return the first date of a text, or the month that a cell is, "" for none."""
+    if match := _MONTH_CELL.fullmatch(text.strip()):
+        return f"{match[1]}-{int(match[2]):02}"
+    return next((mention.iso for mention in find_dates(text)), "")
+
+
+def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
+    """Return the columns of a table."""
+    return [Column(label, tuple(row[at] if at < len(row) else "" for row in rows)) for at, label in enumerate(labels)]
