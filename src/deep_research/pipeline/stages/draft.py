@@ -9,9 +9,9 @@ from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import section_work
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, supporting
-from deep_research.reasoning.rules.quoting.selection import best_first, share_room
+from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, best_first, share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
@@ -66,9 +66,12 @@ def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list
 
     A question that a few sentences answer gets those, and what supports them.
     """
-    if has_short_outline(findings.brief, findings.plan.titles):
+    if has_short_outline(findings.brief, findings.plan.titles) and is_answered_first(findings.brief):
         return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
-    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_MIN_PIECES)
+    largest = MAX_SECTION_SHARE if len(findings.sections) > 1 else 1.0
+    shared = share_room(
+        [work.evidence for work in findings.sections], room=findings.brief.room, least=_MIN_PIECES, largest=largest
+    )
     return [
         list(dict.fromkeys((*written, *(piece.id for piece in kept))))
         for written, kept in zip(begun, shared, strict=True)

@@ -60,7 +60,7 @@ class ReportGenerator:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
-        abstract, chapters = (_answer if is_answer else _chapters)(findings, body, conclusion, words)
+        abstract, chapters = _chapters(findings, body, conclusion, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         report = Report(
             title=findings.plan.research_title,
@@ -125,39 +125,28 @@ class ReportGenerator:
         await folder.write("report.md", written.text)
 
 
-def _answer(
-    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
-) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
-    """Return what answers a question, or comes nearest, and a chapter of what else was found."""
-    if not conclusion.abstract:
-        return _chapters(findings, body, conclusion, words)
-    if not conclusion.is_answered:
-        return (note("abstract", words("nothing.answer")), *conclusion.abstract), []
-    shown = {sentence.text for paragraph in conclusion.abstract for sentence in paragraph.sentences}
-    left = []
-    for paragraph in body.paragraphs:
-        own = (sentence for sentence in paragraph.sentences if sentence.text not in shown)
-        if fresh := tuple(each for each in own if not conclusion.support or {*each.evidence} & {*conclusion.support}):
-            left.append(paragraph.model_copy(update={"sentences": fresh}))
-    beside = [Chapter(title=findings.plan.sections[0].title, paragraphs=tuple(left))] if left else []
-    return conclusion.abstract, beside + _closing(body, conclusion, words)
-
-
 def _chapters(
     findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
 ) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
-    """Return the abstract and the chapters, or what there is instead of an answer."""
-    chapters = [
-        Chapter(title=section.title, paragraphs=own)
-        for section in findings.plan.sections
-        if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
-    ]
-    if not chapters:
+    """Return what answers the question, or comes nearest, and the chapters, which do not say that again."""
+    is_nearest = not conclusion.is_answered
+    shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
+    said, support, chapters = set(shown), set(conclusion.support), []
+    for section in findings.plan.sections:
+        left = []
+        for paragraph in body.paragraphs:
+            own = (each for each in paragraph.sentences if paragraph.section == section.title and each.text not in said)
+            if fresh := tuple(each for each in own if not support or support & {*each.evidence}):
+                left.append(paragraph.model_copy(update={"sentences": fresh}))
+        chapters += [Chapter(title=section.title, paragraphs=tuple(left))] if left else []
+    if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
-    if not conclusion.is_answered:
+    if is_nearest:
         # What the sources hold instead is shown, not spread out as if it were an answer.
-        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         nothing = note("abstract", words("nothing.answer"))
+        if conclusion.abstract and has_short_outline(findings.brief, findings.plan.titles):
+            return (nothing, *conclusion.abstract), []
+        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     return conclusion.abstract, chapters + _closing(body, conclusion, words)
 

@@ -21,18 +21,18 @@ from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
-    conclusion_of,
     joined,
     paragraphs_of,
     quoted,
     supporting,
-    worth_for,
+    worths_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
     Candidate,
     Interest,
     best_first,
+    by_document,
     choose,
     choose_units,
     section_of,
@@ -89,6 +89,9 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
 _MIN_REACH = 0.3
+# So many sentences are quoted in a report without sections, and in each section of another.
+_REPORT_ROOM = {"short": 8, "standard": 32, "long": 80}
+_SECTION_ROOM = {"short": 4, "standard": 9, "long": 30}
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -113,7 +116,7 @@ class ExtractiveReasoner:
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
-        if is_answered_first(brief):
+        if is_answered_first(brief) or brief.analysis.kind == "advice":
             return list(outline_of_answer(brief.language))
         weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
         looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
@@ -157,7 +160,7 @@ class ExtractiveReasoner:
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
         outline = reading.outline or (reading.section.title,)
-        if has_short_outline(reading.brief, outline):
+        if has_short_outline(reading.brief, outline) and is_answered_first(reading.brief):
             return await self._answers(reading.document, reading.brief)
         key = (reading.document.id, reading.brief.question)
         if key not in self._matches:
@@ -260,7 +263,7 @@ class ExtractiveReasoner:
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
         ranked = best_first(work.evidence)
-        is_short = has_short_outline(work.brief, [work.section.title])
+        is_short = has_short_outline(work.brief, [work.section.title]) and is_answered_first(work.brief)
         kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
@@ -328,7 +331,13 @@ class ExtractiveReasoner:
 
         Quoting leaves no figure out, so that there is nothing to add when a section is offered once more.
         """
-        return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
+        if work.offered:
+            return ()
+        title, brief, ranked = work.section.title, work.brief, best_first(work.evidence)
+        is_only = has_short_outline(brief, [title])
+        if not (is_only and is_answered_first(brief)):
+            ranked = by_document(choose(ranked, room=(_REPORT_ROOM if is_only else _SECTION_ROOM)[brief.length]))
+        return paragraphs_of(title, ranked)
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         return Judgement(verdict="not_checked")
@@ -344,15 +353,13 @@ class ExtractiveReasoner:
         """Lead with what answers best, and say whether the documents answer the question at all."""
         question = draft.brief.question
         parts = await self._sought(draft.brief)
-        if has_short_outline(draft.brief, draft.plan.titles):
+        if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
             answer = answer_of(draft, parts)
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named = await self._named(question)
-        abstract = abstract_of(draft, worth_for(draft, parts))
         return Conclusion(
-            abstract=abstract,
-            conclusion=conclusion_of(draft, abstract),
+            abstract=abstract_of(draft, worths_for(draft, parts)),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(wanted_of_document(question) if named else topic_part(question), draft),
         )

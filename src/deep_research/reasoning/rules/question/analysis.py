@@ -131,11 +131,11 @@ def outline_of_answer(language: Language) -> tuple[str, ...]:
 
 def has_short_outline(brief: Brief, titles: Iterable[str]) -> bool:
     """Return whether a report with these sections is an answer and what supports it."""
-    return is_answered_first(brief) and tuple(titles) == outline_of_answer(brief.language)
+    return not brief.has_own_focus and tuple(titles) == outline_of_answer(brief.language)
 
 
 def is_answered_first(brief: Brief) -> bool:
-    """Return whether a few sentences or rows can answer; advice, open topics and own focuses get sections."""
+    """Return whether a few sentences or rows can answer; advice, open topics and own focuses need more."""
     parts = brief.analysis.parts
     is_broad = any(_matched(part) == "broad" for part in parts) or topic_part(brief.question) != brief.question
     if brief.has_own_focus or brief.analysis.kind == "advice" or is_broad or not _has_subject(brief.question):

@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
-from deep_research.reasoning.rules.question.sections import aspects
 from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
-from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
@@ -22,9 +22,6 @@ _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
 _ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
-# Of each section at most so many sentences may stand in the abstract.
-_LEADS = 2
-_CONCLUSION_SENTENCES = range(2, 5)
 
 
 def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> Paragraphs:
@@ -62,26 +59,35 @@ def row_of(piece: Evidence) -> Sentence:
     return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
-def abstract_of(draft: Draft, worth: Worth) -> Paragraphs:
-    """Return the sentences that say most, a few of each section, in the order of the sections."""
-    leads: dict[str, list[Sentence]] = {}
-    for paragraph in draft.paragraphs:
-        if paragraph.kind == "claim":
-            leads.setdefault(paragraph.section, []).append(_lead(paragraph, worth))
-    best = [sorted(own, key=lambda sentence: -worth(sentence.text))[:_LEADS] for own in leads.values()]
-    order = [sentence for own in best for sentence in own]
-    chosen: list[Sentence] = []
-    for sentence in sorted(order, key=lambda sentence: -worth(sentence.text)):
-        length = sum(_length(other.text) for other in chosen)
-        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MAX_ABSTRACT_LENGTH:
-            chosen.append(sentence)
-    return (Paragraph(section="abstract", sentences=tuple(sorted(chosen, key=order.index))),) if chosen else ()
+def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
+    """Return the passages that say most: first one for each part of the question, then the best of all."""
+    scores = {piece.id: piece.score for piece in draft.evidence}
+    told = [paragraph for paragraph in draft.paragraphs if paragraph.kind == "claim"]
+
+    def rank(paragraph: Paragraph, worth: Worth) -> float:
+        return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
+
+    ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
+    first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
+    chosen: list[Paragraph] = []
+    length = 0
+    for paragraph in dict.fromkeys((*first, *ranked)):
+        own = paragraph.sentences if len(paragraph.sentences) <= MAX_SENTENCES else (_lead(paragraph, worths),)
+        more = sum(_length(sentence.text) for sentence in own)
+        if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
+            chosen.append(Paragraph(section="abstract", sentences=own))
+            length += more
+    return tuple(chosen)
 
 
-def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
+def _texts(paragraph: Paragraph) -> list[str]:
+    return [sentence.text for sentence in paragraph.sentences]
+
+
+def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
     """Return the sentence of a paragraph that says most and can stand alone."""
     alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
-    return max(alone or paragraph.sentences, key=lambda sentence: worth(sentence.text))
+    return max(alone or paragraph.sentences, key=lambda sentence: max(worth(sentence.text) for worth in worths))
 
 
 # What stands beside the best of an answer is nearly as good.
@@ -197,34 +203,16 @@ def _with_count(paragraph: Paragraph, draft: Draft) -> Paragraph:
     return paragraph.model_copy(update={"lead": lead})
 
 
-def worth_for(draft: Draft, parts: Sequence[AnswerSought]) -> Worth:
-    """Return how well a sentence of a report answers the part of the question that it answers best."""
+def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
+    """Return for each part of the question how well a sentence of a report answers it."""
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)
 
-    def worth(text: str) -> float:
-        unit = Unit((as_sentence(text),), "")
+    def worth(text: str, part: AnswerSought) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return max(part.score(unit, place) for part in parts)
+        return part.score(Unit((as_sentence(text),), ""), place)
 
-    return worth
-
-
-def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:
-    """Return what the sources plan or advise, where they do; it is not said twice at the report's ends."""
-    aspect = next(aspect for aspect in aspects() if aspect.key == "outlook")
-    known = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}
-    advice = [
-        sentence
-        for paragraph in draft.paragraphs
-        for sentence in paragraph.sentences
-        if paragraph.kind == "claim" and aspect.hits(sentence.text) and stands_alone(sentence.text)
-    ]
-    fresh = [sentence for sentence in advice if sentence.text not in known]
-    best = sorted(fresh, key=lambda sentence: -aspect.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
-    if len(best) < _CONCLUSION_SENTENCES.start:
-        return ()
-    return (Paragraph(section="conclusion", sentences=tuple(sorted(best, key=fresh.index))),)
+    return [partial(worth, part=part) for part in parts]
 
 
 def _length(text: str) -> int:

@@ -204,6 +204,12 @@ def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
     return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
 
 
+def by_document(ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence document by document, the one with the best piece first, each in its own order."""
+    best = list(dict.fromkeys(piece.document for piece in ranked))
+    return sorted(ranked, key=lambda piece: (best.index(piece.document), piece.start))
+
+
 def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:
     """Take evidence from the top while there is room for its sentences, passing over what repeats."""
     chosen: list[Evidence] = []
