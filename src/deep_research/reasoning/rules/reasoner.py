@@ -1,13 +1,19 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
-from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, outline_of_answer
+from deep_research.reasoning.rules.question.analysis import (
+    has_one_subject,
+    has_short_outline,
+    is_answered_first,
+    outline_of_answer,
+)
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
@@ -38,7 +44,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     section_of,
     trimmed,
 )
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.series import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -90,7 +96,7 @@ _REACH_PASSAGES = 10
 _OFFERED = (36, 12)
 _MIN_REACH = 0.3
 # So many sentences are quoted in a report without sections, and in each section of another.
-_REPORT_ROOM = {"short": 8, "standard": 32, "long": 80}
+_REPORT_ROOM = {"short": 8, "standard": 40, "long": 90}
 _SECTION_ROOM = {"short": 4, "standard": 9, "long": 30}
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
@@ -116,7 +122,7 @@ class ExtractiveReasoner:
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
-        if is_answered_first(brief) or brief.analysis.kind == "advice":
+        if has_one_subject(brief):
             return list(outline_of_answer(brief.language))
         weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
         looked_for = " ".join(map(_all_words, aspects())) if await self._is_overview(brief) else brief.question
@@ -166,7 +172,7 @@ class ExtractiveReasoner:
         if key not in self._matches:
             while len(self._matches) >= _REMEMBERED:
                 del self._matches[next(iter(self._matches))]
-            self._matches[key] = await self._match(reading.document, reading.brief.question)
+            self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
         return tuple(
@@ -209,7 +215,8 @@ class ExtractiveReasoner:
             self._titles_named[question] = frozenset(titles)
         return self._titles_named[question]
 
-    async def _match(self, document: Document, question: str) -> "DocumentMatch":
+    async def _match(self, document: Document, brief: Brief) -> "DocumentMatch":
+        question, parts = brief.question, brief.analysis.parts
         named = await self._named(question)
         if named and document.title not in named:
             return _NO_MATCH
@@ -222,18 +229,19 @@ class ExtractiveReasoner:
             return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
-        weights = (await weigh(question, self._corpus)).without_aspects()
+        weights = (await self._weights(question, parts)).without_aspects()
         # A page of the web may speak of what none of the user's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
-        interest = await self._interest(question, is_foreign=is_foreign)
+        interest = await self._interest(question, parts, is_foreign=is_foreign)
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
                 return _NO_MATCH
-            return DocumentMatch(relevance, choose_units(units_of(document.text, stretches), interest), terms)
+            units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
+            return DocumentMatch(relevance, choose_units(list(units), interest), terms)
 
         return await in_thread(judge)
 
@@ -246,9 +254,12 @@ class ExtractiveReasoner:
         apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
         return apart or [(0, _LONG)]
 
-    async def _interest(self, question: str, *, is_foreign: bool = False) -> Interest:
+    async def _weights(self, question: str, parts: Strings = ()) -> Weights:
+        return (await weigh(question, self._corpus)).without_question_words().focused(parts)
+
+    async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
-        weights = await weigh(question, self._corpus)
+        weights = await self._weights(question, parts)
         return Interest(weights if is_foreign else weights.known(), names)
 
     async def _reach(self, question: str, topic: Weights) -> float:
@@ -390,6 +401,11 @@ def _typed(question: str) -> list[str]:
 
 def _separator(brief: Brief) -> str:
     return " " if brief.language == "en" else "，"
+
+
+def _under(title: str, unit: Unit) -> Unit:
+    """Return a unit with its document's title above its headings: what stands there is about it."""
+    return replace(unit, heading=f"{title} › {unit.heading}")
 
 
 def _usual_reach(topic: Weights) -> float:

@@ -136,14 +136,26 @@ def has_short_outline(brief: Brief, titles: Iterable[str]) -> bool:
 
 def is_answered_first(brief: Brief) -> bool:
     """Return whether a few sentences or rows can answer; advice, open topics and own focuses need more."""
-    parts = brief.analysis.parts
-    is_broad = any(_matched(part) == "broad" for part in parts) or topic_part(brief.question) != brief.question
-    if brief.has_own_focus or brief.analysis.kind == "advice" or is_broad or not _has_subject(brief.question):
-        return False
+    is_wide = brief.has_own_focus or brief.analysis.kind in ("advice", "open") or is_broad(brief)
+    return not is_wide and _size(brief) <= _MANY_TERMS
+
+
+def is_broad(brief: Brief) -> bool:
+    """Return whether a question asks for all sides of its subject, or has no subject but the documents."""
+    is_whole = topic_part(brief.question) != brief.question or not _has_subject(brief.question)
+    return is_whole or any(_matched(part) == "broad" for part in brief.analysis.parts)
+
+
+def has_one_subject(brief: Brief) -> bool:
+    """Return whether a report needs no sections: nothing but one thing is asked for, or advice."""
+    is_small = brief.analysis.kind != "open" or (_size(brief) <= _FEW_TERMS and not is_broad(brief))
+    return brief.analysis.kind == "advice" or is_answered_first(brief) or (is_small and not is_broad(brief))
+
+
+def _size(brief: Brief) -> float:
     terms = set(content_terms(" ".join(brief.analysis.parts) or brief.question))
     # Two Chinese characters overlap with the next two.
-    size = sum(1.0 if term.isascii() else 0.5 for term in terms)
-    return size <= (_FEW_TERMS if brief.analysis.kind == "open" else _MANY_TERMS)
+    return sum(1.0 if term.isascii() else 0.5 for term in terms)
 
 
 def _has_subject(question: str) -> bool:

@@ -30,6 +30,8 @@ _REPEATED_SHARE = 0.55
 MAX_SECTION_SHARE = 0.5
 # A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
 _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
+# One term is enough if it is most of the topic.
+_MOST = 0.5
 
 # A unit that begins so leans on what stands before it and is not quoted with it.
 _LEANING = re.compile(
@@ -87,8 +89,8 @@ class Interest:
         if any(self.topic.share(each.terms) >= _NEAR_SHARE for each in disclaiming):
             return False
         terms = unit.terms.union(analyze(unit.heading))
-        held = len(self.topic.of) - len(self.topic.missing(terms))
-        return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
+        held, share = len(self.topic.of) - len(self.topic.missing(terms)), self.topic.share(terms)
+        return share >= _NEAR_SHARE and (held >= _NEAR_TERMS or share >= _MOST)
 
     def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
