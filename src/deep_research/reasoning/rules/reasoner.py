@@ -95,9 +95,6 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
 _MIN_REACH = 0.3
-# So many sentences are quoted in a report without sections, and in each section of another.
-_REPORT_ROOM = {"short": 8, "standard": 40, "long": 90}
-_SECTION_ROOM = {"short": 4, "standard": 9, "long": 30}
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -234,14 +231,15 @@ class ExtractiveReasoner:
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
-        interest = await self._interest(question, parts, is_foreign=is_foreign)
+        interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
                 return _NO_MATCH
             units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
-            return DocumentMatch(relevance, choose_units(list(units), interest), terms)
+            wanted = [unit for unit in units if not sought[0].is_excluded(unit, unit.heading)]
+            return DocumentMatch(relevance, choose_units(wanted, interest), terms)
 
         return await in_thread(judge)
 
@@ -344,11 +342,9 @@ class ExtractiveReasoner:
         """
         if work.offered:
             return ()
-        title, brief, ranked = work.section.title, work.brief, best_first(work.evidence)
-        is_only = has_short_outline(brief, [title])
-        if not (is_only and is_answered_first(brief)):
-            ranked = by_document(choose(ranked, room=(_REPORT_ROOM if is_only else _SECTION_ROOM)[brief.length]))
-        return paragraphs_of(title, ranked)
+        is_answer = has_short_outline(work.brief, [work.section.title]) and is_answered_first(work.brief)
+        ranked = best_first(work.evidence)
+        return paragraphs_of(work.section.title, ranked if is_answer else by_document(ranked))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         return Judgement(verdict="not_checked")
@@ -368,11 +364,14 @@ class ExtractiveReasoner:
             answer = answer_of(draft, parts)
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
-        named = await self._named(question)
+        named, analysis = await self._named(question), draft.brief.analysis
+        # Of a long question, only what it names is missed.
+        asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
+        asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
             is_answered=bool(draft.evidence),
-            unanswered=await self._not_held(wanted_of_document(question) if named else topic_part(question), draft),
+            unanswered=await self._not_held(asked, draft),
         )
 
     async def _not_held(self, asked: str, draft: Draft) -> Strings:

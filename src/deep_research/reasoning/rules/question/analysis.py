@@ -27,6 +27,7 @@ _NEXT_PART = re.compile(
 _EXCLUDED = re.compile(
     r"\b(?:leav(?:e|ing) out|without|except(?: for)?|excluding|ignor(?:e|ing)|not counting|apart from|other than"
     r"|don['’]?t (?:mention|include|need)|skip(?:ping)?)\s(?P<en>[^.?!;,]{2,80})"
+    r"|\b(?:know|have) (?P<en2>[^.?!;,]{2,60})[,;]? (?:so |and )?(?:you can |please )?(?:leave|skip) (?:it|them|that)\b"
     r"|(?:不要|不必|无需|不用|别)(?:提|包括|包含|谈|写|列)(?P<zh>[^。？！；，]{1,30})"
     r"|(?P<zh3>[^。？！；，?]{2,20}?)(?:不用|不必|不需要?|无需)(?:列|写|提|讲|管)"
     r"|(?:除了?|撇开|不含|不包括|排除)(?P<zh2>[^。？！；，]{1,30}?)(?:之外|以外|外|，|。|$)",

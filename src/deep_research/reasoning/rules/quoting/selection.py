@@ -10,7 +10,7 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
-from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
+from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit, states_nothing
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -97,9 +97,9 @@ class Interest:
         is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
         figures = min(len(find_quantities(sentence.text)), 3)
         is_dated = bool(find_dates(sentence.text))
-        is_supposed = _SUPPOSED.search(sentence.text) is not None
+        is_weak = _SUPPOSED.search(sentence.text) is not None or states_nothing(sentence.text)
         covered = self.weights.share(sentence.terms)
-        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_supposed
+        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_weak
 
 
 def choose_units(
