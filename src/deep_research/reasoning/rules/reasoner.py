@@ -342,9 +342,9 @@ class ExtractiveReasoner:
         """
         if work.offered:
             return ()
-        is_answer = has_short_outline(work.brief, [work.section.title]) and is_answered_first(work.brief)
-        ranked = best_first(work.evidence)
-        return paragraphs_of(work.section.title, ranked if is_answer else by_document(ranked))
+        brief, ranked = work.brief, best_first(work.evidence)
+        is_ranked = is_answered_first(brief) and brief.analysis.kind != "overview"
+        return paragraphs_of(work.section.title, ranked if is_ranked else by_document(ranked))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         return Judgement(verdict="not_checked")

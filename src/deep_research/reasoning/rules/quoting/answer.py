@@ -343,7 +343,7 @@ _NEARLY = 0.9
 TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
 _LENGTHS = {"reason": 2}
 _FIGURES, _TOGETHER = 3, ("money", "share")
-STEPS, _MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
+STEPS, MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
 _MANUAL = re.compile(
     r"\b(?:procedures?|how (?:to|we)|instructions?|handbook|manual|guide|rules|protocol)\b"
     r"|程序|流程|规程|办法|须知|指南|手册|步骤",
@@ -386,6 +386,11 @@ def answering_units(
     taken: set[int] = set()
     for candidate in sorted(sentences, key=best_candidate):
         starts = {sentence.start for sentence in candidate.unit.sentences}
+        if sought.analysis.kind == "overview":
+            # A sentence that leans on one already chosen stands together with it.
+            inner = [each for each in chosen if len(starts) > 1 and each.unit.start in starts]
+            chosen = [each for each in chosen if each not in inner]
+            taken -= {each.unit.start for each in inner}
         if len(chosen) < _SENTENCES.get(sought.analysis.kind, _FEW_SENTENCES) and not starts & taken:
             chosen.append(candidate)
             taken |= starts
@@ -407,7 +412,7 @@ def _in_run(
         steps = sum(line_kind(document.text, sentence.start) == "item" for sentence in unit.sentences)
         score = sought.score(unit, whole._replace(around=around))
         is_manual = _MANUAL.search(to_simplified(around)) is not None
-        yield Candidate(unit, score + _IN_STEPS * (steps >= _MIN_STEPS) + _IN_MANUAL * is_manual)
+        yield Candidate(unit, score + _IN_STEPS * (steps >= MIN_STEPS) + _IN_MANUAL * is_manual)
         return
     for at, sentence in enumerate(run):
         neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))

@@ -7,10 +7,17 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
-from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
+from deep_research.reasoning.rules.quoting.answer import (
+    MIN_STEPS,
+    STEPS,
+    TABLE_KINDS,
+    AnswerSought,
+    Place,
+    opening_terms,
+)
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
@@ -18,6 +25,7 @@ from deep_research.text.sentences import TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
 _WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
+_STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、）])")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
@@ -114,10 +122,19 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
     least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
+    if brief.analysis.kind == "procedure":
+        prose = _steps_first([piece for piece in ranked if not piece.header])
     rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
     return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
+
+
+def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Return the best passage that is a list of steps first, if there is one that is nearly as good as others."""
+    least = _SUPPORTS * ranked[0].score if ranked else 0.0
+    steps = [piece for piece in ranked if len(_STEP.findall(piece.quote)) >= MIN_STEPS and piece.score >= least][:1]
+    return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
 def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
@@ -154,6 +171,9 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
         decided = [piece for piece in own if parts[0].has_sort(units[piece.id], places[piece.id].around)]
         best_own = (decided if len(decided) > 1 else own)[:_OVERVIEW_PIECES]
         chosen = sorted(best_own, key=lambda piece: piece.start)
+        shown = [piece for piece in own if not states_nothing(piece.quote)]
+    elif kind == "procedure":
+        chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
         chosen = [piece for piece in rows if piece.header == rows[0].header]
     else:

@@ -88,7 +88,7 @@ class Interest:
         disclaiming = (each for each in unit.sentences if _DISCLAIMS.search(to_simplified(each.text)))
         if any(self.topic.share(each.terms) >= _NEAR_SHARE for each in disclaiming):
             return False
-        terms = unit.terms.union(analyze(unit.heading))
+        terms = unit.terms.union(analyze(unit.heading), *(each.terms for each in unit.before))
         held, share = len(self.topic.of) - len(self.topic.missing(terms)), self.topic.share(terms)
         return share >= _NEAR_SHARE and (held >= _NEAR_TERMS or share >= _MOST)
 
