@@ -1,8 +1,11 @@
 """`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
@@ -80,6 +83,14 @@ class ReportGenerator:
         sources, places = await _sources(evidence, words, records)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
+        disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
+        led = partial(_with_lead, pieces={piece.id: piece for piece in evidence}, sources=sources, disputed=disputed)
+        chapters = [
+            chapter.model_copy(update={"paragraphs": tuple(led(one, words=words) for one in chapter.paragraphs)})
+            for chapter in report.chapters
+        ]
+        abstract = tuple(led(one, words=words, is_answer=True) for one in report.abstract)
+        report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
         writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         limits = limits_of(gaps, context.request.budget, words)
@@ -149,6 +160,35 @@ def _chapters(
         nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     return conclusion.abstract, chapters + _closing(body, conclusion, words)
+
+
+# Whoever is quoted so speaks for somebody whom only the document names.
+_SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
+
+_TITLE_CHARS = 30
+
+
+def _with_lead(
+    paragraph: Paragraph,
+    *,
+    pieces: Mapping[str, Evidence],
+    sources: Sequence[Source],
+    disputed: AbstractSet[str],
+    words: Words,
+    is_answer: bool = False,
+) -> Paragraph:
+    """Return a quoted paragraph under its document's name, where "we" speaks in it or its answer is disputed."""
+    quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
+    is_led = any(_SPEAKER.search(each.text) or (is_answer and each.text in disputed) for each in quoted)
+    if paragraph.kind != "claim" or not is_led:
+        return paragraph
+    document = pieces[quoted[0].evidence[0]].document
+    source = next(source for source in sources if source.document == document)
+    # A label is no sentence: it is short and has no stop.
+    title = re.split(r"[.。!?！？;]|: ", source.title)[0].strip()
+    title = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rstrip()}…"
+    day = f" ({source.published[:10]})" if source.published else ""
+    return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
 
 
 def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:

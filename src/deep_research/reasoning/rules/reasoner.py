@@ -22,7 +22,14 @@ from deep_research.reasoning.rules.question.material import (
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects, search_words, sections_of
+from deep_research.reasoning.rules.question.sections import (
+    Aspect,
+    aspect_of,
+    aspects,
+    aspects_named,
+    search_words,
+    sections_of,
+)
 from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, sought_parts
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
@@ -258,7 +265,8 @@ class ExtractiveReasoner:
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
-        return Interest(weights if is_foreign else weights.known(), names)
+        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
+        return Interest(weights if is_foreign else weights.known(), names, asked)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""

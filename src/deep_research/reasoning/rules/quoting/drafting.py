@@ -7,6 +7,7 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
+from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
     STEPS,
@@ -16,7 +17,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     opening_terms,
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
-from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.selection import best_first, choose, shown_of, stands_alone, trimmed
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
@@ -85,7 +86,12 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
             length += more
-    return tuple(chosen)
+    # What stands in one document is told in its order, where the best stands.
+    pieces = {piece.id: piece for piece in draft.evidence}
+    cited = [pieces.get(paragraph.cite_ids[0]) for paragraph in chosen]
+    documents = list(dict.fromkeys(piece.document for piece in cited if piece))
+    order = [(documents.index(piece.document), piece.start) if piece else (len(documents), 0) for piece in cited]
+    return tuple(paragraph for _, paragraph in sorted(zip(order, chosen, strict=True), key=lambda each: each[0]))
 
 
 def _texts(paragraph: Paragraph) -> list[str]:
@@ -101,6 +107,8 @@ def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
+# What a word of the aspect that a part asks for counts.
+_HIT = 0.4
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
@@ -228,11 +236,12 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)
 
-    def worth(text: str, part: AnswerSought) -> float:
+    def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return part.score(Unit((as_sentence(text),), ""), place)
+        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
 
-    return [partial(worth, part=part) for part in parts]
+    told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
+    return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]
 
 
 def _length(text: str) -> int:
