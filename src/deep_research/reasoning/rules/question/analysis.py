@@ -149,8 +149,8 @@ def is_broad(brief: Brief) -> bool:
 
 def has_one_subject(brief: Brief) -> bool:
     """Return whether a report needs no sections: nothing but one thing is asked for, or advice."""
-    is_small = brief.analysis.kind != "open" or (_size(brief) <= _FEW_TERMS and not is_broad(brief))
-    return brief.analysis.kind == "advice" or is_answered_first(brief) or (is_small and not is_broad(brief))
+    is_small = brief.analysis.kind != "open" or _size(brief) <= _FEW_TERMS
+    return brief.analysis.kind == "advice" or (is_small and not brief.has_own_focus and not is_broad(brief))
 
 
 def _size(brief: Brief) -> float:

@@ -330,7 +330,7 @@ def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
 
 # Of one document, so many sentences and, where no table is asked for, rows may answer.
 _FEW_SENTENCES, _ROWS = 4, 2
-_SENTENCES = {"overview": 30, "open": 8}
+_SENTENCES = {"overview": 30}
 # So many characters of a document name whom it is from.
 _OPENING = 240
 # So much of a document, in characters, says what it is about.

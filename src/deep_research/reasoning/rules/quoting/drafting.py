@@ -17,7 +17,14 @@ from deep_research.reasoning.rules.quoting.answer import (
     opening_terms,
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
-from deep_research.reasoning.rules.quoting.selection import best_first, choose, shown_of, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.selection import (
+    best_first,
+    by_document,
+    choose,
+    shown_of,
+    stands_alone,
+    trimmed,
+)
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
@@ -86,12 +93,11 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
             length += more
-    # What stands in one document is told in its order, where the best stands.
+    # What stands in one document is told in its order.
     pieces = {piece.id: piece for piece in draft.evidence}
-    cited = [pieces.get(paragraph.cite_ids[0]) for paragraph in chosen]
-    documents = list(dict.fromkeys(piece.document for piece in cited if piece))
-    order = [(documents.index(piece.document), piece.start) if piece else (len(documents), 0) for piece in cited]
-    return tuple(paragraph for _, paragraph in sorted(zip(order, chosen, strict=True), key=lambda each: each[0]))
+    cited = [pieces[id_] for paragraph in chosen for id_ in paragraph.cite_ids if id_ in pieces]
+    order = [piece.id for piece in by_document(cited)]
+    return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
 
 
 def _texts(paragraph: Paragraph) -> list[str]:
@@ -116,7 +122,7 @@ _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list"
 
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
 _SUPPORT = {"short": 1, "standard": 3, "long": 10}
-_OPEN_SUPPORT = {"short": 6, "standard": 24, "long": 48}
+_OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48}
 _MAX_ROWS = 60
 _SUPPORTS, _OVERVIEW_SUPPORTS = 0.6, 0.4
 
@@ -126,7 +132,7 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     if not ranked:
         return []
     best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
-    room = (_SUPPORT if brief.analysis.kind not in ("open", "overview") else _OPEN_SUPPORT)[brief.length]
+    room = (_OVERVIEW_SUPPORT if brief.analysis.kind == "overview" else _SUPPORT)[brief.length]
     room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
     least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
