@@ -189,8 +189,7 @@ class Nodes:
             findings = await findings_from(state | shared, context.records)
             begun = {text["scope"]: text.get("evidence", []) for text in state.get("texts", [])}
             numbers = range(1, len(findings.sections) + 1)
-            written = [begun.get(section_scope(number), []) for number in numbers]
-            update["room"] = within_room(findings, written, is_quoted=not context.run.adapters.models)
+            update["room"] = within_room(findings, [begun.get(section_scope(number), []) for number in numbers])
         return plain(update)
 
     # A section: rounds of queries, search tasks and judgement

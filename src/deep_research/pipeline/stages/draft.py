@@ -17,8 +17,8 @@ from deep_research.report.paragraph import Paragraph
 
 # Pieces of evidence that each section has room for, however well the others do.
 _MIN_PIECES = 2
-# So many sentences a report quotes without sections, and for each section that it has.
-_QUOTED_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
+# So many sentences of its sources a report without sections has room for, and each section of another.
+_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
 
 
 async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:
@@ -63,17 +63,16 @@ async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context:
     return [*written, *paragraphs_of(title, rows)]
 
 
-def within_room(findings: Findings, begun: Sequence[Sequence[str]], *, is_quoted: bool = False) -> list[list[str]]:
+def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return what of each section's evidence the whole report has room for; what is written already stays.
 
-    A question that a few sentences answer gets those, and what supports them. A report that only quotes has less room
-    than one that is written from its evidence.
+    A question that a few sentences answer gets those, and what supports them.
     """
     brief, count = findings.brief, len(findings.sections)
     if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
         return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
-    alone, each = _QUOTED_SENTENCES[brief.length]
-    room = (alone if count == 1 else each * count) if is_quoted else brief.room
+    alone, each = _SENTENCES[brief.length]
+    room = alone if count == 1 else min(each * count, brief.room)
     largest = MAX_SECTION_SHARE if count > 1 else 1.0
     shared = share_room([work.evidence for work in findings.sections], room=room, least=_MIN_PIECES, largest=largest)
     return [

@@ -89,7 +89,7 @@ class ReportGenerator:
             chapter.model_copy(update={"paragraphs": tuple(led(one, words=words) for one in chapter.paragraphs)})
             for chapter in report.chapters
         ]
-        abstract = tuple(led(one, words=words, is_answer=True) for one in report.abstract)
+        abstract = tuple(led(one, words=words, is_lead=not is_answer) for one in report.abstract)
         report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
         writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
@@ -175,11 +175,11 @@ def _with_lead(
     sources: Sequence[Source],
     disputed: AbstractSet[str],
     words: Words,
-    is_answer: bool = False,
+    is_lead: bool = False,
 ) -> Paragraph:
-    """Return a quoted paragraph under its document's name, where "we" speaks in it or its answer is disputed."""
+    """Return a quoted paragraph under its document's name, where "we" speaks in it, or what leads is disputed."""
     quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
-    is_led = any(_SPEAKER.search(each.text) or (is_answer and each.text in disputed) for each in quoted)
+    is_led = any(_SPEAKER.search(each.text) or (is_lead and each.text in disputed) for each in quoted)
     if paragraph.kind != "claim" or not is_led:
         return paragraph
     document = pieces[quoted[0].evidence[0]].document
