@@ -260,7 +260,7 @@ class ExtractiveReasoner:
         return apart or [(0, _LONG)]
 
     async def _weights(self, question: str, parts: Strings = ()) -> Weights:
-        return (await weigh(question, self._corpus)).without_question_words().focused(parts)
+        return (await weigh(question, self._corpus)).with_quiet_question_words().focused(parts)
 
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
