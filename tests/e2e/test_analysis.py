@@ -78,7 +78,8 @@ def test_without_a_model_the_report_weighs_its_main_figures(told: DeepRun) -> No
     assert f"**{told.say('report.strength')}**\n\n| {told.say('report.figure')} | " in analysis
     backings = [row["backing"] for row in told.rows("analysis").values()]
     assert 3 <= len(backings) <= 6
-    assert {backing["origins"] for backing in backings} >= {1, 2}
+    origins = {backing["origins"] for backing in backings}
+    assert min(origins) == 1 < max(origins)
     assert any(backing["against"] for backing in backings)
     assert all(row["verdict"]["reason"] in ("verbatim", "trimmed") for row in told.rows("analysis").values())
 

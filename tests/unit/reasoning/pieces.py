@@ -9,9 +9,10 @@ from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 
 
-def brief(question: str, language: Language = "en", kind: QuestionKind = "advice") -> Brief:
-    """Return a brief; advice gets sections, whatever the question."""
-    return Brief(question=question, original=question, language=language, analysis=QuestionAnalysis(kind=kind))
+def brief(question: str, language: Language = "en", kind: QuestionKind = "open") -> Brief:
+    """Return a brief; what is to be assessed gets sections, whatever the question."""
+    analysis = QuestionAnalysis(kind=kind, parts=("Assess it.",) if kind == "open" else ())
+    return Brief(question=question, original=question, language=language, analysis=analysis)
 
 
 def piece(quote: str, document: str = "a", *, start: int = 0, score: float = 0.0) -> Evidence:

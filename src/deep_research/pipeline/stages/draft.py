@@ -9,14 +9,16 @@ from deep_research.pipeline.copies import find_copies, without_copies
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import section_work
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, supporting
-from deep_research.reasoning.rules.quoting.selection import best_first, share_room
+from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, best_first, share_room
 from deep_research.reasoning.values import Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
 # Pieces of evidence that each section has room for, however well the others do.
 _MIN_PIECES = 2
+# So many sentences of its sources a report without sections has room for, and each section of another.
+_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
 
 
 async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:
@@ -66,9 +68,13 @@ def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list
 
     A question that a few sentences answer gets those, and what supports them.
     """
-    if has_short_outline(findings.brief, findings.plan.titles):
+    brief, count = findings.brief, len(findings.sections)
+    if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
         return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
-    shared = share_room([work.evidence for work in findings.sections], room=findings.brief.room, least=_MIN_PIECES)
+    alone, each = _SENTENCES[brief.length]
+    room = alone if count == 1 else min(each * count, brief.room)
+    largest = MAX_SECTION_SHARE if count > 1 else 1.0
+    shared = share_room([work.evidence for work in findings.sections], room=room, least=_MIN_PIECES, largest=largest)
     return [
         list(dict.fromkeys((*written, *(piece.id for piece in kept))))
         for written, kept in zip(begun, shared, strict=True)

@@ -1,8 +1,11 @@
 """`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
@@ -60,7 +63,7 @@ class ReportGenerator:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
-        abstract, chapters = (_answer if is_answer else _chapters)(findings, body, conclusion, words)
+        abstract, chapters = _chapters(findings, body, conclusion, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         report = Report(
             title=findings.plan.research_title,
@@ -85,6 +88,14 @@ class ReportGenerator:
         sources, places = await _sources(evidence, words, context)
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
+        disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
+        led = partial(_with_lead, pieces={piece.id: piece for piece in evidence}, sources=sources, disputed=disputed)
+        chapters = [
+            chapter.model_copy(update={"paragraphs": tuple(led(one, words=words) for one in chapter.paragraphs)})
+            for chapter in report.chapters
+        ]
+        abstract = tuple(led(one, words=words, is_lead=not is_answer) for one in report.abstract)
+        report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
         writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         limits = limits_of(gaps, context.request.budget, words)
@@ -132,41 +143,59 @@ class ReportGenerator:
         await folder.write("report.md", written.text)
 
 
-def _answer(
-    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
-) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
-    """Return what answers a question, or comes nearest, and a chapter of what else was found."""
-    if not conclusion.abstract:
-        return _chapters(findings, body, conclusion, words)
-    if not conclusion.is_answered:
-        return (note("abstract", words("nothing.answer")), *conclusion.abstract), []
-    shown = {sentence.text for paragraph in conclusion.abstract for sentence in paragraph.sentences}
-    left = []
-    for paragraph in body.paragraphs:
-        own = (sentence for sentence in paragraph.sentences if sentence.text not in shown)
-        if fresh := tuple(each for each in own if not conclusion.support or {*each.evidence} & {*conclusion.support}):
-            left.append(paragraph.model_copy(update={"sentences": fresh}))
-    beside = [Chapter(title=findings.plan.sections[0].title, paragraphs=tuple(left))] if left else []
-    return conclusion.abstract, beside + _closing(body, conclusion, words)
-
-
 def _chapters(
     findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
 ) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
-    """Return the abstract and the chapters, or what there is instead of an answer."""
-    chapters = [
-        Chapter(title=section.title, paragraphs=own)
-        for section in findings.plan.sections
-        if (own := tuple(paragraph for paragraph in body.paragraphs if paragraph.section == section.title))
-    ]
-    if not chapters:
+    """Return what answers the question, or comes nearest, and the chapters, which do not say that again."""
+    is_nearest = not conclusion.is_answered
+    shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
+    said, support, chapters = set(shown), set(conclusion.support), []
+    for section in findings.plan.sections:
+        left = []
+        for paragraph in body.paragraphs:
+            own = (each for each in paragraph.sentences if paragraph.section == section.title and each.text not in said)
+            if fresh := tuple(each for each in own if not support or support & {*each.evidence}):
+                left.append(paragraph.model_copy(update={"sentences": fresh}))
+        chapters += [Chapter(title=section.title, paragraphs=tuple(left))] if left else []
+    if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
-    if not conclusion.is_answered:
+    if is_nearest:
         # What the sources hold instead is shown, not spread out as if it were an answer.
-        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         nothing = note("abstract", words("nothing.answer"))
+        if conclusion.abstract and has_short_outline(findings.brief, findings.plan.titles):
+            return (nothing, *conclusion.abstract), []
+        nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     return conclusion.abstract, chapters + _closing(body, conclusion, words)
+
+
+# Whoever is quoted so speaks for somebody whom only the document names.
+_SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
+
+_TITLE_CHARS = 30
+
+
+def _with_lead(
+    paragraph: Paragraph,
+    *,
+    pieces: Mapping[str, Evidence],
+    sources: Sequence[Source],
+    disputed: AbstractSet[str],
+    words: Words,
+    is_lead: bool = False,
+) -> Paragraph:
+    """Return a quoted paragraph under its document's name, where "we" speaks in it, or what leads is disputed."""
+    quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
+    is_led = any(_SPEAKER.search(each.text) or (is_lead and each.text in disputed) for each in quoted)
+    if paragraph.kind != "claim" or not is_led:
+        return paragraph
+    document = pieces[quoted[0].evidence[0]].document
+    source = next(source for source in sources if source.document == document)
+    # A label is no sentence: it is short and has no stop.
+    title = re.split(r"[.。!?！？;]|: ", source.title)[0].strip()
+    title = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rstrip()}…"
+    day = f" ({source.published[:10]})" if source.published else ""
+    return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
 
 
 def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:

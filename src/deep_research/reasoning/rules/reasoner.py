@@ -1,13 +1,19 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus, Listed
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
-from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, outline_of_answer
+from deep_research.reasoning.rules.question.analysis import (
+    has_one_subject,
+    has_short_outline,
+    is_answered_first,
+    outline_of_answer,
+)
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
@@ -17,29 +23,29 @@ from deep_research.reasoning.rules.question.material import (
 )
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.queries import shared_queries, typed_queries
-from deep_research.reasoning.rules.question.sections import aspect_of, sections_of
+from deep_research.reasoning.rules.question.sections import aspect_of, aspects_named, sections_of
 from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, sought_parts
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
-    conclusion_of,
     joined,
     paragraphs_of,
     quoted,
     supporting,
-    worth_for,
+    worths_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
     Candidate,
     Interest,
     best_first,
+    by_document,
     choose,
     choose_units,
     section_of,
     trimmed,
 )
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.series import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -118,7 +124,7 @@ class ExtractiveReasoner:
         return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
-        if is_answered_first(brief):
+        if has_one_subject(brief):
             return list(outline_of_answer(brief.language))
         weights = (await weigh(brief.question, self._corpus)).without_aspects().known()
         looked_for = brief.question
@@ -159,13 +165,13 @@ class ExtractiveReasoner:
         named = await self._named(reading.brief.question)
         if named and reading.document.title not in named:
             return ()
-        if has_short_outline(reading.brief, outline):
+        if has_short_outline(reading.brief, outline) and is_answered_first(reading.brief):
             return await self._answers(reading.document, reading.brief)
         key = (reading.document.id, reading.brief.question)
         if key not in self._matches:
             while len(self._matches) >= _REMEMBERED:
                 del self._matches[next(iter(self._matches))]
-            self._matches[key] = await self._match(reading.document, reading.brief.question)
+            self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
         return tuple(
@@ -209,7 +215,8 @@ class ExtractiveReasoner:
             self._titles_named[question] = frozenset(title for title in titles if title in question) or titles
         return self._titles_named[question]
 
-    async def _match(self, document: Document, question: str) -> "DocumentMatch":
+    async def _match(self, document: Document, brief: Brief) -> "DocumentMatch":
+        question, parts = brief.question, brief.analysis.parts
         stretches = await self._stretches(document, question)
         if await self._named(question):
             # All of a document that was asked for by name, or what it has on the subject named beside it.
@@ -219,18 +226,20 @@ class ExtractiveReasoner:
             return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
-        weights = (await weigh(question, self._corpus)).without_aspects()
+        weights = (await self._weights(question, parts)).without_aspects()
         # A page of the web may speak of what none of the user's own documents knows.
         is_foreign = not weights.unknown.isdisjoint(terms | terms_of(document.title))
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
-        interest = await self._interest(question, is_foreign=is_foreign)
+        interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT:
                 return _NO_MATCH
-            return DocumentMatch(relevance, choose_units(units_of(document.text, stretches), interest), terms)
+            units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
+            wanted = [unit for unit in units if not sought[0].is_excluded(unit, unit.heading)]
+            return DocumentMatch(relevance, choose_units(wanted, interest), terms)
 
         return await in_thread(judge)
 
@@ -243,10 +252,14 @@ class ExtractiveReasoner:
         apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
         return apart or [(0, _LONG)]
 
-    async def _interest(self, question: str, *, is_foreign: bool = False) -> Interest:
+    async def _weights(self, question: str, parts: Strings = ()) -> Weights:
+        return (await weigh(question, self._corpus)).with_quiet_question_words().focused(parts)
+
+    async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
-        weights = await weigh(question, self._corpus)
-        return Interest(weights if is_foreign else weights.known(), names)
+        weights = await self._weights(question, parts)
+        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
+        return Interest(weights if is_foreign else weights.known(), names, asked)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
@@ -260,7 +273,7 @@ class ExtractiveReasoner:
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the best pieces, each thing said once."""
         ranked = best_first(work.evidence)
-        is_short = has_short_outline(work.brief, [work.section.title])
+        is_short = has_short_outline(work.brief, [work.section.title]) and is_answered_first(work.brief)
         kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
@@ -328,7 +341,11 @@ class ExtractiveReasoner:
 
         Quoting leaves no figure out, so that there is nothing to add when a section is offered once more.
         """
-        return () if work.offered else paragraphs_of(work.section.title, best_first(work.evidence))
+        if work.offered:
+            return ()
+        brief, ranked = work.brief, best_first(work.evidence)
+        is_ranked = is_answered_first(brief) and brief.analysis.kind != "overview"
+        return paragraphs_of(work.section.title, ranked if is_ranked else by_document(ranked))
 
     async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
         return Judgement(verdict="not_checked")
@@ -344,17 +361,18 @@ class ExtractiveReasoner:
         """Lead with what answers best, and say whether the documents answer the question at all."""
         question = draft.brief.question
         parts = await self._sought(draft.brief)
-        if has_short_outline(draft.brief, draft.plan.titles):
+        if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
             answer = answer_of(draft, parts)
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
-        named = await self._named(question)
-        abstract = abstract_of(draft, worth_for(draft, parts))
+        named, analysis = await self._named(question), draft.brief.analysis
+        # Of a long question, only what it names is missed.
+        asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
+        asked = wanted_of_document(question) if named else asked
         return Conclusion(
-            abstract=abstract,
-            conclusion=conclusion_of(draft, abstract),
+            abstract=abstract_of(draft, worths_for(draft, parts)),
             is_answered=bool(draft.evidence),
-            unanswered=await self._not_held(wanted_of_document(question) if named else topic_part(question), draft),
+            unanswered=await self._not_held(asked, draft),
         )
 
     async def _not_held(self, asked: str, draft: Draft) -> Strings:
@@ -388,6 +406,11 @@ def _queries(texts: Sequence[str], request: QueryRequest) -> tuple[SearchQuery, 
 def _own_title(brief: Brief, title: str) -> str:
     """Return the title of a section, "" for the one that stands beside an answer and is named after nothing."""
     return "" if has_short_outline(brief, [title]) else title
+
+
+def _under(title: str, unit: Unit) -> Unit:
+    """Return a unit with its document's title above its headings: what stands there is about it."""
+    return replace(unit, heading=f"{title} › {unit.heading}")
 
 
 def _usual_reach(topic: Weights) -> float:

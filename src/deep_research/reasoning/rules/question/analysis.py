@@ -27,6 +27,7 @@ _NEXT_PART = re.compile(
 _EXCLUDED = re.compile(
     r"\b(?:leav(?:e|ing) out|without|except(?: for)?|excluding|ignor(?:e|ing)|not counting|apart from|other than"
     r"|don['’]?t (?:mention|include|need)|skip(?:ping)?)\s(?P<en>[^.?!;,]{2,80})"
+    r"|\b(?:know|have) (?P<en2>[^.?!;,]{2,60})[,;]? (?:so |and )?(?:you can |please )?(?:leave|skip) (?:it|them|that)\b"
     r"|(?:不要|不必|无需|不用|别)(?:提|包括|包含|谈|写|列)(?P<zh>[^。？！；，]{1,30})"
     r"|(?P<zh3>[^。？！；，?]{2,20}?)(?:不用|不必|不需要?|无需)(?:列|写|提|讲|管)"
     r"|(?:除了?|撇开|不含|不包括|排除)(?P<zh2>[^。？！；，]{1,30}?)(?:之外|以外|外|，|。|$)",
@@ -156,19 +157,31 @@ def outline_of_answer(language: Language) -> tuple[str, ...]:
 
 def has_short_outline(brief: Brief, titles: Iterable[str]) -> bool:
     """Return whether a report with these sections is an answer and what supports it."""
-    return is_answered_first(brief) and tuple(titles) == outline_of_answer(brief.language)
+    return not brief.has_own_focus and tuple(titles) == outline_of_answer(brief.language)
 
 
 def is_answered_first(brief: Brief) -> bool:
-    """Return whether a few sentences or rows can answer; advice, open topics and own focuses get sections."""
-    parts = brief.analysis.parts
-    is_broad = any(_matched(part) == "broad" for part in parts) or topic_part(brief.question) != brief.question
-    if brief.has_own_focus or brief.analysis.kind == "advice" or is_broad or not _has_subject(brief.question):
-        return False
+    """Return whether a few sentences or rows can answer; advice, open topics and own focuses need more."""
+    is_wide = brief.has_own_focus or brief.analysis.kind in ("advice", "open") or is_broad(brief)
+    return not is_wide and _size(brief) <= _MANY_TERMS
+
+
+def is_broad(brief: Brief) -> bool:
+    """Return whether a question asks for all sides of its subject, or has no subject but the documents."""
+    is_whole = topic_part(brief.question) != brief.question or not _has_subject(brief.question)
+    return is_whole or any(_matched(part) == "broad" for part in brief.analysis.parts)
+
+
+def has_one_subject(brief: Brief) -> bool:
+    """Return whether a report needs no sections: nothing but one thing is asked for, or advice."""
+    is_small = brief.analysis.kind != "open" or _size(brief) <= _FEW_TERMS
+    return brief.analysis.kind == "advice" or (is_small and not brief.has_own_focus and not is_broad(brief))
+
+
+def _size(brief: Brief) -> float:
     terms = set(content_terms(" ".join(brief.analysis.parts) or brief.question))
     # Two Chinese characters overlap with the next two.
-    size = sum(1.0 if term.isascii() else 0.5 for term in terms)
-    return size <= (_FEW_TERMS if brief.analysis.kind == "open" else _MANY_TERMS)
+    return sum(1.0 if term.isascii() else 0.5 for term in terms)
 
 
 def _has_subject(question: str) -> bool:

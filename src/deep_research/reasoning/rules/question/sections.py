@@ -77,8 +77,6 @@ MIN_SECTIONS, MAX_SECTIONS = 3, 5
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
 _MIN_SENTENCES = 3
 _MAX_HITS = 4
-# Beside what was asked for, so many further aspects give the answer a setting.
-_SETTING = 2
 _USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
     r"(?i)\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更"
@@ -101,14 +99,14 @@ def sections_of(
     named = _facets(question, passages, titles)
     asked = _asked_aspects(question, strictly=len(named) >= MIN_SECTIONS)
     chosen = [*named, *(aspect_title(key, language) for key in asked)][:MAX_SECTIONS]
-    if len(chosen) >= MIN_SECTIONS:
+    if len(chosen) > 1:
         return chosen
     # Where nothing shows an aspect, the usual ones are looked for.
     mass = {
         aspect.key: sum(min(aspect.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (aspect.key in _USUAL)
         for aspect in aspects()
     }
-    room = max(MIN_SECTIONS - len(chosen), _SETTING) if chosen else MAX_SECTIONS
+    room = MAX_SECTIONS - len(chosen)
     others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
     chosen += [aspect_title(aspect.key, language) for aspect in aspects() if aspect.key in others]
     # What comes next stands last.
@@ -159,6 +157,11 @@ def _may_head(phrase: Phrase, *, compares: bool) -> bool:
 
 def _title(phrase: Phrase) -> str:
     return phrase.text[:1].upper() + phrase.text[1:]
+
+
+def aspects_named(text: str) -> tuple[Aspect, ...]:
+    """Return the aspects that a text names."""
+    return tuple(aspect for aspect in aspects() if aspect.hits(text))
 
 
 def _asked_aspects(question: str, *, strictly: bool) -> list[str]:

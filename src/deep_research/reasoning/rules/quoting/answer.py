@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis
+from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis, sort_asked_for
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER, Weights
 from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
 from deep_research.reasoning.rules.quoting.table_answer import choose_rows
@@ -17,6 +17,7 @@ from deep_research.reasoning.rules.quoting.units import (
     headings_above,
     labelled,
     runs_of,
+    states_nothing,
 )
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
@@ -91,15 +92,6 @@ _ACTUAL = re.compile(
     r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|came to|spent|paid|settled)\b|实际|结算|决算|最终|最后|花掉|花了|付清",
     re.IGNORECASE,
 )
-_ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In the chair|出席|列席|参加|与会)[^:：]{0,12}[:：]")
-# Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
-_NOT_STATED = re.compile(
-    r"\b(?:please|could you|can you|would you|kindly|let (?:me|us)|let's|i(?:'ll| will| would)"
-    r"|we(?:'ll| will) (?:send|let|get|come)"
-    r"|hope|looking forward|thanks?|thank you|sorry|remind|attached|see you|to be (?:confirmed|decided))\b"
-    r"|请|麻烦|谢谢|感谢|希望|抱歉|您好|大家好|稍后|辛苦|收到|记得|祝",
-    re.IGNORECASE,
-)
 
 
 class Place(NamedTuple):
@@ -147,8 +139,7 @@ class AnswerSought:
         )
         score += _NO_STATEMENT * self._is_only_planned(unit.text, place.around)
         score += _EXPECTED * self._is_expected(unit.text)
-        simple = to_simplified(unit.text)
-        if unit.header is None and (_NOT_STATED.search(simple) or _ATTENDANCE.match(simple)):
+        if unit.header is None and states_nothing(unit.text):
             score += _NO_STATEMENT
         return round(score + _IS_EXCLUDED * self.is_excluded(unit, place.around), 6)
 
@@ -156,6 +147,8 @@ class AnswerSought:
         """Return whether a unit tells what is to be left out, or stands under a heading that names it."""
         told = unit.terms if unit.header is None else _terms(" ".join(value for _, value in cells_of(unit.text)))
         heading = _terms(around.rpartition(" › ")[2])
+        if "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
+            return True
         return any(each.share(told) >= _EXCLUDED_SHARE or heading & each.of.keys() for each in self.excluded)
 
     @cached_property
@@ -269,7 +262,7 @@ class AnswerSought:
                 return _DECIDED.search(f"{text} {to_simplified(around)}") is not None
         match sort:
             case "money":
-                return bool(units & _CURRENCIES) or (unit.header is not None and bool(_MONEY_LABEL.search(text)))
+                return _holds_money(unit)
             case "share":
                 return bool(units & _SHARES)
             case "duration":
@@ -285,8 +278,9 @@ class AnswerSought:
         return False
 
 
-# What is told beside a part of a question counts so much.
-_BACKGROUND = 0.35
+def _holds_money(unit: Unit) -> bool:
+    is_labelled = unit.header is not None and _MONEY_LABEL.search(unit.text) is not None
+    return is_labelled or any(quantity.unit in _CURRENCIES for quantity in find_quantities(to_simplified(unit.text)))
 
 
 def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSought]:
@@ -304,9 +298,7 @@ def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSou
     part_of = analysis.model_copy(update={"names": (), "periods": (), "ordinals": ()})
     for part in analysis.parts:
         part_of = part_analysis(part, part_of)
-        own = frozenset(content_terms(part))
-        scaled = {term: worth if term in own else _BACKGROUND * worth for term, worth in known.of.items()}
-        found.append(AnswerSought(part_of, Weights(scaled), weights.unknown))
+        found.append(AnswerSought(part_of, known.focused([part]), weights.unknown))
     return found
 
 
@@ -338,7 +330,7 @@ def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
 
 # Of one document, so many sentences and, where no table is asked for, rows may answer.
 _FEW_SENTENCES, _ROWS = 4, 2
-_SENTENCES = {"overview": 30, "open": 8}
+_SENTENCES = {"overview": 30}
 # So many characters of a document name whom it is from.
 _OPENING = 240
 # So much of a document, in characters, says what it is about.
@@ -351,7 +343,7 @@ _NEARLY = 0.9
 TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
 _LENGTHS = {"reason": 2}
 _FIGURES, _TOGETHER = 3, ("money", "share")
-STEPS, _MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
+STEPS, MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
 _MANUAL = re.compile(
     r"\b(?:procedures?|how (?:to|we)|instructions?|handbook|manual|guide|rules|protocol)\b"
     r"|程序|流程|规程|办法|须知|指南|手册|步骤",
@@ -394,6 +386,11 @@ def answering_units(
     taken: set[int] = set()
     for candidate in sorted(sentences, key=best_candidate):
         starts = {sentence.start for sentence in candidate.unit.sentences}
+        if sought.analysis.kind == "overview":
+            # A sentence that leans on one already chosen stands together with it.
+            inner = [each for each in chosen if len(starts) > 1 and each.unit.start in starts]
+            chosen = [each for each in chosen if each not in inner]
+            taken -= {each.unit.start for each in inner}
         if len(chosen) < _SENTENCES.get(sought.analysis.kind, _FEW_SENTENCES) and not starts & taken:
             chosen.append(candidate)
             taken |= starts
@@ -415,7 +412,7 @@ def _in_run(
         steps = sum(line_kind(document.text, sentence.start) == "item" for sentence in unit.sentences)
         score = sought.score(unit, whole._replace(around=around))
         is_manual = _MANUAL.search(to_simplified(around)) is not None
-        yield Candidate(unit, score + _IN_STEPS * (steps >= _MIN_STEPS) + _IN_MANUAL * is_manual)
+        yield Candidate(unit, score + _IN_STEPS * (steps >= MIN_STEPS) + _IN_MANUAL * is_manual)
         return
     for at, sentence in enumerate(run):
         neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))

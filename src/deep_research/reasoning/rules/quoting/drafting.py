@@ -3,14 +3,29 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import aspects
-from deep_research.reasoning.rules.quoting.answer import STEPS, TABLE_KINDS, AnswerSought, Place, opening_terms
+from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
+from deep_research.reasoning.rules.quoting.answer import (
+    MIN_STEPS,
+    STEPS,
+    TABLE_KINDS,
+    AnswerSought,
+    Place,
+    opening_terms,
+)
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
-from deep_research.reasoning.rules.quoting.selection import best_first, choose, stands_alone, trimmed
+from deep_research.reasoning.rules.quoting.selection import (
+    best_first,
+    by_document,
+    choose,
+    shown_of,
+    stands_alone,
+    trimmed,
+)
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
-from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, cells_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
@@ -18,13 +33,11 @@ from deep_research.text.sentences import TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
 _WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
+_STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、）])")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
 _ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
-# Of each section at most so many sentences may stand in the abstract.
-_LEADS = 2
-_CONCLUSION_SENTENCES = range(2, 5)
 
 
 def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> Paragraphs:
@@ -62,31 +75,46 @@ def row_of(piece: Evidence) -> Sentence:
     return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
-def abstract_of(draft: Draft, worth: Worth) -> Paragraphs:
-    """Return the sentences that say most, a few of each section, in the order of the sections."""
-    leads: dict[str, list[Sentence]] = {}
-    for paragraph in draft.paragraphs:
-        if paragraph.kind == "claim":
-            leads.setdefault(paragraph.section, []).append(_lead(paragraph, worth))
-    best = [sorted(own, key=lambda sentence: -worth(sentence.text))[:_LEADS] for own in leads.values()]
-    order = [sentence for own in best for sentence in own]
-    chosen: list[Sentence] = []
-    for sentence in sorted(order, key=lambda sentence: -worth(sentence.text)):
-        length = sum(_length(other.text) for other in chosen)
-        if length < _ABSTRACT_LENGTH and length + _length(sentence.text) <= _MAX_ABSTRACT_LENGTH:
-            chosen.append(sentence)
-    return (Paragraph(section="abstract", sentences=tuple(sorted(chosen, key=order.index))),) if chosen else ()
+def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
+    """Return the passages that say most: first one for each part of the question, then the best of all."""
+    scores = {piece.id: piece.score for piece in draft.evidence}
+    told = [paragraph for paragraph in draft.paragraphs if paragraph.kind == "claim"]
+
+    def rank(paragraph: Paragraph, worth: Worth) -> float:
+        return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
+
+    ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
+    first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
+    chosen: list[Paragraph] = []
+    length = 0
+    for paragraph in dict.fromkeys((*first, *ranked)):
+        own = paragraph.sentences if len(paragraph.sentences) <= MAX_SENTENCES else (_lead(paragraph, worths),)
+        more = sum(_length(sentence.text) for sentence in own)
+        if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
+            chosen.append(Paragraph(section="abstract", sentences=own))
+            length += more
+    # What stands in one document is told in its order.
+    pieces = {piece.id: piece for piece in draft.evidence}
+    cited = [pieces[id_] for paragraph in chosen for id_ in paragraph.cite_ids if id_ in pieces]
+    order = [piece.id for piece in by_document(cited)]
+    return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
 
 
-def _lead(paragraph: Paragraph, worth: Worth) -> Sentence:
+def _texts(paragraph: Paragraph) -> list[str]:
+    return [sentence.text for sentence in paragraph.sentences]
+
+
+def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
     """Return the sentence of a paragraph that says most and can stand alone."""
     alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
-    return max(alone or paragraph.sentences, key=lambda sentence: worth(sentence.text))
+    return max(alone or paragraph.sentences, key=lambda sentence: max(worth(sentence.text) for worth in worths))
 
 
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
+# What a word of the aspect that a part asks for counts.
+_HIT = 0.4
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
@@ -94,7 +122,7 @@ _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list"
 
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
 _SUPPORT = {"short": 1, "standard": 3, "long": 10}
-_OPEN_SUPPORT = {"short": 6, "standard": 24, "long": 48}
+_OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48}
 _MAX_ROWS = 60
 _SUPPORTS, _OVERVIEW_SUPPORTS = 0.6, 0.4
 
@@ -104,14 +132,23 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     if not ranked:
         return []
     best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
-    room = (_SUPPORT if brief.analysis.kind not in ("open", "overview") else _OPEN_SUPPORT)[brief.length]
+    room = (_OVERVIEW_SUPPORT if brief.analysis.kind == "overview" else _SUPPORT)[brief.length]
     room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
     least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
+    if brief.analysis.kind == "procedure":
+        prose = _steps_first([piece for piece in ranked if not piece.header])
     rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
     return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
+
+
+def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Return the best passage that is a list of steps first, if there is one that is nearly as good as others."""
+    least = _SUPPORTS * ranked[0].score if ranked else 0.0
+    steps = [piece for piece in ranked if len(_STEP.findall(piece.quote)) >= MIN_STEPS and piece.score >= least][:1]
+    return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
 def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
@@ -148,6 +185,9 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
         decided = [piece for piece in own if parts[0].has_sort(units[piece.id], places[piece.id].around)]
         best_own = (decided if len(decided) > 1 else own)[:_OVERVIEW_PIECES]
         chosen = sorted(best_own, key=lambda piece: piece.start)
+        shown = [piece for piece in own if not states_nothing(piece.quote)]
+    elif kind == "procedure":
+        chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
         chosen = [piece for piece in rows if piece.header == rows[0].header]
     else:
@@ -194,34 +234,17 @@ def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
     return paragraph.model_copy(update={"lead": lead})
 
 
-def worth_for(draft: Draft, parts: Sequence[AnswerSought]) -> Worth:
-    """Return how well a sentence of a report answers the part of the question that it answers best."""
+def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
+    """Return for each part of the question how well a sentence of a report answers it."""
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)
 
-    def worth(text: str) -> float:
-        unit = Unit((as_sentence(text),), "")
+    def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return max(part.score(unit, place) for part in parts)
+        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
 
-    return worth
-
-
-def conclusion_of(draft: Draft, abstract: Sequence[Paragraph]) -> Paragraphs:
-    """Return what the sources plan or advise, where they do; it is not said twice at the report's ends."""
-    aspect = next(aspect for aspect in aspects() if aspect.key == "outlook")
-    known = {sentence.text for paragraph in abstract for sentence in paragraph.sentences}
-    advice = [
-        sentence
-        for paragraph in draft.paragraphs
-        for sentence in paragraph.sentences
-        if paragraph.kind == "claim" and aspect.hits(sentence.text) and stands_alone(sentence.text)
-    ]
-    fresh = [sentence for sentence in advice if sentence.text not in known]
-    best = sorted(fresh, key=lambda sentence: -aspect.hits(sentence.text))[: _CONCLUSION_SENTENCES.stop - 1]
-    if len(best) < _CONCLUSION_SENTENCES.start:
-        return ()
-    return (Paragraph(section="conclusion", sentences=tuple(sorted(best, key=fresh.index))),)
+    told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
+    return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]
 
 
 def _length(text: str) -> int:

@@ -17,6 +17,8 @@ from deep_research.text.folding import to_simplified
 
 _QUIET = 0.3
 CJK_CHARACTER = re.compile(f"[{CJK}]")
+# What is told beside a part of a question counts so much.
+BACKGROUND = 0.35
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Weights:
         """Return the weights with little for words that questions are asked with."""
         words = question_word_terms()
         return replace(self, of={term: worth * (_QUIET if term in words else 1) for term, worth in self.of.items()})
+
+    def focused(self, parts: Iterable[str]) -> "Weights":
+        """Return the weights with less for what only stands beside the parts that ask."""
+        own = frozenset(term for part in parts for term in content_terms(part))
+        asked = {term: worth if term in own else BACKGROUND * worth for term, worth in self.of.items()}
+        return replace(self, of=asked) if own else self
 
     def known(self) -> "Weights":
         """Return the weights of the terms that some document holds."""

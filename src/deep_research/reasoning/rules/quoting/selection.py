@@ -10,7 +10,7 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of
 from deep_research.reasoning.rules.quoting.relevance import Weights
-from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit
+from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit, states_nothing
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -25,11 +25,15 @@ _UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT = 4, 4
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _ASPECT_HITS = 2
+# What a word of an aspect that is asked for is worth, and how many count.
+_HIT, _MAX_HITS = 0.15, 3
 _REPEATED_SHARE = 0.55
 # No section takes more of the room than this.
 MAX_SECTION_SHARE = 0.5
 # A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
 _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
+# One term is enough if it is most of the topic.
+_MOST = 0.5
 
 # A unit that begins so leans on what stands before it and is not quoted with it.
 _LEANING = re.compile(
@@ -72,10 +76,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Interest:
-    """What is looked for: the question's terms by weight, and the terms of each name in it."""
+    """What is looked for: the question's terms by weight, the terms of each name in it, and the aspects it asks for."""
 
     weights: Weights
     names: tuple[frozenset[str], ...] = ()
+    aspects: tuple[Aspect, ...] = ()
 
     @cached_property
     def topic(self) -> Weights:
@@ -86,18 +91,23 @@ class Interest:
         disclaiming = (each for each in unit.sentences if _DISCLAIMS.search(to_simplified(each.text)))
         if any(self.topic.share(each.terms) >= _NEAR_SHARE for each in disclaiming):
             return False
-        terms = unit.terms.union(analyze(unit.heading))
-        held = len(self.topic.of) - len(self.topic.missing(terms))
-        return held >= min(_NEAR_TERMS, len(self.topic.of)) and self.topic.share(terms) >= _NEAR_SHARE
+        terms = unit.terms.union(analyze(unit.heading), *(each.terms for each in unit.before))
+        held, share = len(self.topic.of) - len(self.topic.missing(terms)), self.topic.share(terms)
+        return share >= _NEAR_SHARE and (held >= min(_NEAR_TERMS, len(self.topic.of)) or share > _MOST)
 
     def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
         is_own = _OWN_HOUSE.search(sentence.text) is not None or any(name <= sentence.terms for name in self.names)
         figures = min(len(find_quantities(sentence.text)), 3)
         is_dated = bool(find_dates(sentence.text))
-        is_supposed = _SUPPOSED.search(sentence.text) is not None
-        covered = self.weights.share(sentence.terms)
-        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_supposed
+        is_weak = _SUPPOSED.search(sentence.text) is not None or states_nothing(sentence.text)
+        covered = self.weights.share(sentence.terms) + _HIT * shown_of(self.aspects, sentence.text)
+        return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_weak
+
+
+def shown_of(aspects: Iterable[Aspect], text: str) -> int:
+    """Return how many words of the aspects that are asked for a text shows, up to a few."""
+    return min(sum(aspect.hits(text) for aspect in aspects), _MAX_HITS)
 
 
 def choose_units(
@@ -209,6 +219,12 @@ def _signs(text: str) -> set[str]:
 def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return evidence by its score, the best first."""
     return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
+
+
+def by_document(ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence document by document, the one with the best piece first, each in its own order."""
+    best = list(dict.fromkeys(piece.document for piece in ranked))
+    return sorted(ranked, key=lambda piece: (best.index(piece.document), piece.start))
 
 
 def choose(ranked: Sequence[Evidence], *, room: int) -> list[Evidence]:

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.folding import to_simplified
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables, is_note
@@ -16,6 +17,7 @@ from deep_research.text.tables import find_tables, is_note
 Stretches: TypeAlias = Sequence[tuple[int, int]]
 # Measured on DRBench: units of three neighbours found twice as many facts as single sentences, four found fewer.
 MAX_SENTENCES = 3
+_BEFORE = 3
 _ENGLISH_WORDS = range(4, 81)
 _CHINESE_CHARACTERS = range(8, 221)
 _MAX_ROWS = 2_000
@@ -55,6 +57,17 @@ _SIGNS = tuple(
     his_presentation his_paper his_memo his_proposal his_section his_email his_deck updated_on published_on presented_on
     printed_on issued_on :""".split()
 )
+_ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In the chair|出席|列席|参加|与会)[^:：]{0,12}[:：]")
+# Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
+_NOT_STATED = re.compile(
+    r"\b(?:please|could you|can you|would you|kindly|let (?:me|us)|let's|i(?:'ll| will| would)"
+    r"|we(?:'ll| will) (?:send|let|get|come)"
+    r"|hope|looking forward|thanks?|thank you|sorry|remind|attached|see you|to be (?:confirmed|decided))\b"
+    r"|请|麻烦|谢谢|感谢|希望|抱歉|您好|大家好|稍后|辛苦|收到|记得|祝",
+    re.IGNORECASE,
+)
+# A byline, or where and when a meeting was.
+_ONLY_NAMES = re.compile(r"(?:(?:[A-Z\d][\w.'’-]*|and|of|the|for|to|by|in|on|at|&)[,;]?\s*){1,10}\.")
 _SHOUTED = re.compile(r"\b[A-Z]{3,}\b[ \-–—:]+[A-Z]{3}")
 
 
@@ -83,6 +96,8 @@ class Unit:
     sentences: tuple[SourceSentence, ...]
     heading: str
     header: TextSpan | None = None
+    # The sentences right before it.
+    before: tuple[SourceSentence, ...] = ()
 
     @property
     def start(self) -> int:
@@ -110,7 +125,10 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1) -> list[Uni
     found = list(_rows(text, stretches))
     for start, end in stretches:
         for heading, run in runs_of(text[start:end], start):
-            found += [Unit(tuple(run[at : at + MAX_SENTENCES]), heading) for at in range(0, len(run), step)]
+            found += [
+                Unit(tuple(run[at : at + MAX_SENTENCES]), heading, before=tuple(run[max(0, at - _BEFORE) : at]))
+                for at in range(0, len(run), step)
+            ]
     return found
 
 
@@ -179,10 +197,16 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
 
 
 def _is_no_content(sentence: str) -> bool:
-    if _BEGINS_NO_CONTENT.match(sentence):
+    if _BEGINS_NO_CONTENT.match(sentence) or _ONLY_NAMES.fullmatch(sentence):
         return True
     is_suspect = any(sign in sentence for sign in _SIGNS) or _SHOUTED.search(sentence) is not None
     return is_suspect and _NO_CONTENT.search(sentence) is not None
+
+
+def states_nothing(text: str) -> bool:
+    """Return whether somebody asks, promises, wishes or announces, or a list of those present is given."""
+    simple = to_simplified(text)
+    return _NOT_STATED.search(simple) is not None or _ATTENDANCE.match(simple) is not None
 
 
 def count_prompt_injections(text: str) -> int:
