@@ -24,7 +24,7 @@ from deep_research.reasoning.rules.question.material import (
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.queries import shared_queries, typed_queries
 from deep_research.reasoning.rules.question.sections import aspect_of, aspects_named, sections_of
-from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, sought_parts
+from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, beside_in_columns, sought_parts
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
@@ -362,7 +362,8 @@ class ExtractiveReasoner:
         question = draft.brief.question
         parts = await self._sought(draft.brief)
         if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
-            answer = answer_of(draft, parts)
+            found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
+            answer = answer_of(draft, parts, beside_in_columns(question, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named, analysis = await self._named(question), draft.brief.analysis

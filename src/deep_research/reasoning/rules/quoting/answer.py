@@ -35,12 +35,19 @@ _REACHES = (1.2, 0.7, 0.4, 0.4)
 _HEADING_FIRST = (0.7, 1.4, 0.4, 0.4)
 _EXCLUDED_SHARE, _IS_EXCLUDED = 0.5, -2.0
 _MIN_KNOWN = 0.34
-# A passage that answers is about so much of the subjects that are asked about, and holds so much of all words.
-_MIN_SUBJECT = 0.5
-_MIN_COVERED = {"yes_no": 0.55, "who_when_where": 0.6, "list": 0.35, "extreme": 0.35, "fact": 0.3}
+# A passage that answers is about so much of the subjects that are asked about, and holds so much of the other words.
+_MIN_COVERED = 0.5
+# A row holds a question's words in few cells; half of the pairs of Chinese characters are no words.
+_MIN_COVERED_BY_ROW = {False: 0.34, True: 0.2}
 _NEAR_SORT = 0.3
-# A row holds a question's words in few cells.
-_MIN_COVERED_BY_ROW = 0.2
+# Verbs, where their ending shows them, and words for times.
+_IDLE = re.compile(
+    r"\b\w+(?:ed|ing)\b|\b(?:spring|summer|autumn|winter|year|month|week|day)s?\b"
+    r"|[今去明本当][年月日]|\d{4}年|[一二三四五六七八九十\d]+月|[上下]半年|一天|[那一]次|最后|当时",
+    re.IGNORECASE,
+)
+# A cell that names something: few words, no figure.
+_IS_NAME = re.compile(r"[^\W\d][^\d|:：;；。]{1,30}")
 # The same for an anchor of the question; and one that stands nowhere.
 _ANCHOR_OWN, _ANCHOR_AROUND = 0.5, 0.35
 _ANCHORS = (_ANCHOR_OWN, _ANCHOR_AROUND, 0.2, 0.1)
@@ -106,6 +113,34 @@ class Place(NamedTuple):
     headed: frozenset[str] = frozenset()
 
 
+class Subjects(NamedTuple):
+    """What documents are about: the terms of titles, headings and columns; what is asked about, and what stands beside
+    it in a column.
+    """
+
+    terms: frozenset[str] = frozenset()
+    asked: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def is_another(self, text: str) -> bool:
+        """Return whether a text names something beside what is asked about, and not that itself."""
+        simple = to_simplified(text).lower()
+        return any(each in simple for each in self.others) and not any(each in simple for each in self.asked)
+
+
+def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of columns of which a question names one, in simplified script and small letters."""
+    asked = to_simplified(question).lower()
+    found: dict[str, None] = {}
+    for text in texts:
+        for table in find_tables(text):
+            for cells in zip(*(row.cells for row in table.rows), strict=False):
+                names = sorted({to_simplified(cell).lower() for cell in cells if _IS_NAME.fullmatch(cell)})
+                if len(names) > 1 and any(name in asked for name in names):
+                    found |= dict.fromkeys(names)
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class AnswerSought:
     """What an answer must hold: the question's terms by weight, and its anchors."""
@@ -157,11 +192,8 @@ class AnswerSought:
         terms = (content_terms(text) for text in self.analysis.excluded)
         return tuple(Weights(dict.fromkeys(each, 1.0)) for each in terms if each)
 
-    def is_met(self, unit: Unit, place: Place, subjects: frozenset[str] = frozenset()) -> bool:
-        """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for.
-
-        `subjects` are the terms of all titles, headings and columns: one that is asked for must be this unit's too.
-        """
+    def is_met(self, unit: Unit, place: Place, subjects: Subjects) -> bool:
+        """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for."""
         held = unit.terms | _terms(place.around)
         for name in self.names:
             # A document's first lines and what stands beside a passage name what it is about, unless another heading
@@ -173,6 +205,8 @@ class AnswerSought:
         if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
             return False
         if self._period(unit.text, place.around, place.published) < 0 or self._numbered(unit.text, place.around) < 0:
+            return False
+        if subjects.is_another(f"{unit.text} {place.around}"):
             return False
         if not self._is_covered(held, subjects, is_row=unit.header is not None):
             return False
@@ -197,13 +231,24 @@ class AnswerSought:
             text = text.replace(word, "")
         return _PERSON.search(text) is not None or _ORGANISATION.search(text) is not None
 
-    def _is_covered(self, held: frozenset[str], subjects: frozenset[str], *, is_row: bool) -> bool:
-        """Return whether these terms hold most of what is asked about, and enough of all that is asked."""
-        asked = self.weights.without_question_words()
-        about = {term: worth for term, worth in asked.of.items() if term in subjects}
-        kind = self.analysis.kind
-        least = _MIN_COVERED_BY_ROW if is_row and kind in TABLE_KINDS else _MIN_COVERED.get(kind, _MIN_SUBJECT)
-        return Weights(about).share(held) >= _MIN_SUBJECT and asked.share(held) >= least
+    def _is_covered(self, held: frozenset[str], subjects: Subjects, *, is_row: bool) -> bool:
+        """Return whether these terms hold half of the subjects that are asked about, and enough of what is asked of
+        them.
+        """
+        asked = dict.fromkeys(self.weights.without_question_words().of.keys() - self.idle, 1.0)
+        about = {term: worth for term, worth in asked.items() if term in subjects.terms}
+        # Of several names of columns, some say what is asked of the others.
+        named = frozenset().union(*self.names, *map(_terms, subjects.asked if len(subjects.asked) == 1 else ()))
+        rest = {term: worth for term, worth in asked.items() if term not in named}
+        least = _MIN_COVERED
+        if is_row and self.analysis.kind in TABLE_KINDS:
+            least = _MIN_COVERED_BY_ROW[any(map(CJK_CHARACTER.match, rest))]
+        return min(Weights(about).share(held), Weights(rest).share(held)) >= least
+
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Return the terms of a question that never decide whether it is answered: its verbs and times."""
+        return _terms(" ".join(_IDLE.findall(to_simplified(" ".join(self.analysis.parts)))))
 
     def _is_about_something_else(self, text: str) -> bool:
         """Return whether no document holds most of what is asked, beside its names; other languages do not count."""

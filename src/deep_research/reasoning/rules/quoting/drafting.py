@@ -13,6 +13,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     TABLE_KINDS,
     AnswerSought,
     Place,
+    Subjects,
     opening_terms,
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
@@ -29,6 +30,7 @@ from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
@@ -151,15 +153,21 @@ def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
     return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
-def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
+def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str] = ()) -> Conclusion:
     """Return the answer: for each part of the question the best sentences, or the table that holds it.
 
-    Only a question for something that is there or is not can be found not to be answered.
+    Only a question for something that is there or is not can be found not to be answered. `beside` are names that
+    stand in one column: of shops, towns or customers.
     """
     places = _places(draft)
     units = {piece.id: _unit(piece) for piece in draft.evidence}
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
-    subjects = frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values()))
+    question = to_simplified(draft.brief.question).lower()
+    subjects = Subjects(
+        frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values())),
+        tuple(name for name in beside if name in question),
+        tuple(name for name in beside if name not in question),
+    )
     wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
     ranked = best_first(wanted)
     if not ranked:
@@ -194,8 +202,8 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought]) -> Conclusion:
         for part in parts:
             own = sorted(ranked, key=lambda piece: -part.score(units[piece.id], places[piece.id]) - piece.score)
             chosen += [piece for piece in own[:1] if piece not in chosen]
-        beside = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
-        chosen += beside[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
+        more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
+        chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
     return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
 
 
