@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused, StopRun
 from deep_research.events import SearchTaskDone
 from deep_research.masking import masked
@@ -305,6 +306,9 @@ class Nodes:
         Each failure takes one more hit, so that the same hits are read whatever came first.
         """
         wanted = context.request.depth.urls_per_query
+        if wanted and not context.run.adapters.models:
+            # The user's own files cost nothing to read where no model reads them.
+            wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
         found: dict[str, Page] = {}

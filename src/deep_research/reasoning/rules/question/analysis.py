@@ -45,6 +45,7 @@ _MAX_KEYWORDS = 6
 _FEW_TERMS = 8
 # A longer question asks for more than one thing, however it is put.
 _MANY_TERMS = 16
+_POINTS_BACK, _FEW_OWN_TERMS = re.compile(r"(?i)\b(?:that|this|it|they|these|those)\b|[这那這它]"), 2
 _CODE = re.compile(r"\d|[A-Z].*[A-Z]")
 _MONTH_NAME = re.compile(
     r"(?:Jan|Febr|Ma|Apr|June|July|Aug|Sept|Octo|Novem|Decem)(?:uary|rch|y|il|ust|ember|ber)?(?: \d{4})?|\d+"
@@ -234,7 +235,10 @@ def _parts(question: str) -> tuple[str, ...]:
         asking = [text for text in sentences if _matched(text)][-1:]
     parts: list[str] = []
     for text in asking:
-        held = ""
+        at = sentences.index(text)
+        # "Is that allowed?" asks about what was told before.
+        is_about_told = at and _POINTS_BACK.search(text) and len(content_terms(text)) <= _FEW_OWN_TERMS
+        held = f"{sentences[at - 1]} " if is_about_told else ""
         for piece, gap in _pieces(text):
             held += piece
             if _matched(piece) and held.strip():

@@ -56,7 +56,7 @@ _OTHER_ANCHOR = -0.8
 _RIGHT_SORT, _WRONG_SORT = 0.6, 0.5
 # Whether a sentence holds one of these can be told for sure.
 _SURE_SORTS = frozenset({"money", "share", "duration", "count", "date"})
-_NO_STATEMENT, _EXPECTED = -0.6, -0.4
+_NO_STATEMENT, _EXPECTED, _OUTCOME = -0.6, -0.4, 0.6
 _CURRENCIES = frozenset(CURRENCY_SIGNS.values())
 _SHARES = frozenset({"%", "pp", "bp"})
 _DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
@@ -91,12 +91,13 @@ _CAUSAL = re.compile(
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
-    r"\b(?:plan(?:s|ned)?|budget(?:ed)?|estimat\w+|expect(?:ed|s)?|draft|offer(?:ed)?|quot(?:e|ed|ation)|proposed)\b"
-    r"|计划|预算|概算|预估|预计|报价|草案|拟",
+    r"\b(?:plan(?:s|ned)?|budget(?:ed)?|estimat\w+|expect(?:ed|s)?|draft|offer(?:ed)?|quot(?:e|ed|ation)|proposed"
+    r"|tenders?|award(?:ed)?|contract (?:price|sum))\b|计划|预算|概算|预估|预计|报价|草案|拟|合同价|中标",
     re.IGNORECASE,
 )
 _ACTUAL = re.compile(
-    r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|came to|spent|paid|settled)\b|实际|结算|决算|最终|最后|花掉|花了|付清",
+    r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|end(?:ed)? up|came to|spent|paid|settled)\b"
+    r"|实际|结算|决算|最终|最后|花掉|花了|付清",
     re.IGNORECASE,
 )
 
@@ -174,6 +175,7 @@ class AnswerSought:
         )
         score += _NO_STATEMENT * self._is_only_planned(unit.text, place.around)
         score += _EXPECTED * self._is_expected(unit.text)
+        score += _OUTCOME * (self.asks_for_outcome and _ACTUAL.search(to_simplified(unit.text)) is not None)
         if unit.header is None and states_nothing(unit.text):
             score += _NO_STATEMENT
         return round(score + _IS_EXCLUDED * self.is_excluded(unit, place.around), 6)
@@ -258,11 +260,15 @@ class AnswerSought:
         known = [term for term in self.weights.of if term not in named]
         return len(known) < _MIN_KNOWN * (len(known) + len(lost))
 
+    @cached_property
+    def asks_for_outcome(self) -> bool:
+        """Return whether the question asks what something came to."""
+        return _ACTUAL.search(to_simplified(" ".join(self.analysis.parts))) is not None
+
     def _is_only_planned(self, text: str, around: str) -> bool:
         """Return whether a plan or an offer is told where the question asks for what it came to."""
-        asked, told = " ".join(self.analysis.parts), to_simplified(f"{text} {around}")
-        is_actual = _ACTUAL.search(to_simplified(asked)) is not None
-        return is_actual and _PLANNED.search(told) is not None and not _ACTUAL.search(told)
+        told = to_simplified(f"{text} {around}")
+        return self.asks_for_outcome and _PLANNED.search(told) is not None and not _ACTUAL.search(told)
 
     def _is_expected(self, text: str) -> bool:
         """Return whether something is only planned or expected, which the question does not ask for."""
@@ -354,7 +360,7 @@ def opening_terms(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2_048)
 def _terms(text: str) -> frozenset[str]:
-    return frozenset(analyze(text))
+    return frozenset(analyze(text.replace("_", " ")))
 
 
 def _dates(text: str) -> list[str]:
