@@ -20,6 +20,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     VAGUE_WORDS,
     WORD,
 )
+from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
 from deep_research.reasoning.rules.question.material import is_document_option, is_own_option, own_options, plain_answer
 from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer, names_with
@@ -38,7 +39,15 @@ from deep_research.reasoning.rules.question.signals import (
     subject_of,
     without_politeness,
 )
-from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, Strings, TaskBrief
+from deep_research.reasoning.values import (
+    PRECISE_KINDS,
+    Assessment,
+    ClarificationQuestion,
+    Inquiry,
+    NextAction,
+    Strings,
+    TaskBrief,
+)
 from deep_research.request import ClarifyMode, IntakeRules
 from deep_research.text.analyzer import content_terms
 
@@ -323,7 +332,7 @@ def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> St
         lines.append(words("clarify.assume_subject", topic=_shortened(doubt.word or judged.text)))
     elif doubt and doubt.kind in _ASSUMPTIONS:
         lines.append(_message(_ASSUMPTIONS[doubt.kind], doubt, words))
-    elif not judged.has_goal:
+    elif not judged.has_goal and analyze_question(judged.text).kind not in PRECISE_KINDS:
         lines.append(words("clarify.assume_goal", topic=topic))
     if inferred:
         lines.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))

@@ -180,7 +180,9 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
             nearest = sorted(
                 ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
             )
-            return _answer_with(nearest[:_NEAREST], draft, is_answered=False)
+            # The nearest stands first, also where it is a row.
+            near = [_answer_with(own, draft).abstract for own in (nearest[:1], nearest[1:_NEAREST])]
+            return Conclusion(abstract=(*near[0], *near[1]), is_answered=False)
         shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
@@ -207,9 +209,9 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
     return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
 
 
-def _answer_with(chosen: Sequence[Evidence], draft: Draft, *, is_answered: bool = True) -> Conclusion:
+def _answer_with(chosen: Sequence[Evidence], draft: Draft) -> Conclusion:
     shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
-    return Conclusion(abstract=shown, is_answered=is_answered)
+    return Conclusion(abstract=shown)
 
 
 def _places(draft: Draft) -> dict[str, Place]:
