@@ -55,7 +55,7 @@ class WordList(NamedTuple):
     def is_in(self, entry: str, text: str) -> bool:
         """Return whether an entry can match anywhere in a text in small letters and simplified script."""
         if self.is_pattern:
-            return re.search(_alone(entry), text, re.IGNORECASE) is not None
+            return re.search(entry.removeprefix("(?i)"), text, re.IGNORECASE | re.MULTILINE) is not None
         if entry.isascii():
             terms = analyze(entry)
             return bool(terms) and set(terms) <= _terms(text)
@@ -65,10 +65,6 @@ class WordList(NamedTuple):
 @cache
 def _terms(text: str) -> frozenset[str]:
     return frozenset(analyze(text))
-
-
-def _alone(alternative: str) -> str:
-    return alternative if alternative.startswith("(?i)") else f"(?i){alternative}"
 
 
 @cache
