@@ -2,7 +2,8 @@
 
 A list is a table of `rules/lexicon/*.toml`, or a set of words or a pattern of alternatives that a module of
 `reasoning/rules` holds as a constant. Each is dropped in this process, by patching what was loaded, and the fast figures
-are computed again: the kind of each open question, the queries typed for it, and what the intake gate asks about.
+are computed again: the kind of each open question, the queries typed for it, what the intake gate asks about, and which
+pairs of statements contradict or confirm each other.
 Entries that stand in no text of the evals cannot move anything and are not tried. With `--entries` the rest of a list
 is halved until it is known which entries move something; with `--answers FOLDER` a list is dropped whole and that
 folder's questions are answered without it.
@@ -33,7 +34,7 @@ from deep_research.reasoning.values import Brief
 from deep_research.text.analyzer import analyze
 from deep_research.text.folding import to_simplified
 from deep_research.text.stop_words import ENGLISH
-from evals import answers, clarify_gate, shared
+from evals import answers, clarify_gate, contradictions, shared
 
 TABLES = ("asking_words", "aspects", "judgement", "question_kinds", "special_sources")
 # In these tables an entry is a pattern; elsewhere it is a word.
@@ -209,12 +210,14 @@ class Texts(NamedTuple):
     questions: list[dict[str, Any]]
     tasks: list[clarify_gate.Task]
     prompts: list[str]
+    pairs: list[dict[str, Any]]
     documents: str
 
     @property
     def all(self) -> str:
         asked = [each["question"] for each in self.questions]
-        texts = [*asked, *(task.text for task in self.tasks), *self.prompts, self.documents]
+        sides = [side for pair in self.pairs for each in "ab" for side in map(str, pair[each].values())]
+        texts = [*asked, *(task.text for task in self.tasks), *self.prompts, *sides, self.documents]
         return to_simplified("\n".join(texts)).lower()
 
 
@@ -228,6 +231,7 @@ def read_texts(data: Path, documents: Sequence[Path]) -> Texts:
         found + drbench,
         [clarify_gate.Task(line["text"], line["vague"]) for line in tasks],
         [line["prompt"] for line in prompts],
+        shared.read_json_lines(contradictions.PAIRS),
         "\n".join(path.read_text(encoding="utf-8", errors="ignore") for path in documents),
     )
 
@@ -255,6 +259,7 @@ def fast_figures(texts: Texts) -> Figures:
         "anchors": tuple((analysis.parts, analysis.names) for analysis in analyses),
         "queries": tuple(tuple(typed_queries(brief)) for brief in briefs),
         "judgement": tuple(tuple(sorted(cues_of(text))) for text in (*asked, *texts.prompts)),
+        "contradictions": tuple(map(contradictions.told, texts.pairs)),
         "gate": tuple(gate(text) for text in (*(task.text for task in texts.tasks), *texts.prompts)),
     }
 

@@ -33,10 +33,8 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     QUESTION_END,
     QUOTED,
     RARE_TERM,
-    RARE_TERM_OF_CLASS,
     REQUEST_WORDS,
     RESEARCH_PRODUCT,
-    TRAILING_FRAME_ZH,
     VAGUE_WORDS,
     WORD,
 )
@@ -179,11 +177,8 @@ def read_topic(text: str) -> TopicReading:
 def subject_of(text: str) -> str:
     """Return a text without the request around its subject: "帮我研究一下癌症" is about 癌症."""
     text = EMPTY_QUESTION.sub("", text).strip(_EDGE)
-    simple = to_simplified(text)
-    if lead := LEADING_FRAME_ZH.match(simple):
-        text, simple = text[lead.end() :], simple[lead.end() :]
-    if tail := TRAILING_FRAME_ZH.search(simple):
-        text = text[: tail.start()]
+    if lead := LEADING_FRAME_ZH.match(to_simplified(text)):
+        text = text[lead.end() :]
     while first := WORD.match(text.lstrip(_EDGE)):
         if first[0].lower().replace("’", "'") not in REQUEST_WORDS:
             break
@@ -267,7 +262,7 @@ def is_command(word: str) -> bool:
 
 def rare_terms(text: str) -> Strings:
     """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
-    return tuple(dict.fromkeys(RARE_TERM.findall(text) + RARE_TERM_OF_CLASS.findall(to_simplified(text))))
+    return tuple(dict.fromkeys(RARE_TERM.findall(text)))
 
 
 def is_complex(text: str) -> bool:
