@@ -1,9 +1,9 @@
 """Which word lists and patterns of the rules move a figure: `python -m evals.ablation [--data FOLDER] [LIST ...]`.
 
 A list is a table of `rules/lexicon/*.toml`, or a set of words or a pattern of alternatives that a module of
-`reasoning/rules` holds as a constant. Each is dropped in this process, by patching what was loaded, and the fast figures
-are computed again: the kind of each open question, the queries typed for it, what the intake gate asks about, and which
-pairs of statements contradict or confirm each other.
+`reasoning/rules` holds as a constant. Each is dropped in this process, by patching what was loaded, and the fast
+figures are computed again: the kind of each open question, the queries typed for it, what the intake gate asks about,
+and which pairs of statements contradict or confirm each other.
 Entries that stand in no text of the evals cannot move anything and are not tried. With `--entries` the rest of a list
 is halved until it is known which entries move something; with `--answers FOLDER` a list is dropped whole and that
 folder's questions are answered without it.
@@ -270,14 +270,14 @@ def changes_of(before: Figures, after: Figures) -> dict[str, int]:
     return {key: count for key, count in counts.items() if count}
 
 
-def moving_entries(source: WordList, entries: Sequence[str], moves: Callable[[Collection[str]], bool]) -> list[str]:
-    """Return the entries without which something moves: a list that moves nothing is dropped whole, others are halved."""
+def moving_entries(entries: Sequence[str], moves: Callable[[Collection[str]], bool]) -> list[str]:
+    """Return the entries without which something moves, by halving what moves something together."""
     if not entries or not moves(entries):
         return []
     if len(entries) == 1:
         return list(entries)
     half = len(entries) // 2
-    return moving_entries(source, entries[:half], moves) + moving_entries(source, entries[half:], moves)
+    return moving_entries(entries[:half], moves) + moving_entries(entries[half:], moves)
 
 
 def answered(folder: str, keep: Path) -> float:
@@ -317,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     with dropped(source, entries):
                         return bool(changes_of(before, fast_figures(texts)))
 
-                kept = moving_entries(source, seen, moves)
+                kept = moving_entries(seen, moves)
                 idle = [entry for entry in source.entries if entry not in kept]
                 print(f"    moves nothing: {idle}", flush=True)
     return 0
