@@ -44,10 +44,6 @@ LEADING_FRAME_ZH = re.compile(
     r"|有?(?:什么|哪些|啥)(?:相关)?(?:的)?(?:信息|资讯|资料|内容|情况|消息|东西)|一些|一下|相关|(?:信息|资讯|资料|情况|内容|东西)(?![里中之显])"
     r"|你好|您好|在吗|谢谢|测试|的|吗|呢|吧|啊)+"
 )
-TRAILING_FRAME_ZH = re.compile(
-    r"(?i)(?:(?:的?相关的?|的)?(?:(?:有(?:什么|哪些|啥)?|什么|哪些|啥)(?:相关)?的?)?(?:信息|资讯|资料|情况|消息|东西|内容)|怎么样|一下|谢谢|吗|呢|吧|啊"
-    r"|[\s？?。！!，,.]|\b(?:information|info|please|stuff|details)\b)+$"
-)
 FUNCTION_ZH = re.compile(
     r"有什么|有没有|新(?=\s)|为什么|什么|怎么样?|怎样|如何|哪些|哪个|哪里|为何|多少|是否|以及|关于|目前|现在|当前|我们|一个|一些|一下|相关|[的了吗呢吧是啊]"
 )
@@ -113,14 +109,8 @@ BROAD_FIELDS = frozenset(
 # A name's look: capitals inside, letters with digits, quotation marks, an administrative suffix.
 QUOTED = re.compile(r"《[^》]{2,}》|「[^」]{2,}」|『[^』]{2,}』|“[^”]{2,}”|\"[^\"]{2,}\"|‘[^’]{2,}’")
 PLACE_ZH = re.compile(f"[{CJK}]{{2,8}}(?:(?<![城都上股超门夜])市|省|县|大学)")
-_CLASS_NOUN = (
-    r"基因|蛋白|靶点|药物?|化合物|分子|抗体|受体|型号|gene|protein|target|drug|compound|molecule|antibody|mutation"
-)
 # Three letters and digits in one piece, as in STATUS6; an event with its year (COP2024) is no such thing.
 RARE_TERM = re.compile(r"(?<![A-Za-z0-9_-])(?![A-Z]+(?:19|20)\d\d)[A-Z]{3,}\d{1,4}[A-Z]?(?![A-Za-z0-9_-])")
-RARE_TERM_OF_CLASS = re.compile(
-    rf"(?i)(?<![A-Za-z0-9_-])([A-Za-z]{{3,}}\d{{1,4}}[A-Za-z]?)(?=\s?(?:{_CLASS_NOUN})(?![a-z]))"
-)
 
 # Words that point at something said before.
 POINTER_EN = re.compile(r"(?i)\b(it|its|this|that|these|those|they|them|their|he|she|him|his|her)\b")
@@ -196,7 +186,6 @@ POLITE = re.compile(
     r"|(?:研究|了解|介绍|调研|查)一下|关于|[\s，,])+"
 )
 
-NO_PREFERENCE_END = re.compile(r"(?:看着办|你决定|您决定|无所谓|都可以|都行)$|\b(?:up to you|your choice)$")
 # Answers that mean "do not ask, begin".
 START_NOW = frozenset(("start now", "just start", "start", "go ahead", "直接开始研究", "直接开始", "开始研究", "开始"))
 # Answers that leave the choice to us; compared in lower case without surrounding punctuation.
@@ -205,7 +194,7 @@ NO_PREFERENCE = frozenset(
         "",
         *"any anything whatever no none skip pass idk everything".split(),
         *("you decide", "you choose", "no idea", "i don't know", "don't know", "i do not know", "not sure"),
-        *("doesn't matter", "no preference"),
+        *("doesn't matter", "no preference", "up to you", "your choice"),
         *"随便 都行 你看着办 看着办 随你 都可以 不知道 不清楚 不确定 跳过 无所谓 你决定 没有 不限 随意".split(),
     )
 )

@@ -15,7 +15,6 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     ABBREVIATIONS,
     AMBIGUOUS_ABBREVIATIONS,
     NO_PREFERENCE,
-    NO_PREFERENCE_END,
     START_NOW,
     VAGUE_WORDS,
     WORD,
@@ -346,10 +345,9 @@ def _shortened(text: str) -> str:
 def ask(doubt: Doubt, words: Words, rules: IntakeRules = NO_RULES) -> ClarificationQuestion:
     """Return the question for a doubt, in the user's own words where the rules give them."""
     _, key, missing, _ = _DOUBTS[doubt.kind]
-    if doubt.kind == "reference" and doubt.choices:
-        key = "ask_candidates"
-    question = worded(rules.questions, doubt.kind, words.language)
     is_named = doubt.kind == "reference" and doubt.choices
+    key = "ask_candidates" if is_named else key
+    question = worded(rules.questions, doubt.kind, words.language)
     options = None if is_named else worded(rules.options, doubt.kind, words.language)
     question = question.replace("{topic}", doubt.word) if question else _message(key, doubt, words)
     options = tuple(one.replace("{topic}", doubt.word) for one in options) if options else _options(doubt, words)
@@ -376,8 +374,10 @@ def _options(doubt: Doubt, words: Words) -> Strings:
             return (*words(f"clarify.meanings_{doubt.word.lower()}").split(" / "), *doubt.choices)[:_MAX_OPTIONS]
         case "term" | "verify":
             return _term_options(doubt.word, words)
-        case "limits" | "vague":
-            return own_options({"limits": "limits", "vague": "goal"}[doubt.kind], words)
+        case "limits":
+            return own_options("limits", words)
+        case "vague":
+            return own_options("goal", words)
     own = own_options("documents", words) if doubt.has_documents else ()
     return (*own[:1], *doubt.choices, *own[1:])[:_MAX_OPTIONS]
 
@@ -402,8 +402,7 @@ def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
 
 def is_no_preference(answer: str) -> bool:
     """Return whether an answer leaves the choice to us, or only wants the research to begin."""
-    plain = plain_answer(answer)
-    return plain in NO_PREFERENCE or plain in START_NOW or bool(NO_PREFERENCE_END.search(plain))
+    return plain_answer(answer) in NO_PREFERENCE | START_NOW
 
 
 def _fold_answers(question: str, inquiry: Inquiry, words: Words) -> FoldedQuestion:

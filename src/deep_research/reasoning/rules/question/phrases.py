@@ -35,8 +35,9 @@ def _tables() -> dict[str, list[str]]:
 
 @cache
 def question_words() -> frozenset[str]:
-    """Return the English words that questions are asked with."""
-    return frozenset(_tables()["en"]) | ENGLISH
+    """Return the English words that questions are asked with, with their regular endings."""
+    words = [form for word in _tables()["en"] for form in (word, re.sub("y$", "i", word))]
+    return ENGLISH.union(f"{word}{ending}" for word in words for ending in ("", "s", "es", "d", "ed"))
 
 
 @cache

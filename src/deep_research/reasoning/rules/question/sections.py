@@ -83,12 +83,6 @@ _COMPARES = re.compile(
 )
 # A single word heads a section only if its ending shows a noun.
 _NOUN = re.compile(r"\w{4}(?:tion|sion|ity|ment|ance|ence|ness|ship|ism|logy|ics)s?$")
-_TOO_PLAIN = frozenset(
-    """action administration application communication community competition component consumption education equipment
-    experience function generation government industry investment management operation operations organisation
-    organization performance perspective population process production reference resolution section sensitivity
-    technology transformation transition transport transportation version""".split()
-)
 _WIDE = re.compile(f"[{CJK}]")
 
 
@@ -152,7 +146,7 @@ def _may_head(phrase: Phrase, *, compares: bool) -> bool:
         return compares
     if _WIDE.search(phrase.text):
         return len(phrase.text) >= 3
-    return " " in phrase.text or (_NOUN.search(phrase.text) is not None and phrase.text.lower() not in _TOO_PLAIN)
+    return " " in phrase.text or _NOUN.search(phrase.text) is not None
 
 
 def _title(phrase: Phrase) -> str:

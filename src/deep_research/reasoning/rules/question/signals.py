@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -34,10 +33,8 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     QUESTION_END,
     QUOTED,
     RARE_TERM,
-    RARE_TERM_OF_CLASS,
     REQUEST_WORDS,
     RESEARCH_PRODUCT,
-    TRAILING_FRAME_ZH,
     VAGUE_WORDS,
     WORD,
 )
@@ -180,11 +177,8 @@ def read_topic(text: str) -> TopicReading:
 def subject_of(text: str) -> str:
     """Return a text without the request around its subject: "帮我研究一下癌症" is about 癌症."""
     text = EMPTY_QUESTION.sub("", text).strip(_EDGE)
-    simple = to_simplified(text)
-    if lead := LEADING_FRAME_ZH.match(simple):
-        text, simple = text[lead.end() :], simple[lead.end() :]
-    if tail := TRAILING_FRAME_ZH.search(simple):
-        text = text[: tail.start()]
+    if lead := LEADING_FRAME_ZH.match(to_simplified(text)):
+        text = text[lead.end() :]
     while first := WORD.match(text.lstrip(_EDGE)):
         if first[0].lower().replace("’", "'") not in REQUEST_WORDS:
             break
@@ -268,7 +262,7 @@ def is_command(word: str) -> bool:
 
 def rare_terms(text: str) -> Strings:
     """Return the tokens that look like names nobody may know, as in "STATUS6 基因"."""
-    return tuple(dict.fromkeys(RARE_TERM.findall(text) + RARE_TERM_OF_CLASS.findall(to_simplified(text))))
+    return tuple(dict.fromkeys(RARE_TERM.findall(text)))
 
 
 def is_complex(text: str) -> bool:
@@ -326,29 +320,19 @@ def _lone_abbreviation(bare: str) -> str:
 
 
 # A capital inside a sentence is a title's: "Who wrote Why Nations Fail?" asks no why.
-_TITLED_WHY = re.compile(r"(?<=[\w,] )Why\b")
+_TITLED = re.compile(r"(?<=[\w,] )(?:Why|Critique)\b")
 
 
 def cues_of(question: str) -> frozenset[str]:
     """Return the kinds of judgement that the words of a question ask for: `compare`, `why`, `market_view` and so on."""
-    plain = _TITLED_WHY.sub(" ", to_simplified(QUOTED.sub(" ", question)))
-    return frozenset(kind for kind, (cue, false_friends) in _cues().items() if _is_meant(cue, false_friends, plain))
-
-
-def _is_meant(cue: re.Pattern[str], false_friends: re.Pattern[str], text: str) -> bool:
-    covered = {at for friend in false_friends.finditer(text) for at in range(*friend.span())}
-    return any(covered.isdisjoint(range(*match.span())) for match in cue.finditer(text))
+    plain = _TITLED.sub(" ", to_simplified(QUOTED.sub(" ", question)))
+    return frozenset(kind for kind, cue in _cues().items() if cue.search(plain))
 
 
 @cache
-def _cues() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
-    """Return what fires for each kind of judgement, and what only looks like it."""
+def _cues() -> dict[str, re.Pattern[str]]:
     tables = load_table("judgement").items()
-    return {kind: (_any_of(own["en"], own["zh"]), _any_of(own["not_en"], own["not_zh"])) for kind, own in tables}
-
-
-def _any_of(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?i)\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}")
+    return {kind: re.compile(rf"(?i)\b(?:{'|'.join(own['en'])})\b|{'|'.join(own['zh'])}") for kind, own in tables}
 
 
 # A question of so much content has several aspects: 50 Chinese characters, about 17 English words that carry meaning.
