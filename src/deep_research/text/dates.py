@@ -99,6 +99,14 @@ def find_months(text: str) -> list[DateMention]:
     return found
 
 
+def ends_of(iso: str) -> tuple[str, str]:
+    """Return the first and the last month of a quarter, the two years of "2024/2025", or the date itself twice."""
+    year, _, quarter = iso.partition("-Q")
+    if quarter:
+        return f"{year}-{3 * int(quarter) - 2:02}", f"{year}-{3 * int(quarter):02}"
+    return iso[:4] if "/" in iso else iso, iso.rpartition("/")[2]
+
+
 def _month_of(name: str) -> int:
     return _MONTHS.split().index(name[:3].lower()) + 1
 

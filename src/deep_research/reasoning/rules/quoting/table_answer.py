@@ -11,7 +11,7 @@ from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
 from deep_research.text.columns import Column, columns_of, read_date
-from deep_research.text.dates import ANY_YEAR, find_dates, find_months
+from deep_research.text.dates import ANY_YEAR, ends_of, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
@@ -23,7 +23,8 @@ SMALL_TABLE, _MAX_WINNERS = 12, 5
 _MAX_VALUE_TERMS = 5
 # How well a table suits a question, by what of it chooses among the rows.
 _BOUND_FIT, _VALUE_FIT, _DATE_FIT = 1.0, 0.5, 0.2
-_COUNTERS = re.compile("[天人次公斤吨元亩箱件台年]")
+_COUNTERS = re.compile(r"[天人次公斤吨元亩箱件台]|(?<!\d\d)(?<![今去半本上])年")
+_VERY = re.compile("最不?(.)")
 _TOTAL = re.compile(r"\b(?:total|sum|all)\b|合计|总计|总数|共计", re.IGNORECASE)
 _DAYS = {"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "个月": 30.0, "year": 365.0, "年": 365.0}
 _OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
@@ -45,14 +46,20 @@ _TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end
 _BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
 _NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
 _CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
-_NONE = {"", "-", "–", "no", "No", "none", "否", "无", "無", "未"}
+_NONE = {"", "-", "–", "—", "no", "No", "none", "否", "无", "無", "未"}
+# What did not pass failed, however a table says so.
+_PASSED = re.compile("pass|过关|合格|达标|通过|及格")
+_FAILED = re.compile(r"[不未没]|fail|not?\b|non", re.IGNORECASE)
 _OTHER = re.compile(r"\bother|其他|其它|别的|外")
 _SMALLEST = re.compile(
     r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
-    r"|最(?:少|低|小|早|便宜|短|轻|差)"
+    r"|最(?:少|低|小|早|便宜|短|轻|差|不)"
 )
 _BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
-_RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年")
+_RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年", re.IGNORECASE)
+_HALF = re.compile(r"\b(?:(first)|second) half of (?P<en>\d{4})|(?P<zh>\d{4})年?的?(?:(上)|下)半年", re.IGNORECASE)
+# A year that ends in the next one.
+_FINANCIAL = re.compile(r"\d{4}[-/–]\d\d(?!\d)")
 # What is dear or cheap is told by a column of money.
 _DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
 _MONEY = re.compile(r"[$€£¥]|\b(?:eur|usd|gbp|cny|rmb)\b|cost|price|fee|[元价费款]", re.IGNORECASE)
@@ -69,7 +76,8 @@ class _Asks:
     """A question as tables are asked: in small letters and simplified characters, with what it denies."""
 
     def __init__(self, question: str, analysis: QuestionAnalysis) -> None:
-        self.text = to_simplified(question).lower()
+        self.cased = to_simplified(question)
+        self.text = self.cased.lower()
         self.terms = frozenset(content_terms(self.text))
         self.names = [frozenset(content_terms(name)) for name in analysis.names]
         self.periods = analysis.periods
@@ -95,11 +103,16 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
             values.append(column.rows_with(named))
             # What names a row names no column.
             asks.terms = asks.terms.difference(*map(content_terms, named))
-    bounds = [*_within_bounds(columns, asks), *_against_each_other(columns, asks), *_denied(columns, asks)]
+    bounds = [*_within_bounds(columns, asks), *_denied(columns, asks)]
+    if analysis.kind != "trend":
+        bounds += _against_each_other(columns, asks)
     periods = _in_periods(columns, asks)
-    if read_date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
+    asked_year, own_year = _FINANCIAL.findall(question), _FINANCIAL.findall(around)[-1:]
+    if not set[int]().union(*periods[:1]):
         # The table is of the period that is asked for; its own dates tell something else.
-        periods = []
+        periods = [] if read_date(around).startswith(analysis.periods) else periods
+    elif asked_year and own_year:
+        periods = [] if own_year[0] in asked_year else [set()]
     kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
     if not kept:
         return None
@@ -150,6 +163,8 @@ def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
             yield set(range(len(column.cells))) - column.rows_with(denied) - empty
         elif asks.denied & column.terms and 0 < len(empty) < len(column.cells):
             yield empty
+        elif _PASSED.search(" ".join(asks.denied)) and any(map(_PASSED.search, column.cells)):
+            yield {at for at, cell in enumerate(column.cells) if _FAILED.match(cell)}
 
 
 def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
@@ -224,8 +239,10 @@ def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: boo
     for column in numeric:
         own = column.terms & ({*named} if is_sure else {*named} | asks.terms)
         worth = sum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
-        worth += 2 * any(sign in column.label for sign in _COUNTERS.findall(near))
-        worth += bool(is_money and _MONEY.search(column.label))
+        label = to_simplified(column.label)
+        worth += 2 * any(sign in label for sign in _COUNTERS.findall(near))
+        worth += 0.5 * any(sign in label for sign in _VERY.findall(near))
+        worth += bool(is_money and _MONEY.search(label))
         is_other_period = column.terms.isdisjoint(asks.periods)
         first = min((named.index(term) for term in own if term in named), default=0)
         ranked.append((-worth, is_other_period, first, len(ranked)))
@@ -253,9 +270,14 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     if column is None:
         return []
     newest = max(column.dates)[:4]
-    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.text)
-    periods = [(mention.start, mention.end, mention.iso) for mention in find_dates(text)]
-    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(text)):
+    cased = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.cased)
+    cased = _HALF.sub(_quarters, cased)
+    text, are_years = cased.lower(), any(map(_FINANCIAL.search, column.cells))
+    periods = [
+        (start, end, f"{iso}/{int(iso) + 1}" if not are_years and _FINANCIAL.search(text[start : end + 3]) else iso)
+        for iso, start, end, _ in find_dates(text)
+    ]
+    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(cased)):
         year = periods[0][2] if periods else ANY_YEAR
         periods = [(month.start, month.end, year + month.iso[4:]) for month in months]
     ends: dict[str, str] = {}
@@ -264,11 +286,24 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     # Periods that are only named add up; each bound must be met.
     found: dict[str, set[int]] = {}
     for start, end, iso in periods:
-        name = ends.get(iso) or _sign_at(text, start, end)
-        compare, first = getattr(operator, name or "eq"), iso.startswith(ANY_YEAR) * 4
-        own = {at for at, date in enumerate(column.dates) if date and compare(date[first : len(iso)], iso[first:])}
+        name, (low, high) = ends.get(iso) or _sign_at(text, start, end), ends_of(iso)
+        own = {at for at, date in enumerate(column.dates) if date and _lies(ends_of(date)[0], name, low, high)}
         found[name and iso] = own | found.get(name and iso, set())
     return list(found.values())
+
+
+def _lies(date: str, name: str, low: str, high: str) -> bool:
+    """Return whether a date lies in a period, or before or after it."""
+    if not name:
+        return _lies(date, "ge", low, high) and _lies(date, "le", low, high)
+    limit, first = low if name in ("ge", "lt") else high, low.startswith(ANY_YEAR) * 4
+    return bool(getattr(operator, name)(date[first : len(limit)], limit[first:]))
+
+
+def _quarters(half: re.Match[str]) -> str:
+    """Return the first or the second half of a year as its quarters."""
+    year, is_first = half["en"] or half["zh"], half[1] or half[4]
+    return f"{year}-Q1 to {year}-Q2" if is_first else f"{year}-Q3 to {year}-Q4"
 
 
 def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysis: QuestionAnalysis) -> str:
