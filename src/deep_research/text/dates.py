@@ -39,7 +39,7 @@ _PATTERNS = tuple(
         ("q", rf"\b(?:FY\s?)?{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b"),
         ("年", rf"(?<!\d){_YEAR}\s?年\s?{_MONTH_NUMBER}\s?月(?:\s?{_DAY}\s?[日号])?"),
         ("季", rf"(?<!\d){_YEAR}\s?年?\s?(?:第?(?P<quarter>[一二三四1-4])季度?)"),
-        ("年", rf"(?<!\d){_YEAR}\s?年"),
+        ("年", rf"(?<!\d){_YEAR}(?:\s?年|(?=[上下]半年|全年))"),
         ("年", r"(?P<year>[一二][〇零一二三四五六七八九]{3})年"),
         ("/ .", rf"(?<![\w/.]){_DAY}[/.](?P<other>3[01]|[12]\d|0?[1-9])[/.]{_YEAR}\b"),
         ("fy fiscal", rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b"),

@@ -184,7 +184,7 @@ class AnswerSought:
         """Return whether a unit tells what is to be left out, or stands under a heading that names it."""
         told = unit.terms if unit.header is None else _terms(" ".join(value for _, value in cells_of(unit.text)))
         heading = _terms(around.rpartition(" › ")[2])
-        if "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
+        if unit.header is None and "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
             return True
         return any(each.share(told) >= _EXCLUDED_SHARE or heading & each.of.keys() for each in self.excluded)
 

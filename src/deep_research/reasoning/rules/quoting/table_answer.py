@@ -113,6 +113,9 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
         periods = [] if read_date(around).startswith(analysis.periods) else periods
     elif asked_year and own_year:
         periods = [] if own_year[0] in asked_year else [set()]
+    if analysis.kind == "comparison" and len(set[int]().union(*values)) < 2:
+        # One thing alone is not compared.
+        values = []
     kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
     if not kept:
         return None
