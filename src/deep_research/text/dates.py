@@ -107,6 +107,13 @@ def ends_of(iso: str) -> tuple[str, str]:
     return iso[:4] if "/" in iso else iso, iso.rpartition("/")[2]
 
 
+def lies_in(date: str, period: str) -> bool:
+    """Return whether a date is a part of a period; that of a month without a year is that month of any year."""
+    (begin, end), (low, high) = ends_of(date), ends_of(period)
+    skipped = 4 * period.startswith(ANY_YEAR)
+    return low[skipped:] <= begin[skipped : len(low)] and end[skipped : len(high)] <= high[skipped:]
+
+
 def _month_of(name: str) -> int:
     return _MONTHS.split().index(name[:3].lower()) + 1
 

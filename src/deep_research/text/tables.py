@@ -20,6 +20,7 @@ _NAMING_FIGURE = re.compile(
 _IN_BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
 _MAX_LABEL_CHARS = 24
 
+
 class TableRow(NamedTuple):
     """A line of a table by its offsets, and the text of its cells."""
 

@@ -13,7 +13,8 @@ from deep_research.reasoning.rules.question.phrases import chinese_pieces, phras
 from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK, content_terms
-from deep_research.text.dates import find_dates, find_months
+from deep_research.text.bounds import bounded_periods
+from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 
@@ -141,12 +142,14 @@ def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
 
 
 def _anchors(text: str) -> dict[str, tuple[str, ...]]:
-    """Return names, periods and numbered things; a month without a year is a period of any year ("????-06")."""
-    dates = [mention.iso for mention in find_dates(text)]
-    months = [mention.iso for mention in find_months(text)]
+    """Return names, periods and numbered things; a month without a year is a period of any year ("????-06").
+
+    What lies before or after a period need not name it.
+    """
+    dates = [iso for name, iso in bounded_periods(to_simplified(text), are_years=True) if name not in ("lt", "gt")]
     return {
         "names": tuple(dict.fromkeys(_names(text))),
-        "periods": tuple(dict.fromkeys(dates or months)),
+        "periods": tuple(dict.fromkeys(dates)),
         "ordinals": tuple(dict.fromkeys(match.group() for match in _ORDINAL.finditer(text))),
     }
 

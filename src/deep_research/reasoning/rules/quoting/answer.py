@@ -22,7 +22,7 @@ from deep_research.reasoning.rules.quoting.units import (
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
 from deep_research.text.analyzer import analyze, content_terms
-from deep_research.text.dates import ANY_YEAR, find_dates, find_months
+from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
 from deep_research.text.sentences import TextSpan, line_kind
@@ -371,12 +371,7 @@ def _dates(text: str) -> list[str]:
 
 def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
     """Return whether a date lies in a wanted period, or is a part of one."""
-    return any(
-        date[4:].startswith(period[4:]) if period.startswith(ANY_YEAR) else date.startswith(period)
-        for date in found
-        if date
-        for period in wanted
-    )
+    return any(lies_in(date, period) for date in found if date for period in wanted)
 
 
 # Of one document, so many sentences and, where no table is asked for, rows may answer.

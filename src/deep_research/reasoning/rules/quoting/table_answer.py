@@ -4,14 +4,13 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
+from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
 from deep_research.text.columns import Column, columns_of, read_date
-from deep_research.text.dates import ANY_YEAR, ends_of, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
@@ -25,25 +24,8 @@ _MAX_VALUE_TERMS = 5
 _BOUND_FIT, _VALUE_FIT, _DATE_FIT = 1.0, 0.5, 0.2
 _COUNTERS = re.compile(r"[天人次公斤吨元亩箱件台]|(?<!\d\d)(?<![今去半本上])年")
 _VERY = re.compile("最不?(.)")
-_TOTAL = re.compile(r"\b(?:total|sum|all)\b|合计|总计|总数|共计", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(?:total|sum|all|quantity)\b|合计|总计|总数|共计|数量", re.IGNORECASE)
 _DAYS = {"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "个月": 30.0, "year": 365.0, "年": 365.0}
-_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
-# Words that set a bound, named as the module `operator` names it.
-_SIGN = re.compile(
-    r"(?P<no>(?:\b(?:no|not|never)\b|n't\b)\s(?:\w+ )?|没有?|未|不)?(?:"
-    r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween|至少|达到|[从自])"
-    r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|至多|截至)"
-    r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter)(?: \w+){0,4}? than"
-    r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到]|未[满达])"
-    r"|(?P<gt>\b(?:more|\w+er)(?: \w+){0,4}? than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter"
-    r"|超[过出]|[多高大长晚]于|逾))了?\s?(?:about |roughly |the )?"
-)
-_BEHIND = re.compile(
-    r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以上|起)|(?P<le>or (?:less|fewer|earlier)|以[下内])"
-    r"|(?P<gt>之?后)|(?P<lt>之?前))"
-)
-_TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end of )?$")
-_BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
 _NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
 _CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
 _NONE = {"", "-", "–", "—", "no", "No", "none", "否", "无", "無", "未"}
@@ -55,11 +37,8 @@ _SMALLEST = re.compile(
     r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
     r"|最(?:少|低|小|早|便宜|短|轻|差|不)"
 )
-_BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
+_BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last(?! year)|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
 _RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年", re.IGNORECASE)
-_HALF = re.compile(r"\b(?:(first)|second) half of (?P<en>\d{4})|(?P<zh>\d{4})年?的?(?:(上)|下)半年", re.IGNORECASE)
-# A year that ends in the next one.
-_FINANCIAL = re.compile(r"\d{4}[-/–]\d\d(?!\d)")
 # What is dear or cheap is told by a column of money.
 _DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
 _MONEY = re.compile(r"[$€£¥]|\b(?:eur|usd|gbp|cny|rmb)\b|cost|price|fee|[元价费款]", re.IGNORECASE)
@@ -81,7 +60,8 @@ class _Asks:
         self.terms = frozenset(content_terms(self.text))
         self.names = [frozenset(content_terms(name)) for name in analysis.names]
         self.periods = analysis.periods
-        self.denied = frozenset(content_terms(" ".join(map("".join, _NEGATED.findall(self.text)))))
+        self.denial = " ".join(map("".join, _NEGATED.findall(self.text)))
+        self.denied = frozenset(content_terms(self.denial))
 
 
 def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around: str = "") -> Chosen | None:
@@ -107,7 +87,7 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
     if analysis.kind != "trend":
         bounds += _against_each_other(columns, asks)
     periods = _in_periods(columns, asks)
-    asked_year, own_year = _FINANCIAL.findall(question), _FINANCIAL.findall(around)[-1:]
+    asked_year, own_year = YEARS.findall(question), YEARS.findall(around)[-1:]
     if not set[int]().union(*periods[:1]):
         # The table is of the period that is asked for; its own dates tell something else.
         periods = [] if read_date(around).startswith(analysis.periods) else periods
@@ -166,7 +146,7 @@ def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
             yield set(range(len(column.cells))) - column.rows_with(denied) - empty
         elif asks.denied & column.terms and 0 < len(empty) < len(column.cells):
             yield empty
-        elif _PASSED.search(" ".join(asks.denied)) and any(map(_PASSED.search, column.cells)):
+        elif _PASSED.search(asks.denial) and any(map(_PASSED.search, column.cells)):
             yield {at for at, cell in enumerate(column.cells) if _FAILED.match(cell)}
 
 
@@ -181,29 +161,13 @@ def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
     return found
 
 
-def _signs(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield the words that set a bound, each with the comparison that it asks for."""
-    for match in _SIGN.finditer(text):
-        name = match.lastgroup or ""
-        yield match, _OPPOSITE[name] if match["no"] else name
-
-
-def _sign_at(text: str, start: int, end: int) -> str:
-    """Return the comparison that the words before or behind a figure or a date ask for, "" for none."""
-    if _BETWEEN.search(text[:start]):
-        return "le"
-    behind = _BEHIND.match(text, end)
-    before = (name for match, name in _signs(text) if match.end() == start)
-    return next(before, (behind.lastgroup if behind else "") or "")
-
-
 def _within_bounds(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows within each bound that a question sets on a number."""
     text = asks.text
     amounts = [(each.start, each.end, each.value, each.unit) for each in find_quantities(text)]
     amounts += [(each.start, each.end, *each.values[0]) for each in find_worded(text)]
     for start, end, value, unit in amounts:
-        name = _sign_at(text, start, end)
+        name = bound_at(text, start, end)
         days = next((days for word, days in _DAYS.items() if unit == word or text.startswith(word, end)), 0.0)
         column = _measured(columns, asks, f"{unit} {text[start : end + 12]}{' day' * bool(days)}") if name else None
         if column is not None:
@@ -219,7 +183,7 @@ def _meeting(numbers: Sequence[float | None], name: str, limits: Sequence[float 
 
 def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows in which one column is more, or less, than another that the question holds against it."""
-    for match, name in _signs(asks.text):
+    for match, name in bounds_in(asks.text):
         behind = _CLAUSE.match(asks.text, match.end())
         # "From", "since" and "at least" stand before figures.
         if behind is None or find_quantities(behind.group()[:8]) or not (match["no"] or name in ("gt", "lt")):
@@ -263,8 +227,8 @@ def _by_date(columns: Sequence[Column], asks: _Asks) -> Column | None:
 
 def _ranked_by(columns: Sequence[Column], asks: _Asks) -> Column | None:
     """Return the column that an extreme is sought in."""
-    dated, measured = _by_date(columns, asks), _measured(columns, asks, asks.text)
-    return dated if dated and _BY_DATE.search(asks.text) else measured or dated
+    dated = _by_date(columns, asks) if _BY_DATE.search(asks.text) else None
+    return dated or _measured(columns, asks, asks.text)
 
 
 def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
@@ -273,40 +237,14 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     if column is None:
         return []
     newest = max(column.dates)[:4]
-    cased = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.cased)
-    cased = _HALF.sub(_quarters, cased)
-    text, are_years = cased.lower(), any(map(_FINANCIAL.search, column.cells))
-    periods = [
-        (start, end, f"{iso}/{int(iso) + 1}" if not are_years and _FINANCIAL.search(text[start : end + 3]) else iso)
-        for iso, start, end, _ in find_dates(text)
-    ]
-    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(cased)):
-        year = periods[0][2] if periods else ANY_YEAR
-        periods = [(month.start, month.end, year + month.iso[4:]) for month in months]
-    ends: dict[str, str] = {}
-    for (*_, low), (start, _, high) in pairwise(periods):
-        ends |= {low: "ge", high: "le"} if _TO.search(text[:start]) else {}
+    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.cased)
+    are_years = any(map(YEARS.search, column.cells))
     # Periods that are only named add up; each bound must be met.
     found: dict[str, set[int]] = {}
-    for start, end, iso in periods:
-        name, (low, high) = ends.get(iso) or _sign_at(text, start, end), ends_of(iso)
-        own = {at for at, date in enumerate(column.dates) if date and _lies(ends_of(date)[0], name, low, high)}
+    for name, iso in bounded_periods(text, are_years=are_years):
+        own = {at for at, date in enumerate(column.dates) if date and meets_bound(date, name, iso)}
         found[name and iso] = own | found.get(name and iso, set())
     return list(found.values())
-
-
-def _lies(date: str, name: str, low: str, high: str) -> bool:
-    """Return whether a date lies in a period, or before or after it."""
-    if not name:
-        return _lies(date, "ge", low, high) and _lies(date, "le", low, high)
-    limit, first = low if name in ("ge", "lt") else high, low.startswith(ANY_YEAR) * 4
-    return bool(getattr(operator, name)(date[first : len(limit)], limit[first:]))
-
-
-def _quarters(half: re.Match[str]) -> str:
-    """Return the first or the second half of a year as its quarters."""
-    year, is_first = half["en"] or half["zh"], half[1] or half[4]
-    return f"{year}-Q1 to {year}-Q2" if is_first else f"{year}-Q3 to {year}-Q4"
 
 
 def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysis: QuestionAnalysis) -> str:
