@@ -11,6 +11,7 @@ from deep_research.text.quantities import find_quantities
 
 _NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
 _MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
+_DAY_CELL = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
 _OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
 
 
@@ -35,7 +36,13 @@ class Column:
     def dates(self) -> tuple[str, ...]:
         """Return the cells' dates, "" where there is none; four digits are a year where the label says so."""
         has_years = _OF_YEARS.search(self.label) is not None
-        return tuple("" if cell.isdigit() and not has_years else read_date(cell) for cell in self.cells)
+        # 07/04/2025 is in April if another cell is 22/04/2025.
+        found = [(int(match[1]), int(match[2])) for match in map(_DAY_CELL.match, self.cells) if match]
+        orders = {r"\3-\2-\1": any(day > 12 for day, _ in found), r"\3-\1-\2": any(day > 12 for _, day in found)}
+        order = next((order for order, is_sure in orders.items() if is_sure), r"\g<0>")
+        return tuple(
+            "" if cell.isdigit() and not has_years else read_date(_DAY_CELL.sub(order, cell)) for cell in self.cells
+        )
 
     @cached_property
     def sort(self) -> str:

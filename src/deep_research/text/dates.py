@@ -39,7 +39,7 @@ _PATTERNS = tuple(
         ("q", rf"\b(?:FY\s?)?{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b"),
         ("年", rf"(?<!\d){_YEAR}\s?年\s?{_MONTH_NUMBER}\s?月(?:\s?{_DAY}\s?[日号])?"),
         ("季", rf"(?<!\d){_YEAR}\s?年?\s?(?:第?(?P<quarter>[一二三四1-4])季度?)"),
-        ("年", rf"(?<!\d){_YEAR}\s?年"),
+        ("年", rf"(?<!\d){_YEAR}(?:\s?年|(?=[上下]半年|全年))"),
         ("年", r"(?P<year>[一二][〇零一二三四五六七八九]{3})年"),
         ("/ .", rf"(?<![\w/.]){_DAY}[/.](?P<other>3[01]|[12]\d|0?[1-9])[/.]{_YEAR}\b"),
         ("fy fiscal", rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b"),
@@ -97,6 +97,21 @@ def find_months(text: str) -> list[DateMention]:
         month = _month_of(name) if name else _CHINESE_MONTHS.index(number) + 1 if not number.isdigit() else int(number)
         found.append(DateMention(f"{ANY_YEAR}-{month:02}", match.start(), match.end(), match.group()))
     return found
+
+
+def ends_of(iso: str) -> tuple[str, str]:
+    """Return the first and the last month of a quarter, the two years of "2024/2025", or the date itself twice."""
+    year, _, quarter = iso.partition("-Q")
+    if quarter:
+        return f"{year}-{3 * int(quarter) - 2:02}", f"{year}-{3 * int(quarter):02}"
+    return iso[:4] if "/" in iso else iso, iso.rpartition("/")[2]
+
+
+def lies_in(date: str, period: str) -> bool:
+    """Return whether a date is a part of a period; that of a month without a year is that month of any year."""
+    (begin, end), (low, high) = ends_of(date), ends_of(period)
+    skipped = 4 * period.startswith(ANY_YEAR)
+    return low[skipped:] <= begin[skipped : len(low)] and end[skipped : len(high)] <= high[skipped:]
 
 
 def _month_of(name: str) -> int:

@@ -19,8 +19,6 @@ _NAMING_FIGURE = re.compile(
 # A label may say in brackets what its column is measured in: "price (per 250 g)".
 _IN_BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
 _MAX_LABEL_CHARS = 24
-# Five words or more, or ten Chinese characters without a figure.
-_PROSE = re.compile(r"(?:\S+ ){4}|[㐀-鿿]\D{9}")
 
 
 class TableRow(NamedTuple):
@@ -32,16 +30,12 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows that stand together; the header is None where no row names the columns.
-
-    `explained` is the row of prose below the header that says what the columns hold; it is no row of data.
-    """
+    """Rows that stand together; the header is None where no row names the columns."""
 
     start: int
     end: int
     header: TableRow | None
     rows: tuple[TableRow, ...]
-    explained: str = ""
 
 
 def find_tables(text: str) -> tuple[Table, ...]:
@@ -81,10 +75,7 @@ def _table(run: Sequence[TableRow]) -> Table | None:
         return None
     has_header = are_rows[:2] == [True, False] or (all(are_rows) and _names_columns(rows))
     header, rows = (rows[0], rows[1:]) if has_header else (None, rows)
-    prose = [cell for cell in rows[0].cells if cell] if header and len(rows) > 1 else []
-    if len(prose) < 2 or not all(_PROSE.match(cell) for cell in prose):
-        return Table(run[0].start, run[-1].end, header, rows)
-    return Table(run[0].start, run[-1].end, header, rows[1:], " ".join(prose))
+    return Table(run[0].start, run[-1].end, header, rows)
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:

@@ -121,6 +121,70 @@ def test_bounds_and_periods_mean_what_they_say(question: str, rows: list[str]):
     assert firsts(STOCK, question) == rows
 
 
+RENTS = """| Month | Arrears |
+| --- | --- |
+| Apr 2024 | 40 |
+| Sep 2024 | 41 |
+| Oct 2024 | 42 |
+| Feb 2025 | 43 |
+| Mar 2026 | 44 |
+"""
+CHECKS = """| 项目 | 结论 | 期限 |
+| --- | --- | --- |
+| 冷库 | 合格 | — |
+| 洗手池 | 不合格 | 4月22日 |
+| 标识 | 合格 | — |
+"""
+DAYS = """| Job | Reported | Days |
+| --- | --- | --- |
+| R-1 | 07/04/2025 | 12 |
+| R-2 | 22/04/2025 | 31 |
+| R-3 | 05/06/2025 | 29 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "rows"),
+    [
+        (RENTS, "Which arrears were there in 2024-25?", ["Apr 2024", "Sep 2024", "Oct 2024", "Feb 2025"]),
+        (RENTS, "Which arrears were there in the third quarter of 2024?", ["Sep 2024"]),
+        (RENTS, "Which arrears were there in the second half of 2024?", ["Sep 2024", "Oct 2024"]),
+        (RENTS, "2024年下半年有哪些欠租？", ["Sep 2024", "Oct 2024"]),
+        (RENTS, "2025年以来有哪些欠租？", ["Feb 2025", "Mar 2026"]),
+        (DAYS, "Which jobs were reported in April?", ["R-1", "R-2"]),
+        (DAYS, "Give me the jobs that took over twenty days.", ["R-2", "R-3"]),
+        (CHECKS, "哪些项目没过关？", ["洗手池"]),
+        (CHECKS, "哪些項目沒有通過？", ["洗手池"]),
+    ],
+)
+def test_periods_days_and_failures_are_told_however_they_are_written(table: str, question: str, rows: list[str]):
+    assert firsts(table, question) == rows
+
+
+def test_a_table_under_the_asked_financial_year_is_whole_and_one_under_another_is_none():
+    question = "How did the arrears develop over the financial year 2024-25?"
+    [table] = find_tables(RENTS)
+    own = choose_rows(table, question, analyze_question(question), "Arrears 2024-25")
+    assert own is not None
+    assert len(own.rows) == 5
+    assert choose_rows(table, question, analyze_question(question), "Arrears 2023-24") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which supplier was the least punctual?", "Nesbit"),
+        ("哪家供應商送貨最不準時？", "Nesbit"),
+        ("哪家供应商最准时？", "Orrin"),
+    ],
+)
+def test_an_extreme_is_found_by_the_words_of_its_column(question: str, first: str):
+    table = (
+        "| Supplier | Orders | Punctuality 准时率 |\n| --- | --- | --- |\n| Orrin | 4 | 98% |\n| Nesbit | 9 | 71% |\n"
+    )
+    assert firsts(table, question) == [first]
+
+
 def test_what_is_to_be_left_out_is_left_out():
     assert firsts(ORDERS, "Which orders of 2024 were late? Leave out those of Hexley.") == ["D-03", "D-04"]
 

@@ -72,10 +72,3 @@ def test_a_unit_in_brackets_and_a_table_of_words_have_a_header_too():
     [words] = find_tables("| Desk | In charge | Substitute |\n| Sea | Vos | Idris |\n| Road | Osgood | Menon |\n")
     assert words.header is not None
     assert words.header.cells == ("Desk", "In charge", "Substitute")
-
-
-def test_a_row_of_prose_below_the_header_explains_the_columns():
-    prose = "| The quarter that is reported on here. | The number of all members at its end. |"
-    [table] = find_tables(f"| Quarter | Members |\n{prose}\n| Q1 2024 | 950 |\n| Q2 2024 | 990 |\n")
-    assert [row.cells[0] for row in table.rows] == ["Q1 2024", "Q2 2024"]
-    assert "number of all members" in table.explained

@@ -13,7 +13,8 @@ from deep_research.reasoning.rules.question.phrases import chinese_pieces, phras
 from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK, content_terms
-from deep_research.text.dates import find_dates, find_months
+from deep_research.text.bounds import bounded_periods
+from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 
@@ -29,7 +30,7 @@ _EXCLUDED = re.compile(
     r"|don['’]?t (?:mention|include|need)|skip(?:ping)?)\s(?P<en>[^.?!;,]{2,80})"
     r"|\b(?:know|have) (?P<en2>[^.?!;,]{2,60})[,;]? (?:so |and )?(?:you can |please )?(?:leave|skip) (?:it|them|that)\b"
     r"|(?:不要|不必|无需|不用|别)(?:提|包括|包含|谈|写|列)(?P<zh>[^。？！；，]{1,30})"
-    r"|(?P<zh3>[^。？！；，?]{2,20}?)(?:不用|不必|不需要?|无需)(?:列|写|提|讲|管)"
+    r"|(?P<zh3>[^。？！；，?]{2,20}?)(?:先|就|暂时?)?(?:不用|不必|不需要?|无需)(?:列|写|提|讲|管)"
     r"|(?:除了?|撇开|不含|不包括|排除)(?P<zh2>[^。？！；，]{1,30}?)(?:之外|以外|外|，|。|$)",
     re.IGNORECASE,
 )
@@ -67,7 +68,7 @@ _DIGITS = dict(
 )
 _ASKS_FOR: dict[str, str] = {
     "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b|\b(?:costs?|price|fee|budget|paid"
-    r"|spend|spent|salary|charge|rent|amount|worth)\b|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了|(?<!评)价(?!值)|预算|成本|租金|金额|经费",
+    r"|spend|spent|salary|charge|rent|amount|worth)\b|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了|预算|(?<!评)价(?![值比])|成本|租金|金额|经费",
     "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
     "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
     "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
@@ -141,12 +142,14 @@ def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
 
 
 def _anchors(text: str) -> dict[str, tuple[str, ...]]:
-    """Return names, periods and numbered things; a month without a year is a period of any year ("????-06")."""
-    dates = [mention.iso for mention in find_dates(text)]
-    months = [mention.iso for mention in find_months(text)]
+    """Return names, periods and numbered things; a month without a year is a period of any year ("????-06").
+
+    What lies before or after a period need not name it.
+    """
+    dates = [iso for name, iso in bounded_periods(to_simplified(text), are_years=True) if name not in ("lt", "gt")]
     return {
         "names": tuple(dict.fromkeys(_names(text))),
-        "periods": tuple(dict.fromkeys(dates or months)),
+        "periods": tuple(dict.fromkeys(dates)),
         "ordinals": tuple(dict.fromkeys(match.group() for match in _ORDINAL.finditer(text))),
     }
 

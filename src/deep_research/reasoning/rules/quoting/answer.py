@@ -22,7 +22,7 @@ from deep_research.reasoning.rules.quoting.units import (
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
 from deep_research.text.analyzer import analyze, content_terms
-from deep_research.text.dates import ANY_YEAR, find_dates, find_months
+from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
 from deep_research.text.sentences import TextSpan, line_kind
@@ -184,7 +184,7 @@ class AnswerSought:
         """Return whether a unit tells what is to be left out, or stands under a heading that names it."""
         told = unit.terms if unit.header is None else _terms(" ".join(value for _, value in cells_of(unit.text)))
         heading = _terms(around.rpartition(" › ")[2])
-        if "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
+        if unit.header is None and "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
             return True
         return any(each.share(told) >= _EXCLUDED_SHARE or heading & each.of.keys() for each in self.excluded)
 
@@ -204,7 +204,9 @@ class AnswerSought:
             if not name <= held and (name <= place.headed or not name <= held | beside):
                 return False
             held |= name
-        if self._is_only_planned(unit.text, place.around) or self._is_about_something_else(unit.text):
+        if self._is_only_planned(unit.text, place.around):
+            return False
+        if unit.header is None and self._is_about_something_else(unit.text):
             return False
         if self._period(unit.text, place.around, place.published) < 0 or self._numbered(unit.text, place.around) < 0:
             return False
@@ -371,12 +373,7 @@ def _dates(text: str) -> list[str]:
 
 def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
     """Return whether a date lies in a wanted period, or is a part of one."""
-    return any(
-        date[4:].startswith(period[4:]) if period.startswith(ANY_YEAR) else date.startswith(period)
-        for date in found
-        if date
-        for period in wanted
-    )
+    return any(lies_in(date, period) for date in found if date for period in wanted)
 
 
 # Of one document, so many sentences and, where no table is asked for, rows may answer.

@@ -4,14 +4,13 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import content_terms
+from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
 from deep_research.text.columns import Column, columns_of, read_date
-from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
@@ -23,36 +22,23 @@ SMALL_TABLE, _MAX_WINNERS = 12, 5
 _MAX_VALUE_TERMS = 5
 # How well a table suits a question, by what of it chooses among the rows.
 _BOUND_FIT, _VALUE_FIT, _DATE_FIT = 1.0, 0.5, 0.2
-_COUNTERS = re.compile("[天人次公斤吨元亩箱件台年]")
-_TOTAL = re.compile(r"\b(?:total|sum|all)\b|合计|总计|总数|共计", re.IGNORECASE)
+_COUNTERS = re.compile(r"[天人次公斤吨元亩箱件台]|(?<!\d\d)(?<![今去半本上])年")
+_VERY = re.compile("最不?(.)")
+_TOTAL = re.compile(r"\b(?:total|sum|all|quantity)\b|合计|总计|总数|共计|数量", re.IGNORECASE)
 _DAYS = {"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "个月": 30.0, "year": 365.0, "年": 365.0}
-_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
-# Words that set a bound, named as the module `operator` names it.
-_SIGN = re.compile(
-    r"(?P<no>(?:\b(?:no|not|never)\b|n't\b)\s(?:\w+ )?|没有?|未|不)?(?:"
-    r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween|至少|达到|[从自])"
-    r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|至多|截至)"
-    r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter)(?: \w+){0,4}? than"
-    r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到]|未[满达])"
-    r"|(?P<gt>\b(?:more|\w+er)(?: \w+){0,4}? than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter"
-    r"|超[过出]|[多高大长晚]于|逾))了?\s?(?:about |roughly |the )?"
-)
-_BEHIND = re.compile(
-    r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以上|起)|(?P<le>or (?:less|fewer|earlier)|以[下内])"
-    r"|(?P<gt>之?后)|(?P<lt>之?前))"
-)
-_TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end of )?$")
-_BETWEEN = re.compile(r"\bbetween \S+(?: \S+)? and $")
 _NEGATED = re.compile(r"(?:\b(?:not|never|without)\b|n't\b)([^,.?;]{1,24})|(?:没有?|尚?未)([^，。？、]{1,4})")
 _CLAUSE = re.compile(r"[^,;?，。？；]{1,40}")
-_NONE = {"", "-", "–", "no", "No", "none", "否", "无", "無", "未"}
+_NONE = {"", "-", "–", "—", "no", "No", "none", "否", "无", "無", "未"}
+# What did not pass failed, however a table says so.
+_PASSED = re.compile("pass|过关|合格|达标|通过|及格")
+_FAILED = re.compile(r"[不未没]|fail|not?\b|non", re.IGNORECASE)
 _OTHER = re.compile(r"\bother|其他|其它|别的|外")
 _SMALLEST = re.compile(
     r"\b(?:least|smallest|lowest|shortest|earliest|cheapest|fewest|first|oldest|lightest|quietest)\b"
-    r"|最(?:少|低|小|早|便宜|短|轻|差)"
+    r"|最(?:少|低|小|早|便宜|短|轻|差|不)"
 )
-_BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
-_RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年")
+_BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last(?! year)|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
+_RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年", re.IGNORECASE)
 # What is dear or cheap is told by a column of money.
 _DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
 _MONEY = re.compile(r"[$€£¥]|\b(?:eur|usd|gbp|cny|rmb)\b|cost|price|fee|[元价费款]", re.IGNORECASE)
@@ -69,11 +55,13 @@ class _Asks:
     """A question as tables are asked: in small letters and simplified characters, with what it denies."""
 
     def __init__(self, question: str, analysis: QuestionAnalysis) -> None:
-        self.text = to_simplified(question).lower()
+        self.cased = to_simplified(question)
+        self.text = self.cased.lower()
         self.terms = frozenset(content_terms(self.text))
         self.names = [frozenset(content_terms(name)) for name in analysis.names]
         self.periods = analysis.periods
-        self.denied = frozenset(content_terms(" ".join(map("".join, _NEGATED.findall(self.text)))))
+        self.denial = " ".join(map("".join, _NEGATED.findall(self.text)))
+        self.denied = frozenset(content_terms(self.denial))
 
 
 def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around: str = "") -> Chosen | None:
@@ -95,11 +83,19 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
             values.append(column.rows_with(named))
             # What names a row names no column.
             asks.terms = asks.terms.difference(*map(content_terms, named))
-    bounds = [*_within_bounds(columns, asks), *_against_each_other(columns, asks), *_denied(columns, asks)]
+    bounds = [*_within_bounds(columns, asks), *_denied(columns, asks)]
+    if analysis.kind != "trend":
+        bounds += _against_each_other(columns, asks)
     periods = _in_periods(columns, asks)
-    if read_date(around).startswith(analysis.periods) and not set[int]().union(*periods[:1]):
+    asked_year, own_year = YEARS.findall(question), YEARS.findall(around)[-1:]
+    if not set[int]().union(*periods[:1]):
         # The table is of the period that is asked for; its own dates tell something else.
-        periods = []
+        periods = [] if read_date(around).startswith(analysis.periods) else periods
+    elif asked_year and own_year:
+        periods = [] if own_year[0] in asked_year else [set()]
+    if analysis.kind == "comparison" and len(set[int]().union(*values)) < 2:
+        # One thing alone is not compared.
+        values = []
     kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
     if not kept:
         return None
@@ -150,6 +146,8 @@ def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
             yield set(range(len(column.cells))) - column.rows_with(denied) - empty
         elif asks.denied & column.terms and 0 < len(empty) < len(column.cells):
             yield empty
+        elif _PASSED.search(asks.denial) and any(map(_PASSED.search, column.cells)):
+            yield {at for at, cell in enumerate(column.cells) if _FAILED.match(cell)}
 
 
 def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
@@ -163,29 +161,13 @@ def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
     return found
 
 
-def _signs(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield the words that set a bound, each with the comparison that it asks for."""
-    for match in _SIGN.finditer(text):
-        name = match.lastgroup or ""
-        yield match, _OPPOSITE[name] if match["no"] else name
-
-
-def _sign_at(text: str, start: int, end: int) -> str:
-    """Return the comparison that the words before or behind a figure or a date ask for, "" for none."""
-    if _BETWEEN.search(text[:start]):
-        return "le"
-    behind = _BEHIND.match(text, end)
-    before = (name for match, name in _signs(text) if match.end() == start)
-    return next(before, (behind.lastgroup if behind else "") or "")
-
-
 def _within_bounds(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows within each bound that a question sets on a number."""
     text = asks.text
     amounts = [(each.start, each.end, each.value, each.unit) for each in find_quantities(text)]
     amounts += [(each.start, each.end, *each.values[0]) for each in find_worded(text)]
     for start, end, value, unit in amounts:
-        name = _sign_at(text, start, end)
+        name = bound_at(text, start, end)
         days = next((days for word, days in _DAYS.items() if unit == word or text.startswith(word, end)), 0.0)
         column = _measured(columns, asks, f"{unit} {text[start : end + 12]}{' day' * bool(days)}") if name else None
         if column is not None:
@@ -201,7 +183,7 @@ def _meeting(numbers: Sequence[float | None], name: str, limits: Sequence[float 
 
 def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows in which one column is more, or less, than another that the question holds against it."""
-    for match, name in _signs(asks.text):
+    for match, name in bounds_in(asks.text):
         behind = _CLAUSE.match(asks.text, match.end())
         # "From", "since" and "at least" stand before figures.
         if behind is None or find_quantities(behind.group()[:8]) or not (match["no"] or name in ("gt", "lt")):
@@ -224,8 +206,10 @@ def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: boo
     for column in numeric:
         own = column.terms & ({*named} if is_sure else {*named} | asks.terms)
         worth = sum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
-        worth += 2 * any(sign in column.label for sign in _COUNTERS.findall(near))
-        worth += bool(is_money and _MONEY.search(column.label))
+        label = to_simplified(column.label)
+        worth += 2 * any(sign in label for sign in _COUNTERS.findall(near))
+        worth += 0.5 * any(sign in label for sign in _VERY.findall(near))
+        worth += bool(is_money and _MONEY.search(label))
         is_other_period = column.terms.isdisjoint(asks.periods)
         first = min((named.index(term) for term in own if term in named), default=0)
         ranked.append((-worth, is_other_period, first, len(ranked)))
@@ -243,8 +227,8 @@ def _by_date(columns: Sequence[Column], asks: _Asks) -> Column | None:
 
 def _ranked_by(columns: Sequence[Column], asks: _Asks) -> Column | None:
     """Return the column that an extreme is sought in."""
-    dated, measured = _by_date(columns, asks), _measured(columns, asks, asks.text)
-    return dated if dated and _BY_DATE.search(asks.text) else measured or dated
+    dated = _by_date(columns, asks) if _BY_DATE.search(asks.text) else None
+    return dated or _measured(columns, asks, asks.text)
 
 
 def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
@@ -253,20 +237,12 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     if column is None:
         return []
     newest = max(column.dates)[:4]
-    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.text)
-    periods = [(mention.start, mention.end, mention.iso) for mention in find_dates(text)]
-    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(text)):
-        year = periods[0][2] if periods else ANY_YEAR
-        periods = [(month.start, month.end, year + month.iso[4:]) for month in months]
-    ends: dict[str, str] = {}
-    for (*_, low), (start, _, high) in pairwise(periods):
-        ends |= {low: "ge", high: "le"} if _TO.search(text[:start]) else {}
+    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.cased)
+    are_years = any(map(YEARS.search, column.cells))
     # Periods that are only named add up; each bound must be met.
     found: dict[str, set[int]] = {}
-    for start, end, iso in periods:
-        name = ends.get(iso) or _sign_at(text, start, end)
-        compare, first = getattr(operator, name or "eq"), iso.startswith(ANY_YEAR) * 4
-        own = {at for at, date in enumerate(column.dates) if date and compare(date[first : len(iso)], iso[first:])}
+    for name, iso in bounded_periods(text, are_years=are_years):
+        own = {at for at, date in enumerate(column.dates) if date and meets_bound(date, name, iso)}
         found[name and iso] = own | found.get(name and iso, set())
     return list(found.values())
 

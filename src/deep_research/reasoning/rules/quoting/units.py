@@ -225,7 +225,7 @@ def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
     for table in find_tables(text):
         if table.header is None:
             continue
-        headings = f"{headings_above(text, table.start)} {table.explained}".strip()
+        headings = headings_above(text, table.start)
         header = TextSpan(table.header.start, table.header.end)
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
