@@ -137,7 +137,7 @@ def checked_analysis(read: Mapping[str, Any], question: str, *, asked: str) -> Q
 def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
     """Return what one part of a question asks for; anchors that it does not name itself are those named before it."""
     own = {key: found for key, found in _anchors(part).items() if found}
-    return before.model_copy(update={**own, "asks_for": sort_asked_for(part)})
+    return before.model_copy(update={**own, "kind": _kind(part), "asks_for": sort_asked_for(part)})
 
 
 def _anchors(text: str) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     AnswerSought,
     Place,
     Subjects,
+    opening_dates,
     opening_terms,
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
@@ -225,6 +226,7 @@ def _places(draft: Draft) -> dict[str, Place]:
             neighbours=frozenset(analyze(context.near)),
             published=context.published,
             opening=opening_terms(context.opening),
+            dated=opening_dates(context.title, context.opening),
         )
     return {piece.id: places[piece.id]._replace(headed=headed[piece.document]) for piece in draft.evidence}
 
