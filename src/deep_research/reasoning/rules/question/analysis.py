@@ -137,7 +137,7 @@ def checked_analysis(read: Mapping[str, Any], question: str, *, asked: str) -> Q
 def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
     """Return what one part of a question asks for; anchors that it does not name itself are those named before it."""
     own = {key: found for key, found in _anchors(part).items() if found}
-    return before.model_copy(update={**own, "kind": _kind(part), "asks_for": sort_asked_for(part)})
+    return before.model_copy(update={**own, "asks_for": sort_asked_for(part)})
 
 
 def _anchors(text: str) -> dict[str, tuple[str, ...]]:
@@ -177,6 +177,11 @@ def has_one_subject(brief: Brief) -> bool:
     """Return whether a report needs no sections: nothing but one thing is asked for, or advice."""
     is_small = brief.analysis.kind != "open" or _size(brief) <= _FEW_TERMS
     return brief.analysis.kind == "advice" or (is_small and not brief.has_own_focus and not is_broad(brief))
+
+
+def is_topic(brief: Brief) -> bool:
+    """Return whether a question names one subject and nothing to be asked of it."""
+    return brief.analysis.kind == "open" and has_one_subject(brief)
 
 
 def _size(brief: Brief) -> float:

@@ -487,10 +487,9 @@ def _in_run(
         score = sought.score(Unit((sentence,), headings), whole._replace(around=around, neighbours=neighbours))
         first = at - 1 if at and not stands_alone(sentence.text) else at
         last = at + 1
-        while sought.analysis.kind == "reason" and last < min(at + _CAUSE, len(run)):
-            if "\n\n" in document.text[run[last - 1].end : run[last].start]:
-                break
-            last += 1
+        if sought.analysis.kind == "reason":
+            ends = (end for end in range(last, len(run)) if "\n\n" in document.text[run[end - 1].end : run[end].start])
+            last = min(at + _CAUSE, next(ends, len(run)))
         if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
             # The figures of a paragraph stay together.
             while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
