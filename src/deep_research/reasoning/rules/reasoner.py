@@ -247,6 +247,10 @@ class ExtractiveReasoner:
                 return _NO_MATCH
             units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
             wanted = [unit for unit in units if not sought[0].is_excluded(unit, unit.heading)]
+            # Of "the lifts at Fenside House", what holds the name alone is about something else.
+            named = frozenset[str]().union(*interest.names)
+            if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
+                wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
             return DocumentMatch(relevance, choose_units(wanted, interest, room=room), terms)
 

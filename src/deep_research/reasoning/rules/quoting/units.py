@@ -11,7 +11,7 @@ from typing import TypeAlias
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.prompt_injection import find_prompt_injection
-from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
+from deep_research.text.sentences import STAMPED, LineKind, TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables, is_note
 
 Stretches: TypeAlias = Sequence[tuple[int, int]]
@@ -193,7 +193,8 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
     han = len(_CJK.findall(sentence))
     is_chinese = han > len(sentence) / 4
     is_sized = han in _CHINESE_CHARACTERS if is_chinese else len(sentence.split()) in _ENGLISH_WORDS
-    return is_sized and (kind == "item" or _FINISHED.search(sentence) is not None)
+    # A line of a log or a chat often ends without a stop.
+    return is_sized and (kind == "item" or bool(_FINISHED.search(sentence) or STAMPED.match(sentence)))
 
 
 def _is_no_content(sentence: str) -> bool:
