@@ -91,7 +91,11 @@ _CAUSAL = re.compile(
     r"|因为|由于|因(?=[一-龥])|导致|造成|原因|所以|因此|缘故",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\bnothing to do with\b|\bnot the (?:cause|reason)\b|无关|不是一回事|没有关系", re.IGNORECASE)
+# A cause that is denied, or guessed at.
+_NO_CAUSE = re.compile(
+    r"\bnothing to do with\b|\bnot the (?:cause|reason)\b|\bI (?:would bet|guess|suppose)\b|无关|不是一回事|听说|我猜",
+    re.IGNORECASE,
+)
 _PLANNED = re.compile(
     r"\b(?:plan(?:s|ned)?|budget(?:ed)?|estimat\w+|expect(?:ed|s)?|draft|offer(?:ed)?|quot(?:e|ed|ation)|proposed"
     r"|tenders?|award(?:ed)?|contract (?:price|sum))\b|计划|预算|概算|预估|预计|报价|草案|拟|合同价|中标",
@@ -179,7 +183,9 @@ class AnswerSought:
             score += _OF_THAT_DAY * _meets((place.published, *place.dated), self.analysis.periods)
         else:
             score += self._period(unit.text, place.around, place.published)
-            score += _NO_STATEMENT * (self.analysis.kind == "reason" and _DENIED.search(to_simplified(unit.text)) is not None)
+            score += _NO_STATEMENT * (
+                self.analysis.kind == "reason" and _NO_CAUSE.search(to_simplified(unit.text)) is not None
+            )
         score += (
             _RIGHT_SORT if self.has_sort(unit, place.around) else -_WRONG_SORT * (self.analysis.asks_for in _SURE_SORTS)
         )

@@ -36,9 +36,7 @@ from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading, blank line or line of a log.
-_WRAP = re.compile(
-    rf"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{{1,3}}[.)、])\s|{STAMPED.pattern})"
-)
+_WRAP = re.compile(rf"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{{1,3}}[.)、])\s|{STAMPED.pattern})")
 _STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、）])")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]

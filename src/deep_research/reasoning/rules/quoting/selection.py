@@ -33,7 +33,7 @@ MAX_SECTION_SHARE = 0.5
 # A unit and its heading hold at least so many of the topic's terms, and so much of its weight.
 _NEAR_TERMS, _NEAR_SHARE = 2, 0.1
 # One term is enough if it is most of the topic.
-_MOST = 0.35
+_MOST = 0.5
 
 # A unit that begins so leans on what stands before it and is not quoted with it.
 _LEANING = re.compile(

@@ -57,7 +57,10 @@ _SIGNS = tuple(
     his_presentation his_paper his_memo his_proposal his_section his_email his_deck updated_on published_on presented_on
     printed_on issued_on :""".split()
 )
-_ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In (?:the chair|attendance)|Date|Time|Venue|出席|列席|参加|与会|时间|地点|主持|记录)[^:：]{0,12}[:：]")
+_ATTENDANCE = re.compile(
+    r"(?:Present|Attending|Apologies|Attendees|In (?:the chair|attendance)|Date|Time|Venue"
+    r"|出席|列席|参加|与会|时间|地点|主持|记录)[^:：]{0,12}[:：]"
+)
 # Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
 _NOT_STATED = re.compile(
     r"\b(?:please|could you|can you|would you|kindly|let (?:me|us)|let's|i(?:'ll| will| would)"
