@@ -148,11 +148,7 @@ class ExtractiveReasoner:
         if await self._is_overview(brief):
             return _queries([title, *(each.title for each in await self._contents())], request)
         shared = shared_queries(brief) if await self._is_foreign(brief) else ()
-        typed = [*shared, *typed_queries(brief, _own_title(brief, title))]
-        if is_topic(brief):
-            # What is said of a subject stands in many documents, some of which name it in one word.
-            typed += (await weigh(brief.question, self._corpus)).without_question_words().known().of
-        return _queries(typed, request)
+        return _queries([*shared, *typed_queries(brief, _own_title(brief, title))], request)
 
     async def _contents(self) -> list[Listed]:
         return await self._corpus.contents() if self._corpus else []
