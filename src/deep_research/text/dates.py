@@ -84,18 +84,24 @@ def find_dates(text: str) -> tuple[DateMention, ...]:
 # Stands for the year in the date of a month that names none.
 ANY_YEAR = "????"
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+# Of several days of a month, the month is the period.
+_RANGE = r"\s?(?:[-–—~到至]|to\b|and\b)\s?\d{1,2}(?!\d|月)"
+_CHINESE_DAY = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 _ANY_MONTH = re.compile(
-    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\s)?\b{_MONTH}\b|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月(?:份|\d{{1,2}}[日号])?"
+    rf"(?:(?<![-–—\d])(?<!to )(?<!and )\b{_DAY}(?:st|nd|rd|th)?\s(?:of\s)?)?\b{_MONTH}(?!\w)"
+    rf"(?:\s(?P<after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!{_RANGE}))?"
+    rf"|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月(?:份|(?P<of>{_CHINESE_DAY})[日号號](?!{_RANGE}))?"
 )
 
 
 def find_months(text: str) -> list[DateMention]:
-    """Return the months of a text in order, with or without a year, as dates of any year ("????-06")."""
+    """Return the months and days of a text in order, with or without a year, as dates of any year ("????-06-19")."""
     found = []
     for match in _ANY_MONTH.finditer(text):
-        name, number = match["name"], match["number"]
-        month = _month_of(name) if name else _CHINESE_MONTHS.index(number) + 1 if not number.isdigit() else int(number)
-        found.append(DateMention(f"{ANY_YEAR}-{month:02}", match.start(), match.end(), match.group()))
+        name, day = match["name"], match["day"] or match["after"] or match["of"]
+        month = _month_of(name) if name else _number(match["number"])
+        iso = f"{ANY_YEAR}-{month:02}" + (f"-{_number(day):02}" if day else "")
+        found.append(DateMention(iso, match.start(), match.end(), match.group()))
     return found
 
 
@@ -112,6 +118,15 @@ def lies_in(date: str, period: str) -> bool:
     (begin, end), (low, high) = ends_of(date), ends_of(period)
     skipped = 4 * period.startswith(ANY_YEAR)
     return low[skipped:] <= begin[skipped : len(low)] and end[skipped : len(high)] <= high[skipped:]
+
+
+def _number(text: str) -> int:
+    """Return a number below 100 in digits or in Chinese."""
+    if text.isdigit():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    digits = (each.translate(_CHINESE_DIGITS) for each in (tens or "一" * bool(ten), ones))
+    return int("".join(each or "0" for each in digits))
 
 
 def _month_of(name: str) -> int:

@@ -130,13 +130,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
 
 
 # A line of a log or a chat begins with its time.
-_STAMPED = re.compile(r"\s*\[?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})\b")
+STAMPED = re.compile(r"\s*\[?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2})\b")
 
 
 def _is_wrapped(before: str, following: str) -> bool:
     """Return whether a line was cut by its width and goes on in the following one."""
     line = before.rstrip()
-    if _STAMPED.match(following):
+    if STAMPED.match(following):
         return False
     first = following.lstrip()[:1]
     if first.islower() and first.isascii() and len(line) > 1:

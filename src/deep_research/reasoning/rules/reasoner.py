@@ -12,6 +12,7 @@ from deep_research.reasoning.rules.question.analysis import (
     has_one_subject,
     has_short_outline,
     is_answered_first,
+    is_topic,
     outline_of_answer,
 )
 from deep_research.reasoning.rules.question.clarifier import assess
@@ -36,6 +37,7 @@ from deep_research.reasoning.rules.quoting.drafting import (
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
+    UNITS_A_DOCUMENT,
     Candidate,
     Interest,
     best_first,
@@ -98,6 +100,8 @@ _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
 _OFFERED = (36, 12)
 _MIN_REACH = 0.3
+# Passages and rows of a document on the one subject that is asked about.
+_OF_TOPIC = (8, 4)
 # Where fewer of the documents are in the question's language, they are foreign to it.
 _OWN_LANGUAGE = 0.2
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
@@ -235,11 +239,16 @@ class ExtractiveReasoner:
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
-            if relevance < RELEVANT:
+            if relevance < RELEVANT and not is_topic(brief):
                 return _NO_MATCH
             units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
             wanted = [unit for unit in units if not sought[0].is_excluded(unit, unit.heading)]
-            return DocumentMatch(relevance, choose_units(wanted, interest), terms)
+            # Of "the lifts at Fenside House", what holds the name alone is about something else.
+            named = frozenset[str]().union(*interest.names)
+            if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
+                wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
+            room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
+            return DocumentMatch(relevance, choose_units(wanted, interest, room=room), terms)
 
         return await in_thread(judge)
 

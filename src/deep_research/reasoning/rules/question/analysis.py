@@ -182,6 +182,11 @@ def has_one_subject(brief: Brief) -> bool:
     return brief.analysis.kind == "advice" or (is_small and not brief.has_own_focus and not is_broad(brief))
 
 
+def is_topic(brief: Brief) -> bool:
+    """Return whether a question names one subject and nothing to be asked of it."""
+    return brief.analysis.kind == "open" and has_one_subject(brief)
+
+
 def _size(brief: Brief) -> float:
     terms = set(content_terms(" ".join(brief.analysis.parts) or brief.question))
     # Two Chinese characters overlap with the next two.

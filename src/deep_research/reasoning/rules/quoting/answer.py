@@ -53,6 +53,7 @@ _ANCHOR_OWN, _ANCHOR_AROUND = 0.5, 0.35
 _ANCHORS = (_ANCHOR_OWN, _ANCHOR_AROUND, 0.2, 0.1)
 _ANCHOR_MISSING = -0.6
 _OTHER_ANCHOR = -0.8
+_OF_THAT_DAY = 2.0
 _RIGHT_SORT, _WRONG_SORT = 0.6, 0.5
 # Whether a sentence holds one of these can be told for sure.
 _SURE_SORTS = frozenset({"money", "share", "duration", "count", "date"})
@@ -81,13 +82,18 @@ _ORGANISATION = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
 _DECIDED = re.compile(
-    r"\b(?:resolved|decided|decides|decision|agreed|agrees|approved|adopted|accepted|rejected|postponed|unanimous\w*)\b"
+    r"\b(?:resolved|decided|decides|decision|agreed|agrees|approved|adopted|chose|accepted|rejected|postponed|unanimous\w*)\b"
     r"|决定|决议|通过|同意|议定|否决|暂不|改由|起实施|起停用",
     re.IGNORECASE,
 )
 _CAUSAL = re.compile(
     r"\b(?:because|due to|owing to|caused?|causes|reasons?|since|result of|led to|therefore|was missing|failed)\b"
     r"|因为|由于|因(?=[一-龥])|导致|造成|原因|所以|因此|缘故",
+    re.IGNORECASE,
+)
+# A cause that is denied, or guessed at.
+_NO_CAUSE = re.compile(
+    r"\bnothing to do with\b|\bnot the (?:cause|reason)\b|\bI (?:would bet|guess|suppose)\b|无关|不是一回事|听说|我猜",
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
@@ -111,6 +117,8 @@ class Place(NamedTuple):
     published: str = ""
     # The terms of the document's first lines, which may name its author, and of all its headings.
     opening: frozenset[str] = frozenset()
+    # What the title and the first lines give as its date.
+    dated: tuple[str, ...] = ()
     headed: frozenset[str] = frozenset()
 
 
@@ -169,7 +177,15 @@ class AnswerSought:
             score += next(
                 (worth for worth, reach in zip(_ANCHORS, reaches, strict=True) if name <= reach), _ANCHOR_MISSING
             )
-        score += self._period(unit.text, place.around, place.published) + self._numbered(unit.text, place.around)
+        score += self._numbered(unit.text, place.around)
+        if self.analysis.kind == "overview":
+            # A meeting is told by the document of its day, whatever days it names; others may mention it.
+            score += _OF_THAT_DAY * _meets((place.published, *place.dated), self.analysis.periods)
+        else:
+            score += self._period(unit.text, place.around, place.published)
+            score += _NO_STATEMENT * (
+                self.analysis.kind == "reason" and _NO_CAUSE.search(to_simplified(unit.text)) is not None
+            )
         score += (
             _RIGHT_SORT if self.has_sort(unit, place.around) else -_WRONG_SORT * (self.analysis.asks_for in _SURE_SORTS)
         )
@@ -355,6 +371,11 @@ def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSou
     return found
 
 
+def opening_dates(title: str, text: str) -> tuple[str, ...]:
+    """Return the dates that a document's title and first lines name."""
+    return (*_dates(title), *_dates(text[:_OPENING]))
+
+
 def opening_terms(text: str) -> frozenset[str]:
     """Return the terms of a document's first lines."""
     return _terms(text[:_OPENING])
@@ -389,7 +410,8 @@ _BEFORE, _AFTER = 2, 2
 _NEARLY = 0.9
 # What these kinds ask for stands in several rows, or in several sentences.
 TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
-_LENGTHS = {"reason": 2}
+# A cause is told in so many sentences of a paragraph.
+_CAUSE = 4
 _FIGURES, _TOGETHER = 3, ("money", "share")
 STEPS, MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
 _MANUAL = re.compile(
@@ -423,6 +445,7 @@ def answering_units(
         document=frozenset(analyze(document.text[:_LOOKED_AT])),
         published=document.published,
         opening=opening_terms(document.text),
+        dated=opening_dates(document.title, document.text),
     )
     sentences = [
         candidate
@@ -466,7 +489,10 @@ def _in_run(
         neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))
         score = sought.score(Unit((sentence,), headings), whole._replace(around=around, neighbours=neighbours))
         first = at - 1 if at and not stands_alone(sentence.text) else at
-        last = at + _LENGTHS.get(sought.analysis.kind, 1)
+        last = at + 1
+        if sought.analysis.kind == "reason":
+            ends = (end for end in range(last, len(run)) if "\n\n" in document.text[run[end - 1].end : run[end].start])
+            last = min(at + _CAUSE, next(ends, len(run)))
         if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
             # The figures of a paragraph stay together.
             while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from deep_research.evidence.passage import Evidence
+from deep_research.reasoning.rules.question.analysis import is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
@@ -14,6 +15,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     AnswerSought,
     Place,
     Subjects,
+    opening_dates,
     opening_terms,
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
@@ -31,10 +33,10 @@ from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Con
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.folding import to_simplified
-from deep_research.text.sentences import TextSpan, split_sentences
+from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
-# A line break inside a sentence: after no stop, and before no item, row, heading or blank line.
-_WRAP = re.compile(r"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{1,3}[.)、])\s)")
+# A line break inside a sentence: after no stop, and before no item, row, heading, blank line or line of a log.
+_WRAP = re.compile(rf"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?:[-*+•]|\d{{1,3}}[.)、])\s|{STAMPED.pattern})")
 _STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、）])")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
@@ -95,9 +97,12 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
             length += more
-    # What stands in one document is told in its order.
+    # What stands in one document is told in its order; of how things stand, the newest first.
     pieces = {piece.id: piece for piece in draft.evidence}
     cited = [pieces[id_] for paragraph in chosen for id_ in paragraph.cite_ids if id_ in pieces]
+    if is_topic(draft.brief):
+        places = _places(draft)
+        cited.sort(key=lambda piece: next(iter(places[piece.id].dated), places[piece.id].published), reverse=True)
     order = [piece.id for piece in by_document(cited)]
     return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
 
@@ -227,6 +232,7 @@ def _places(draft: Draft) -> dict[str, Place]:
             neighbours=frozenset(analyze(context.near)),
             published=context.published,
             opening=opening_terms(context.opening),
+            dated=opening_dates(context.title, context.opening),
         )
     return {piece.id: places[piece.id]._replace(headed=headed[piece.document]) for piece in draft.evidence}
 

@@ -20,7 +20,7 @@ from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import possible_cuts
 
 # Of one document, so many units may be quoted, and so many rows of its tables.
-_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT = 4, 4
+UNITS_A_DOCUMENT = (4, 4)
 # What a unit's best, second and third sentence count for.
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
@@ -114,7 +114,7 @@ def choose_units(
     units: Sequence[Unit],
     interest: Interest,
     *,
-    room: tuple[int, int] = (_UNITS_A_DOCUMENT, _ROWS_A_DOCUMENT),
+    room: tuple[int, int] = UNITS_A_DOCUMENT,
     is_near: bool = True,
 ) -> list[Candidate]:
     """Return the best units of a document, none of which shares a sentence with another, best first.

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.prompt_injection import find_prompt_injection
-from deep_research.text.sentences import LineKind, TextSpan, line_kind, split_sentences
+from deep_research.text.sentences import STAMPED, LineKind, TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables, is_note
 
 Stretches: TypeAlias = Sequence[tuple[int, int]]
@@ -57,7 +57,10 @@ _SIGNS = tuple(
     his_presentation his_paper his_memo his_proposal his_section his_email his_deck updated_on published_on presented_on
     printed_on issued_on :""".split()
 )
-_ATTENDANCE = re.compile(r"(?:Present|Attending|Apologies|Attendees|In the chair|出席|列席|参加|与会)[^:：]{0,12}[:：]")
+_ATTENDANCE = re.compile(
+    r"(?:Present|Attending|Apologies|Attendees|In (?:the chair|attendance)|Date|Time|Venue"
+    r"|出席|列席|参加|与会|时间|地点|主持|记录)[^:：]{0,12}[:：]"
+)
 # Requests, promises, wishes and announcements: somebody wrote them, and they state nothing.
 _NOT_STATED = re.compile(
     r"\b(?:please|could you|can you|would you|kindly|let (?:me|us)|let's|i(?:'ll| will| would)"
@@ -193,7 +196,8 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
     han = len(_CJK.findall(sentence))
     is_chinese = han > len(sentence) / 4
     is_sized = han in _CHINESE_CHARACTERS if is_chinese else len(sentence.split()) in _ENGLISH_WORDS
-    return is_sized and (kind == "item" or _FINISHED.search(sentence) is not None)
+    # A line of a log or a chat often ends without a stop.
+    return is_sized and (kind == "item" or bool(_FINISHED.search(sentence) or STAMPED.match(sentence)))
 
 
 def _is_no_content(sentence: str) -> bool:
