@@ -65,6 +65,8 @@ class ReportGenerator:
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
+        paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
+        shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
         report = Report(
             title=findings.plan.research_title,
             assumptions=findings.brief.assumptions,
@@ -76,8 +78,10 @@ class ReportGenerator:
                     for each in chapters
                 ]
             ),
-            # Of a disagreement, verification must have left both sides.
-            disagreements=tuple(table for table in disagreements if len(table.sentences) > 1),
+            # Of a disagreement, verification must have left both sides, and the report tells one of them.
+            disagreements=tuple(
+                table for table in disagreements if len(table.sentences) > 1 and shown.intersection(table.cite_ids)
+            ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),

@@ -227,7 +227,8 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
         if each.unit in _COUNTED:
             number = each.raw.rstrip(_COUNTED_WORDS)
             each = each._replace(unit="", end=each.start + len(number), raw=number)
-        if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)):
+        is_list_mark = not each.start and text[each.end : each.end + 1] in (".", "、", ")", "）")
+        if each.unit != ORDER and not is_list_mark and offsets.isdisjoint(range(each.start, each.end)):
             found.append(each)
     return found
 
