@@ -15,7 +15,7 @@ BUDGETS = {
     "llm": 12_000,
     "messages": 7_500,  # why a run fell back, what was searched
     "net": 6_600,
-    "pipeline": 51_000,  # rules stand in for a lost model, contents from search services, corrections of a waiting run
+    "pipeline": 51_100,  # rules stand in for a lost model, contents from search services, corrections of a waiting run
     "readers": 37_000,  # tables of PDF files
     "reasoning": 61_800,  # questions are answered first, figures compared across wordings; code has to go in return
     "report": 3_600,  # rows that are left out are counted

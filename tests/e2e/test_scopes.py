@@ -81,6 +81,7 @@ message:analyze
 message:draft/section/N
 message:draft/section/N/again
 message:draft/section/N/first
+message:plan
 plan-approval:confirm
 plan-approval:confirm/N
 progress:analyze
@@ -109,4 +110,5 @@ verdict:verify/analysis
 verdict:verify/section/N
 verdict:verify/section/N/untold
 verdict:write
+verdict:write/disputed
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deep_research import errors
-from deep_research.cli.research import EXIT_NOT_VERIFIED
+from deep_research.cli.research import EXIT_NOT_SEARCHED, EXIT_NOT_VERIFIED
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
@@ -105,4 +105,4 @@ def test_the_readme_names_every_exit_code() -> None:
     named = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
     assert named
     told = {int(entry.split()[0]) for entry in named[1].split("·")}
-    assert told == {0, EXIT_NOT_VERIFIED, *(kind.exit_code for kind in _tree(DeepResearchError))}
+    assert told == {0, EXIT_NOT_VERIFIED, EXIT_NOT_SEARCHED, *(kind.exit_code for kind in _tree(DeepResearchError))}

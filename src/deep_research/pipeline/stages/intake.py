@@ -101,8 +101,9 @@ async def held_by(corpus: Corpus, question: str) -> tuple[Held, ...]:
     best: dict[str, Held] = {}
     for hit in await corpus.search(question, limit=_LOOKED_AT):
         best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
-    if not best:
-        best = {listed.title: Held(title=listed.title, text="") for listed in await corpus.contents()}
+    for listed in [] if best else (await corpus.contents())[:_MAX_HELD]:
+        for hit in await corpus.search(listed.title, limit=1):
+            best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
     return tuple(best.values())[:_MAX_HELD]
 
 

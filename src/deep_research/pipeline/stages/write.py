@@ -154,19 +154,23 @@ def _chapters(
     is_nearest = not conclusion.is_answered
     shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
     said, support, chapters = set(shown), set(conclusion.support), []
+    is_short = has_short_outline(findings.brief, findings.plan.titles)
     for section in findings.plan.sections:
+        own = [paragraph for paragraph in body.paragraphs if paragraph.section == section.title]
         left = []
-        for paragraph in body.paragraphs:
-            own = (each for each in paragraph.sentences if paragraph.section == section.title and each.text not in said)
-            if fresh := tuple(each for each in own if not support or support & {*each.evidence}):
+        for paragraph in own:
+            unsaid = (each for each in paragraph.sentences if each.text not in said)
+            if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
-        chapters += [Chapter(title=section.title, paragraphs=tuple(left))] if left else []
+        # A section that was asked for stands, even where the abstract says all of it.
+        if left or (own and not is_short):
+            chapters.append(Chapter(title=section.title, paragraphs=tuple(left or own)))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
     if is_nearest:
         # What the sources hold instead is shown, not spread out as if it were an answer.
         nothing = note("abstract", words("nothing.answer"))
-        if conclusion.abstract and has_short_outline(findings.brief, findings.plan.titles):
+        if conclusion.abstract and is_short:
             return (nothing, *conclusion.abstract), []
         nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
