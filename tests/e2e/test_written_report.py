@@ -390,7 +390,7 @@ def test_a_section_of_which_nothing_can_stand_is_quoted_instead(
     sections = {line["section"] for line in extracted.paragraphs} - others
     for section in sections:
         both = [[line["text"] for line in run.paragraphs if line["section"] == section] for run in (lied, extracted)]
-        # More rounds are searched where a model cannot judge them, so that more may be told.
+        # More may be told where a model was asked first.
         assert set(both[0]) >= set(both[1])
     refused = {refusal["section"] for refusal in lied.check["refusals"] if refusal["reason"] == "uncited"}
     assert refused >= {
@@ -413,7 +413,7 @@ def test_a_model_that_answers_garbage_leaves_an_extractive_report_that_says_so(
 ) -> None:
     garbled = Written(tmp_path, written.language, lambda _: Garbage())
     assert garbled.check["passed"]
-    # More rounds are searched where no model can judge them, so that more may be told.
+    # More may be told where a model was asked first.
     told = set(extracted.sentences)
     assert len(told & set(garbled.sentences)) >= 0.9 * len(told)
     acts = re.escape(garbled.say("failed.fallback", count="7")).replace("7", r"\d+")
