@@ -12,7 +12,7 @@ from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, supporting
 from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, best_first, share_room
-from deep_research.reasoning.values import Findings, SectionWork
+from deep_research.reasoning.values import Brief, Findings, SectionWork
 from deep_research.report.paragraph import Paragraph
 
 # Pieces of evidence that each section has room for, however well the others do.
@@ -38,9 +38,12 @@ async def draft(state: RunState) -> Update:
         copies = await find_copies(context.records, among={piece.document for piece in work.evidence})
         own = await without_copies(work.evidence, copies, context.records)
         # An even share of the report's room, whatever the other sections will have.
-        room = work.brief.room // len(given["outline"])
-        (kept,) = share_room([own], room=room, least=_MIN_PIECES, largest=1.0)
+        count = len(given["outline"])
+        (kept,) = share_room([own], room=_room(work.brief, count) // count, least=_MIN_PIECES, largest=1.0)
         written = await begin_draft(work.model_copy(update={"evidence": tuple(kept)}), context)
+        if any(gap.subject == "draft" for gap in context.gaps):
+            # Rules stood in for the model: they write when all is known.
+            return {}
         return {"draft": await context.records.keep(written), "evidence": [piece.id for piece in kept]}
     begun = await context.records.load_all(Paragraph, given.get("draft", ""))
     return {"draft": await context.records.keep(await complete_draft(work, begun, context))}
@@ -71,14 +74,19 @@ def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list
     brief, count = findings.brief, len(findings.sections)
     if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
         return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
-    alone, each = _SENTENCES[brief.length]
-    room = alone if count == 1 else min(each * count, brief.room)
     largest = MAX_SECTION_SHARE if count > 1 else 1.0
-    shared = share_room([work.evidence for work in findings.sections], room=room, least=_MIN_PIECES, largest=largest)
+    gathered = [work.evidence for work in findings.sections]
+    shared = share_room(gathered, room=_room(brief, count), least=_MIN_PIECES, largest=largest)
     return [
         list(dict.fromkeys((*written, *(piece.id for piece in kept))))
         for written, kept in zip(begun, shared, strict=True)
     ]
+
+
+def _room(brief: Brief, sections: int) -> int:
+    """Return how many sentences of its sources a report of so many sections has room for."""
+    alone, each = _SENTENCES[brief.length]
+    return alone if sections == 1 else min(each * sections, brief.room)
 
 
 def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
