@@ -19,7 +19,9 @@ from tests.support.model_dialects import Answer, Asked
 _SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
 _DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
-_MISSED = re.compile(r"^These passages hold figures that your section does not tell: (.+)\.$", re.MULTILINE)
+_TO_JUDGE = re.compile(r"^(\d+) \(([a-z ]+)\) (.*)$", re.MULTILINE)
+_CITED = re.compile(r"E\d+")
+_PLANNED = re.compile(r"(?:leave them out|in this order): (.+?)(?:; one of them weighs.*)?\.", re.MULTILINE)
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 Reply = Callable[[ModelRequest], str]
 
@@ -72,7 +74,7 @@ def act_of(prompt: str) -> str:
 
 @cache
 def _headings() -> dict[str, str]:
-    names = {"clarify": "assess", "report": "conclude"}
+    names = {"clarify": "assess"}
     heads = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0] for path in PROMPT_FOLDER.glob("*.md")}
     return {head: names.get(name, name) for name, head in heads.items() if head.startswith("# Step")}
 
@@ -147,27 +149,32 @@ def retold(text: str) -> str:
     return f"资料显示，{sentence}" if re.search(r"[\u4e00-\u9fff]", sentence) else f"As reported, {sentence}"
 
 
-def _prose(request: ModelRequest) -> str:
-    passages, missed = sources_of(request), _MISSED.findall(request.text)
-    if missed:
-        wanted = set(missed[-1].split(", "))
-        passages = {label: text for label, text in passages.items() if label in wanted}
-    return "\n\n".join(f"{retold(text)} [{label}]" for label, text in passages.items())
+def _report(request: ModelRequest) -> str:
+    """Return a report: the first passages as its answer, the others under the planned sections in turn."""
+    told = [f"{retold(text)} [{label}]" for label, text in sources_of(request).items()]
+    titles = _PLANNED.findall(request.prompt)[-1].split("; ")
+    count = max(1, len(told) // (len(titles) + 1))
+    parts = ["\n\n".join(told[:count])]
+    rest = told[count:] or told
+    for place, title in enumerate(titles):
+        own = rest[place :: len(titles)]
+        parts += [f"## {title}", "\n\n".join(own)] if own else []
+    return "\n\n".join(parts)
 
 
 def _judge(request: ModelRequest) -> str:
-    passages = list(sources_of(request).values())
-    start, end = split_sentences(passages[0])[0]
-    return json.dumps({"verdict": "supported", "span": passages[0][start:end], "reason": "same"}, ensure_ascii=False)
-
-
-def _conclude(request: ModelRequest) -> str:
-    paragraphs = _DRAFT.findall(request.prompt)[0].split("\n\n")
-    abstract = " ".join(paragraph.strip() for paragraph in paragraphs[:4])
-    return json.dumps(
-        {"answered": True, "abstract": abstract, "conclusion": paragraphs[-1], "outlook": "More could be asked."},
-        ensure_ascii=False,
-    )
+    """Return that every sentence is carried, by the first words of a passage that it cites."""
+    passages = sources_of(request)
+    columns: dict[str, list[object]] = {"sentences": [], "verdicts": [], "spans": [], "passages": []}
+    for number, kind, sentence in _TO_JUDGE.findall(_DRAFT.findall(request.prompt)[-1]):
+        cited = [label for label in _CITED.findall(sentence.rpartition("[")[2]) if label in passages]
+        text = passages[cited[0]] if cited else ""
+        start, end = split_sentences(text)[0] if text else (0, 0)
+        columns["sentences"].append(int(number))
+        columns["verdicts"].append("follows" if kind == "conclusion" else "supported")
+        columns["spans"].append(text[start:end])
+        columns["passages"].append(", ".join(cited))
+    return json.dumps(columns, ensure_ascii=False)
 
 
 _ANSWERS: dict[str, Reply] = {
@@ -178,12 +185,10 @@ _ANSWERS: dict[str, Reply] = {
     "compress": lambda request: json.dumps({"keep": list(sources_of(request))}),
     "synthesize": _synthesize,
     "reflect": _reflect,
-    "analyze": _prose,
     "plan_charts": lambda _: json.dumps({"charts": [1]}),
     "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),
-    "draft": _prose,
-    "judge_support": _judge,
-    "revise": lambda _: json.dumps({"text": ""}),
-    "conclude": _conclude,
+    "draft": _report,
+    "judge": _judge,
+    "edit": lambda _: json.dumps({"sentences": [], "texts": []}),
     "recall": lambda _: json.dumps({"text": "From memory: this was built long ago."}),
 }

@@ -17,6 +17,7 @@ from deep_research.reasoning.values import (
     Digest,
     Dimensions,
     Draft,
+    Edit,
     Finding,
     Findings,
     Inquiry,
@@ -30,7 +31,7 @@ from deep_research.reasoning.values import (
     Support,
     Synthesis,
 )
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Paragraph
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Value, digest
 
@@ -137,17 +138,17 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("repair_chart", broken, lambda: self._inner.repair_chart(broken))
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
+    async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
         """Pay, then judge."""
-        return await self._pay("draft", work, lambda: self._inner.draft(work))
+        return await self._pay("draft", findings, lambda: self._inner.draft(findings))
 
-    async def judge_support(self, support: Support) -> Judgement:
+    async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Pay, then judge."""
-        return await self._pay("judge_support", support, lambda: self._inner.judge_support(support))
+        return await self._pay("judge", support, lambda: self._inner.judge(support))
 
-    async def revise(self, support: Support) -> Sentence | None:
+    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
         """Pay, then judge."""
-        return await self._pay("revise", support, lambda: self._inner.revise(support))
+        return await self._pay("edit", draft, lambda: self._inner.edit(draft))
 
     async def conclude(self, draft: Draft) -> Conclusion:
         """Pay, then judge."""

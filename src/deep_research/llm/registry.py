@@ -19,7 +19,8 @@ class Provider:
 
     `adapter` is `module:class` in this package, `key_variable` the environment variable in which users keep the key.
     `answer_ways` are tried from the left: what a server refuses is asked for in the next way. `thinks` matches the
-    models that think before they answer, which need room for it. `start_command` starts a server on this machine.
+    models that think before they answer, which need room for it. `window` is how many tokens its models hold at least.
+    `start_command` starts a server on this machine.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Provider:
     answer_ways: tuple[AnswerWay, ...] = ("schema", "json", "prompt")
     is_local: bool = False
     thinks: str = ""
+    window: int = 120_000
     start_command: str = ""
 
     @property
@@ -42,6 +44,8 @@ class Provider:
         return bool(self.thinks) and re.search(self.thinks, model, re.IGNORECASE) is not None
 
 
+# Of a server of one's own nobody knows how much it holds.
+_SMALL_WINDOW = 16_000
 _OPEN_THINKERS = r"r1|qwq|qwen-?3|gpt-oss|magistral|think|reason|glm-[4-9]|kimi-k|minimax-m"
 # fmt: off
 _TABLE = (
@@ -71,12 +75,12 @@ _TABLE = (
         thinks=rf"{_OPEN_THINKERS}|/(o\d|gpt-[5-9])|/claude-[a-z]+-[5-9]|/gemini-(2\.5|[3-9])|/deepseek-v[4-9]",
     ),
     Provider(
-        "ollama", "ollama:OllamaVendor", needs_key=False, is_local=True, thinks=_OPEN_THINKERS,
+        "ollama", "ollama:OllamaVendor", needs_key=False, is_local=True, thinks=_OPEN_THINKERS, window=_SMALL_WINDOW,
         start_command="ollama serve",
     ),
     Provider(
         "openai-compatible", "openai:OpenaiVendor", key_variable="DEEP_RESEARCH_OPENAI_COMPATIBLE_API_KEY",
-        needs_key=False, thinks=_OPEN_THINKERS,
+        needs_key=False, thinks=_OPEN_THINKERS, window=_SMALL_WINDOW,
     ),
 )
 # fmt: on

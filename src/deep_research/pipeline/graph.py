@@ -9,7 +9,6 @@ from langgraph.types import Send
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.nodes import Nodes, State
-from deep_research.pipeline.scope import section_scope
 from deep_research.pipeline.state import (
     DeepResearchState,
     SectionOutput,
@@ -17,7 +16,6 @@ from deep_research.pipeline.state import (
     Stage,
     TaskOutput,
     TaskState,
-    TextState,
 )
 from deep_research.request import Depth
 
@@ -27,8 +25,6 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 _TOP_STEPS = 30
 # Supersteps a round of a section takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
-# What a report is made of; all of it comes about at once.
-_TEXTS = ("text", "analyze", "chart")
 
 
 def build_graph(machine: StateMachine) -> Graph:
@@ -44,8 +40,9 @@ def build_graph(machine: StateMachine) -> Graph:
         confirm=nodes.confirm,
         section=_section_graph(nodes),
         supervise=nodes.supervise,
-        text=nodes.text,
-        analyze=nodes.analyze,
+        analyze=nodes.ending(Stage.ANALYZE),
+        draft=nodes.ending(Stage.DRAFT),
+        verify=nodes.ending(Stage.VERIFY),
         chart=nodes.chart,
         write=nodes.write,
         audit=nodes.stage(Stage.AUDIT),
@@ -59,9 +56,11 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_edge("plan", "confirm")
     graph.add_conditional_edges("confirm", _intake_or_sections, ["intake", "section"])
     graph.add_edge("section", "supervise")
-    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", *_TEXTS])
-    for part in _TEXTS:
-        graph.add_edge(part, "write")
+    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", "analyze"])
+    graph.add_edge("analyze", "draft")
+    graph.add_edge("analyze", "chart")
+    graph.add_edge("draft", "verify")
+    graph.add_edge(["verify", "chart"], "write")
     graph.add_edge("write", "audit")
     graph.add_edge("audit", "cache")
     graph.add_edge("cache", END)
@@ -81,14 +80,12 @@ def _section_graph(nodes: Nodes) -> Graph:
         task=_task_graph(nodes),
         compress=nodes.compress,
         reflect=nodes.reflect,
-        draft=nodes.draft,
     )
     graph.add_edge(START, "queries")
     graph.add_conditional_edges("queries", _tasks, ["task", END])
     graph.add_edge("task", "compress")
     graph.add_edge("compress", "reflect")
-    graph.add_conditional_edges("reflect", _again, ["queries", "draft", END])
-    graph.add_edge("draft", END)
+    graph.add_conditional_edges("reflect", _again, ["queries", END])
     return graph.compile()
 
 
@@ -138,7 +135,7 @@ def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
 def _thin_sections_or_texts(state: State) -> list[Send | str]:
     """Go on with sections that got unused queries of others, from where they stopped; else write all there is."""
     if not any(state["grants"]):
-        return _texts(state)
+        return ["analyze"]
     sends: list[Send | str] = []
     for known in state["outcomes"]:
         if grant := state["grants"][known["number"] - 1]:
@@ -154,23 +151,6 @@ def _thin_sections_or_texts(state: State) -> list[Send | str]:
     return sends
 
 
-def _texts(state: State) -> list[Send | str]:
-    begun = {text["scope"]: text for text in state.get("texts", [])}
-    sends: list[Send | str] = ["analyze", "chart"]
-    for number, (section, kept) in enumerate(zip(state["sections"], state["room"], strict=True), start=1):
-        first = begun.get(section_scope(number), {})
-        given: TextState = {
-            "number": number,
-            "section": section,
-            "brief": state["brief"],
-            "evidence": kept,
-            "draft": first.get("draft", ""),
-            "after": sorted({*state["after"], *first.get("after", [])}),
-        }
-        sends += [Send("text", given)] if kept else []
-    return sends
-
-
 def _tasks(state: State) -> list[Send] | str:
     shared = {key: state[key] for key in ("number", "round", "section", "outline", "brief", "after")}
     shared["seen"] = state.get("visited_sources", [])
@@ -179,5 +159,5 @@ def _tasks(state: State) -> list[Send] | str:
 
 
 def _again(state: State) -> str:
-    """Search again while nothing speaks against it; what is known well enough can be written."""
-    return {"": "queries", "sufficient": "draft"}.get(state["stop"], END)
+    """Search again while nothing speaks against it."""
+    return END if state["stop"] else "queries"

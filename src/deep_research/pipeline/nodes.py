@@ -22,12 +22,10 @@ from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.fan_out import both, fan_out, together
 from deep_research.pipeline.gap import Gap, GapKind
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import SectionOutcome, findings_from, section_work, share_out, stop_of
+from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope, section_scope
-from deep_research.pipeline.stages.draft import within_room
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
-from deep_research.pipeline.stages.verify import ANALYSIS
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
 from deep_research.request import Depth
@@ -218,11 +216,6 @@ class Nodes:
             "dealt": state["dealt"] + 1,
             "grants": extra,
         }
-        if not any(extra):
-            findings = await findings_from(state | shared, context.records)
-            begun = {text["scope"]: text.get("evidence", []) for text in state.get("texts", [])}
-            numbers = range(1, len(findings.sections) + 1)
-            update["room"] = within_room(findings, [begun.get(section_scope(number), []) for number in numbers])
         return plain(update)
 
     # A section: rounds of queries, search tasks and judgement
@@ -376,54 +369,25 @@ class Nodes:
             await _note_query_budget(state["section"]["title"], [], context, is_cut_off=True)
         return _handed_on(update | {"outcomes": [_outcome(state | update)]}, context)
 
-    async def draft(self, state: State, runtime: Context) -> Update:
-        """Begin to write a section whose evidence suffices, while others are still searched for.
+    # The ending: what was found is weighed, drawn, written and checked
 
-        Rules write in no time: without a model, nothing is gained by not waiting for what others find.
-        """
-        if not runtime.context.adapters.models:
-            return {}
-        place = section_scope(state["number"])
-        scope = Scope.of(Stage.DRAFT, place, "first")
-        context = runtime.context.stage(scope, phase="ending", after=state["after"], is_branch=True)
-        update = await self._in_branch(Stage.DRAFT, state | {"is_first": True}, context)
-        text = {"scope": place, "after": context.trail.heads, **update}
-        return plain({"texts": [text], **_gaps(context.gaps)})
+    def ending(self, stage: Stage) -> Callable[..., Any]:
+        """Return the node of a stage of the ending; where it fails unforeseen, the report is written without."""
 
-    # The texts: sections, analysis and charts come about side by side
+        async def node(state: State, runtime: Context) -> Update:
+            context = runtime.context.stage(stage, phase="ending", after=state["after"], is_branch=True)
+            return _handed_on(await self._in_branch(stage, state, context), context)
 
-    async def text(self, state: State, runtime: Context) -> Update:
-        """Write one section and check it at once, whatever the others are at."""
-        place = section_scope(state["number"])
-        steps = [(stage, Scope.of(stage, place)) for stage in (Stage.DRAFT, Stage.VERIFY)]
-        return await self._in_turn(place, steps, state, runtime)
-
-    async def analyze(self, state: State, runtime: Context) -> Update:
-        """Look at the findings from several sides, where that is asked for, and check what was written."""
-        steps = ((Stage.ANALYZE, "analyze"), (Stage.VERIFY, "verify/analysis"))
-        return await self._in_turn(ANALYSIS, steps, state, runtime)
+        return node
 
     async def chart(self, state: State, runtime: Context) -> Update:
-        """Plan and draw the figures."""
-        return await self._in_turn("figures", ((Stage.CHART, "chart"),), state, runtime)
-
-    async def _in_turn(self, place: str, steps: Sequence[tuple[Stage, str]], state: State, runtime: Context) -> Update:
-        """Run stages one after the other for one of the texts; without an analysis there is none to check."""
-        text: Update = {}
-        gaps: list[Gap] = []
-        after = state["after"]
-        for stage, scope in steps:
-            context = runtime.context.stage(scope, phase="ending", after=after, is_branch=True)
-            text |= await self._in_branch(stage, state | text, context)
-            after = context.trail.heads
-            gaps += context.gaps
-            if stage is Stage.ANALYZE and "analysis" not in text:
-                break
-        return plain({"texts": [{**text, "scope": place, "after": after}], **_gaps(gaps)})
+        """Plan and draw the figures, while the report is written."""
+        update: Update = await self.ending(Stage.CHART)(state, runtime)
+        return {("after_chart" if key == "after" else key): value for key, value in update.items()}
 
     async def write(self, state: State, runtime: Context) -> Update:
-        """Join the texts to a report."""
-        after = sorted({key for text in state["texts"] for key in text["after"]})
+        """Join text and figures to a report."""
+        after = sorted({*state["after"], *state.get("after_chart", [])})
         update: Update = await self.stage(Stage.WRITE)(state | {"after": after}, runtime)
         return update
 

@@ -40,7 +40,6 @@ class SectionOutput(TypedDict, total=False):
     """What a section hands to the run."""
 
     outcomes: ByScope
-    texts: ByScope
     gathered_info: Unique
     visited_sources: Unique
     iteration_count: Highest
@@ -78,9 +77,12 @@ class DeepResearchState(SectionOutput, total=False):
     grants: list[list[int]]
     copies: dict[str, str]
     shared: dict[str, list[str]]
-    room: list[list[str]]
     after: list[str]
+    analysis: str
     figures: list[str]
+    # Charts are drawn while the report is written.
+    after_chart: list[str]
+    draft: str
     checked: str
     is_verified: bool
 
@@ -110,17 +112,6 @@ class SectionState(SectionOutput, total=False):
     is_sufficient: bool
     stop: str
     open_questions: list[str]
-    after: list[str]
-
-
-class TextState(TypedDict, total=False):
-    """The text of one section; `draft` is what was begun before all others were searched for."""
-
-    number: int
-    section: JsonObject
-    brief: JsonObject
-    evidence: list[str]
-    draft: str
     after: list[str]
 
 

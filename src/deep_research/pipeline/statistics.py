@@ -137,9 +137,13 @@ def model_use(answers: Sequence[JsonObject]) -> JsonObject:
     replies = [ModelReply.from_json(answer["reply"]) for answer in answers]
     prompts = _prompts(answers)
     asked = sum(prompt.tokens for prompt in prompts)
+    tokens: Counter[str] = Counter()
+    for prompt, reply in zip(prompts, replies, strict=True):
+        tokens[prompt.act] += reply.tokens_in + reply.tokens_out
     return {
         "calls": len(replies),
         "calls_by_act": dict(sorted(Counter(prompt.act for prompt in prompts).items())),
+        "tokens_by_act": dict(sorted(tokens.items())),
         "calls_by_model": dict(sorted(Counter(reply.model for reply in replies).items())),
         "prompt_tokens": sum(reply.tokens_in for reply in replies),
         "completion_tokens": sum(reply.tokens_out for reply in replies),

@@ -14,6 +14,7 @@ from deep_research.reasoning.values import (
     Conclusion,
     Digest,
     Draft,
+    Edit,
     Finding,
     Findings,
     Inquiry,
@@ -27,7 +28,6 @@ from deep_research.reasoning.values import (
     Support,
     Synthesis,
 )
-from deep_research.report.paragraph import Sentence
 from deep_research.sources.hit import SearchQuery
 
 
@@ -72,17 +72,17 @@ class Reasoner(Protocol):
 
     # Acts that make the report.
 
-    async def draft(self, work: SectionWork) -> Paragraphs:
-        """Write a section from its evidence alone."""
+    async def draft(self, findings: Findings) -> Paragraphs:
+        """Write the report from the evidence alone; what stands in the section `abstract` answers the question."""
 
-    async def judge_support(self, support: Support) -> Judgement:
-        """Return whether the passages carry the sentence."""
+    async def judge(self, support: Support) -> tuple[Judgement, ...]:
+        """Return for each sentence without a verdict whether its passages carry it."""
 
-    async def revise(self, support: Support) -> Sentence | None:
-        """Delete or hedge what the passages do not carry; None drops the sentence."""
+    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+        """Mend the whole text: what was refused, what repeats, what no longer hangs together."""
 
     async def conclude(self, draft: Draft) -> Conclusion:
-        """Write abstract, conclusion and outlook."""
+        """Say what answers the question, and what of it stays open."""
 
     async def recall(self, brief: Brief) -> str:
         """Tell what is known without any source, "" for nothing; it is marked, and never cited."""

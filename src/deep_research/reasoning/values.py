@@ -26,10 +26,11 @@ class Exchange(Value):
 
 
 class Held(Value):
-    """A document of the user's own that has something on the question, and its best passage."""
+    """A document of the user's own that has something on the question, its date, and its best passage."""
 
     title: str
     text: str
+    published: str = ""
 
 
 class Inquiry(Value):
@@ -217,11 +218,7 @@ class SourceFacts(Value):
 
 
 class SectionWork(Value):
-    """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it.
-
-    When a section is drafted once more, `written` is its text so far, and `offered` names the evidence whose figures it
-    left out.
-    """
+    """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it."""
 
     brief: Brief
     section: SectionPlan
@@ -233,8 +230,6 @@ class SectionWork(Value):
     asked: Strings = ()
     failures: Strings = ()
     sources: tuple[SourceFacts, ...] = ()
-    written: Paragraphs = ()
-    offered: Strings = ()
 
 
 class Digest(Value):
@@ -282,13 +277,42 @@ class Reflection(Value):
     reasoning: str = ""
 
 
+class Context(Value):
+    """Where a passage stands: its document's title, author, first lines and date, its place and the headings above it,
+    and the text beside it.
+    """
+
+    title: str = ""
+    author: str = ""
+    opening: str = ""
+    place: str = ""
+    headings: str = ""
+    near: str = ""
+    published: str = ""
+
+
 class Findings(Value):
-    """Everything that was found, section by section; for an analysis, how well its main statements are backed."""
+    """Everything that was found, section by section; for an analysis, how well its main statements are backed.
+
+    `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
+    `is_weighed` says that the question asks for an analysis, and `words` how long the report should be.
+    """
 
     brief: Brief
     plan: Plan
     sections: tuple[SectionWork, ...]
     strength: tuple[Sentence, ...] = ()
+    disputed: Paragraphs = ()
+    contexts: dict[str, Context] = Field(default_factory=dict)
+    is_weighed: bool = False
+    words: int = 1_000
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Return all evidence, each piece once, document by document in the order of their text."""
+        pieces = {piece.id: piece for work in self.sections for piece in work.evidence}.values()
+        order = {document: place for place, document in enumerate(dict.fromkeys(piece.document for piece in pieces))}
+        return tuple(sorted(pieces, key=lambda piece: (order[piece.document], piece.start, piece.end)))
 
 
 class Analysis(Value):
@@ -315,44 +339,54 @@ class BrokenChart(Value):
 
 
 class Support(Value):
-    """A sentence and the passages it cites, for a judge that sees nothing else."""
+    """A text whose sentences without a verdict are to be judged, and the passages that they cite."""
 
-    sentence: Sentence
+    brief: Brief
+    paragraphs: Paragraphs
     passages: tuple[Evidence, ...]
+    contexts: dict[str, Context] = Field(default_factory=dict)
 
 
 class Judgement(Value):
-    """A judge's verdict and the span it relies on, which code must find."""
+    """A judge's verdict on the sentence with this number, from 1 over the whole text.
 
+    `span` is what of a passage decides it, which code must find; `premises` are the evidence that a conclusion relies
+    on.
+    """
+
+    number: int
     verdict: VerdictKind
     span: str = ""
+    premises: Strings = ()
     reason: str = ""
 
 
-class Context(Value):
-    """Where a passage stands: its document's title, first lines and date, the headings above it, the text beside it."""
+class Edit(Value):
+    """What an editor puts in the place of the sentence with this number, from 1 over the whole text; nothing to delete
+    it.
+    """
 
-    title: str = ""
-    opening: str = ""
-    headings: str = ""
-    near: str = ""
-    published: str = ""
+    number: int
+    sentences: tuple[Sentence, ...] = ()
 
 
 class Draft(Value):
-    """The report's checked body, for abstract and conclusion; `contexts` are those of the evidence, by its id."""
+    """The report's checked text; `contexts` are those of the evidence, by its id, and `left_out` is evidence whose
+    figures it does not tell.
+    """
 
     brief: Brief
     plan: Plan
     paragraphs: Paragraphs
     evidence: tuple[Evidence, ...] = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
+    left_out: tuple[Evidence, ...] = ()
     titles: Strings = ()
     gaps: Strings = ()
 
 
 class Conclusion(Value):
-    """Abstract, key insights and directions; whether the question is answered, and what of it is not.
+    """What answers the question; whether it is answered, and what of it is not.
 
     Where `support` names evidence, a short answer shows no other beside it.
     """
@@ -361,5 +395,3 @@ class Conclusion(Value):
     support: Strings = ()
     unanswered: Strings = ()
     abstract: Paragraphs = ()
-    conclusion: Paragraphs = ()
-    outlook: Paragraphs = ()

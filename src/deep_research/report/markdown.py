@@ -98,12 +98,22 @@ def opening_of(report: str) -> str:
 
 
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
-    blocks, lead = [], ""
+    blocks: list[str] = []
+    lead, number = "", 0
     for paragraph in chapter.paragraphs:
+        text = _paragraph(paragraph, number_of, words)
+        if paragraph.mark:
+            # Items of a list stand below each other, each with its point in bold.
+            number += 1
+            sign = f"{number}." if paragraph.mark == "number" else "-"
+            point = f"**{escape(paragraph.lead)}{words('report.stop')}** " if paragraph.lead else ""
+            blocks.append(f"{sign} {point}{text}")
+            continue
+        number = 0
         if paragraph.lead and paragraph.lead != lead:
             blocks.append(f"**{escape(paragraph.lead)}**")
         lead = paragraph.lead
-        blocks.append(_paragraph(paragraph, number_of, words))
+        blocks.append(text)
     return blocks
 
 
@@ -117,6 +127,8 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
         # Chinese punctuation brings its own space.
         space = "" if _WIDE_END.search(sentence.text) else " "
         markers = _markers(sentence.evidence, number_of)
+        if sentence.kind == "conclusion" and markers:
+            markers = words("report.concluded", marks=markers)
         gap = space if markers else ""
         # Before the markers: a paragraph ends in one.
         is_partly = sentence.verdict and sentence.verdict.kind == "partly"

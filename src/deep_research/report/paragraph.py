@@ -1,5 +1,6 @@
 """A report before it is numbered: paragraphs of sentences that carry evidence ids and, once checked, verdicts."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from deep_research.value import Value
@@ -7,7 +8,18 @@ from deep_research.value import Value
 ParagraphKind = Literal["claim", "note", "table", "caption"]
 # So many rows of one kind make a table with their own columns; fewer are shown as records, one as a line.
 TABLE_ROWS = 3
-VerdictKind = Literal["supported", "partly", "not_found", "contradicted", "not_checked"]
+# What a sentence is: said by its passages; concluded from them; computed from their figures; the statement that no
+# source says something; or a lead-over, which claims nothing.
+SentenceKind = Literal["finding", "conclusion", "calculation", "absence", "link"]
+FindingVerdict = Literal["supported", "partly", "not_found", "contradicted", "not_checked"]
+VerdictKind = Literal[
+    FindingVerdict, "follows", "goes_beyond", "contradicts", "computed", "wrong", "not_in_sources", "false"
+]
+# A sentence with such a verdict does not stand in a report.
+REFUSED: frozenset[VerdictKind] = frozenset(
+    {"not_found", "contradicted", "goes_beyond", "contradicts", "wrong", "false"}
+)
+ListMark = Literal["", "number", "bullet"]
 
 
 class Verdict(Value):
@@ -43,18 +55,28 @@ class Backing(Value):
 class Sentence(Value):
     """One sentence with the ids of the evidence it rests on.
 
+    `premises` are what a judge says a conclusion relies on. `basis` is what a calculation computes, such as
+    "40 / 8 = 5", or the words that an absence says no source holds.
     A table row has `cells`: label and value of each; its text is made of them. `lead` is the part of a sentence that a
     table sets before it, such as the figure that others dispute; `backing` says how well that figure is backed.
     `revised_from` is what was written before it was weakened to what its passages carry.
     """
 
     text: str
+    kind: SentenceKind = "finding"
     evidence: tuple[str, ...] = ()
+    premises: tuple[str, ...] = ()
+    basis: str = ""
     verdict: Verdict | None = None
     cells: tuple[tuple[str, str], ...] = ()
     lead: str = ""
     backing: Backing | None = None
     revised_from: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether a check showed that the sentence cannot stand."""
+        return self.verdict is not None and self.verdict.kind in REFUSED
 
 
 class Refusal(Value):
@@ -71,12 +93,13 @@ class Refusal(Value):
 class Paragraph(Value):
     """A paragraph of one section; `note` paragraphs hold no claim about the world.
 
-    `lead` is the small heading that it stands under.
+    `lead` is the small heading that it stands under; that of a list item stands in its line.
     """
 
     section: str
     kind: ParagraphKind = "claim"
     lead: str = ""
+    mark: ListMark = ""
     sentences: tuple[Sentence, ...] = ()
 
     @property
@@ -85,6 +108,11 @@ class Paragraph(Value):
         backings = [sentence.backing for sentence in self.sentences if sentence.backing]
         own = (id_ for sentence in self.sentences for id_ in sentence.evidence)
         return tuple(dict.fromkeys((*own, *(id_ for backing in backings for id_ in backing.cite_ids))))
+
+
+def numbered_sentences(paragraphs: Sequence[Paragraph]) -> list[tuple[int, Sentence]]:
+    """Return the sentences of a text in order, with their numbers from 1."""
+    return list(enumerate((each for paragraph in paragraphs for each in paragraph.sentences), start=1))
 
 
 def row(cells: tuple[tuple[str, str], ...], evidence: tuple[str, ...]) -> Sentence:

@@ -62,8 +62,13 @@ class ModelSettings(BaseModel):
     model_calls_in_flight: int = Field(
         default=16, ge=1, description="Most calls at the same time to one provider, over all runs of a process."
     )
-    model_window: int = Field(
-        default=16_000, ge=8_000, description="Tokens of prompt and answer together that a model can hold."
+    model_window: int | None = Field(
+        default=None,
+        ge=8_000,
+        description=(
+            "Tokens of prompt and answer together that a model can hold; not set, 120,000 for hosted models and 16,000"
+            " for others."
+        ),
     )
     prices: AbsoluteFolder | None = Field(
         default=None, description="File (TOML) of model prices that adds to and corrects the ones that come along."

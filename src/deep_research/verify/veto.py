@@ -30,10 +30,13 @@ from deep_research.verify.references import unknown_reference
 _SAME_SUBJECT, _SAME_WORDS = 0.7, 0.85
 # "A third" is 33 %, and 35 % to most writers; "hundreds" are at most some thousand.
 _SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
+_OWN_COUNT = 12
 # "Two-dimensional" may stand for "2D", which names a thing and counts nothing.
 _NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_NAME = re.compile(r"(?<![\w(（-])[A-Z][\w&'’-]*[\w](?:\s+[A-Z][\w&'’-]*[\w])*")
+# A name in Latin letters ends where they end: the characters of Chinese right behind it are no part of it.
+_LATIN = r"A-Za-z\d_\u00c0-\u024f"
+_NAME = re.compile(rf"(?<![{_LATIN}(（-])[A-Z][{_LATIN}&'’-]*[{_LATIN}](?:\s+[A-Z][{_LATIN}&'’-]*[{_LATIN}])*")
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
@@ -64,33 +67,41 @@ class _Near(NamedTuple):
         return Verdict(kind="contradicted", reason=reason, evidence=self.passage.id, start=self.start, end=end)
 
 
-def veto(sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[str] = ()) -> Verdict | None:
+def veto(
+    sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[str] = (), asked: str = ""
+) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
 
-    Dates and names may also stand in the titles of the passages' documents: "the annual report of 2024" says whose
-    figures they are.
+    Dates and names may also stand in the titles of the passages' documents, or beside the passages: "the annual report
+    of 2024" says whose figures they are; and those that the user asked about are never foreign. A conclusion may hold
+    the figures of the question too.
     """
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
     if reference := unknown_reference(sentence.text, [passage.quote for passage in passages]):
         return Verdict(kind="not_found", reason=f"reference: {reference}")
     in_digits, in_words = split_figures(sentence.text)
+    is_conclusion = sentence.kind == "conclusion"
+    named = {figure.value for figure in figures_of(asked)} if is_conclusion else set()
     for figure in in_digits:
-        if reason := _figure_objection(figure, passages):
+        if figure.value not in named and (reason := _figure_objection(figure, passages)):
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
     for worded in in_words:
         # "The two totals differ", citing both, counts what it brings together.
         is_count_of_sources = len(passages) > 1 and worded.values[0] == (len(passages), "")
-        if not is_count_of_sources and not any(_holds(passage.quote, worded) for passage in passages):
+        # What a conclusion counts are its own steps: "two measures come first".
+        is_own_count = is_conclusion and worded.values[0][0] <= _OWN_COUNT and not worded.values[0][1]
+        is_free = is_count_of_sources or is_own_count
+        if not is_free and not any(_holds(passage.quote, worded) for passage in passages):
             return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
-    texts = [*(passage.quote for passage in passages), *titles]
+    texts = [*(passage.quote for passage in passages), *titles, asked]
     held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
         if not any(_is_date_of(date.iso, iso) for iso in held):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
     if name := _unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
-    near = _nearest(sentence.text, passages, floor=_SAME_WORDS, subject_of=_subject)
+    near = None if is_conclusion else _nearest(sentence.text, passages, floor=_SAME_WORDS, subject_of=_subject)
     if near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2:
         return near.contradicts("negation")
     return None

@@ -159,7 +159,8 @@ def models_from(settings: Settings) -> Models:
 
     def model(name: "ModelName") -> "VendorChat":
         address, key = address_of(name, settings), _key(name.provider, settings)
-        return connect(name, address=address, key=key, window=settings.model_window, prices=prices, limits=limits)
+        window = settings.model_window or name.provider.window
+        return connect(name, address=address, key=key, window=window, prices=prices, limits=limits)
 
     thinking, task, *fallbacks = map(model_named, names)
     pairs = [tuple(map(model, pair)) for pair in ((thinking, task), *(name.by_role for name in fallbacks))]
@@ -176,18 +177,23 @@ def reasoner_from(
     settings: Settings, fallback: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
 ) -> "Callable[[ChatModel], Reasoner]":
     """Return what makes a reasoner of a model; it may choose among the special ones of the engines."""
+    from deep_research.llm.registry import model_named
     from deep_research.reasoning.model.prompting import PromptOptions, Prompts
     from deep_research.reasoning.model.reasoner import ModelReasoner
     from deep_research.reasoning.rules.special_sources import describe
 
     prompts = Prompts(settings.prompts)
     prompts.check()
+    windows = [model_named(name).provider.window for name in chosen_models(settings)]
     options = PromptOptions(
         stable_prefix=settings.stable_prefix,
         todo_recitation=settings.todo_recitation,
         error_preservation=settings.error_preservation,
         tool_mask=settings.tool_mask,
-        window=settings.model_window,
+        window=settings.model_window or min(windows, default=PromptOptions.window),
     )
-    sources = describe([spec for spec in engines if spec.is_specialist])
-    return lambda model: ModelReasoner(model, prompts=prompts, options=options, fallback=fallback, sources=sources)
+    at_hand = list(engines)
+    sources = describe([spec for spec in at_hand if spec.is_specialist])
+    return lambda model: ModelReasoner(
+        model, prompts=prompts, options=options, fallback=fallback, sources=sources, has_web=bool(at_hand)
+    )

@@ -11,6 +11,7 @@ from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
@@ -117,8 +118,12 @@ class ResearchAnalyzer:
         known = {evidence.id for evidence in work.evidence}
         return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
 
-    async def intermediate_synthesis(self, work: SectionWork, context: StageContext) -> Synthesis:
-        """Merge what a round found into the section's synthesis."""
+    async def intermediate_synthesis(
+        self, work: SectionWork, context: StageContext, judge: Reasoner | None = None
+    ) -> Synthesis:
+        """Merge what a round found into the section's synthesis; `judge` does it in the place of the run's reasoner."""
+        if judge is not None:
+            return await judge.synthesize(work)
         return await context.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
 
     async def critical_analysis_stage(

@@ -1,111 +1,55 @@
-"""Draft: from a section and its evidence to paragraphs that carry evidence ids. Judges nothing: what is written is
+"""Draft: from everything that was found to paragraphs that carry evidence ids. Judges nothing: what is written is
 checked by `verify`, which puts every refusal on record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.copies import find_copies, without_copies
-from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import section_work
+from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.passages import contexts_of
+from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
-from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, supporting
-from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, best_first, share_room
-from deep_research.reasoning.values import Brief, Findings, SectionWork
+from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
+from deep_research.request import Depth, ReportLength
 
-# Pieces of evidence that each section has room for, however well the others do.
-_MIN_PIECES = 2
-# So many sentences of its sources a report without sections has room for, and each section of another.
-_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
-
-
-async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:
-    """Write a section from the evidence that suffices for it."""
-    return as_claims(await context.reason("draft", lambda reasoner: reasoner.draft(work)), work.section.title)
+# A report has so many words at most; a deep one may have more.
+_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_200, "long": 2_500}
+_DEEP = 2.2
+# With little material it is shorter: so many words, and so many for each passage.
+_FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 
 
 async def draft(state: RunState) -> Update:
-    """Write a section from its evidence; `is_first` says that others are still searched for."""
+    """Write the report from all evidence, with where it stands and how well it is backed."""
     context, given = state.context, state.input
-    work = await section_work(given, context.records)
-    if given.get("is_first"):
-        if has_short_outline(work.brief, given["outline"]):
-            # The one section is written when all is known.
-            return {}
-        # Of the section's own pages alone: which others are read by now, nobody can say a second time.
-        copies = await find_copies(context.records, among={piece.document for piece in work.evidence})
-        own = await without_copies(work.evidence, copies, context.records)
-        # An even share of the report's room, whatever the other sections will have.
-        count = len(given["outline"])
-        (kept,) = share_room([own], room=_room(work.brief, count) // count, least=_MIN_PIECES, largest=1.0)
-        written = await begin_draft(work.model_copy(update={"evidence": tuple(kept)}), context)
-        if any(gap.subject == "draft" for gap in context.gaps):
-            # Rules stood in for the model: they write when all is known.
-            return {}
-        return {"draft": await context.records.keep(written), "evidence": [piece.id for piece in kept]}
-    begun = await context.records.load_all(Paragraph, given.get("draft", ""))
-    return {"draft": await context.records.keep(await complete_draft(work, begun, context))}
+    findings = await findings_from(given, context.records)
+    analysis = await context.records.load(Analysis, given["analysis"]) if given.get("analysis") else Analysis()
+    if context.run.adapters.models:
+        contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
+        more = {
+            "contexts": contexts,
+            "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
+            "disputed": tuple(await disagreements(findings, given, context.records)),
+            "is_weighed": "analysis" in given,
+            "words": _words(findings, context.request.depth),
+        }
+        findings = findings.model_copy(update=more)
+    written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
+    return {"draft": await context.records.keep(as_claims(written))}
 
 
-async def complete_draft(work: SectionWork, begun: Sequence[Paragraph], context: StageContext) -> list[Paragraph]:
-    """Write a section, or complete what was begun, with all its evidence; the rows of its tables are set by code."""
-    title = work.section.title
-    written = list(begun) or await begin_draft(work, context)
-    prose = [piece for piece in work.evidence if not piece.header]
-    offered = left_out(prose, [sentence for paragraph in written for sentence in paragraph.sentences])
-    if offered:
-        request = {"written": tuple(written), "offered": tuple(piece.id for piece in offered)}
-        rest, again = work.model_copy(update=request), context.at("again")
-        written += as_claims(await again.reason("draft", lambda reasoner: reasoner.draft(rest)), title)
-        context.trail.join([again.trail])
-    written = _once(written)
-    shown = {id_ for paragraph in written if paragraph.kind == "table" for id_ in paragraph.cite_ids}
-    rows = [piece for piece in work.evidence if piece.header and piece.id not in shown]
-    return [*written, *paragraphs_of(title, rows)]
+def _words(findings: Findings, depth: Depth) -> int:
+    """Return how long the report should be: as its material and its depth deserve."""
+    is_deep = depth.max_total_queries > Depth().max_total_queries
+    most = _MOST_WORDS[findings.brief.length] * (_DEEP if is_deep else 1)
+    return int(min(most, _FIRST_WORDS + _WORDS_A_PASSAGE * len(findings.evidence)))
 
 
-def within_room(findings: Findings, begun: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return what of each section's evidence the whole report has room for; what is written already stays.
-
-    A question that a few sentences answer gets those, and what supports them.
-    """
-    brief, count = findings.brief, len(findings.sections)
-    if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
-        return [[piece.id for piece in supporting(best_first(work.evidence), work.brief)] for work in findings.sections]
-    largest = MAX_SECTION_SHARE if count > 1 else 1.0
-    gathered = [work.evidence for work in findings.sections]
-    shared = share_room(gathered, room=_room(brief, count), least=_MIN_PIECES, largest=largest)
-    return [
-        list(dict.fromkeys((*written, *(piece.id for piece in kept))))
-        for written, kept in zip(begun, shared, strict=True)
-    ]
-
-
-def _room(brief: Brief, sections: int) -> int:
-    """Return how many sentences of its sources a report of so many sections has room for."""
-    alone, each = _SENTENCES[brief.length]
-    return alone if sections == 1 else min(each * sections, brief.room)
-
-
-def as_claims(paragraphs: Sequence[Paragraph], section: str) -> list[Paragraph]:
+def as_claims(paragraphs: Iterable[Paragraph]) -> Paragraphs:
     """Return what a reasoner wrote as claims to be checked: it does not call its own words a note or a caption."""
     claims = []
     for paragraph in paragraphs:
         is_table = paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)
         if paragraph.sentences:
-            kind = "table" if is_table else "claim"
-            claims.append(paragraph.model_copy(update={"section": section, "kind": kind}))
-    return claims
-
-
-def _once(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
-    """Return paragraphs in which no sentence stands twice."""
-    known: set[str] = set()
-    kept = []
-    for paragraph in paragraphs:
-        fresh = {each.text: each for each in reversed(paragraph.sentences) if each.text not in known}
-        known |= set(fresh)
-        kept += [paragraph.model_copy(update={"sentences": tuple(fresh.values())[::-1]})] if fresh else []
-    return kept
+            claims.append(paragraph.model_copy(update={"kind": "table" if is_table else "claim"}))
+    return tuple(claims)

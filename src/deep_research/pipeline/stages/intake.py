@@ -10,6 +10,7 @@ from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
+from deep_research.reasoning.rules.question.material import held_by
 from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
 from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
@@ -27,8 +28,6 @@ from deep_research.sources.hit import Hit
 from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
-# Passages that are looked at for what the documents hold on a question, and documents that are named.
-_LOOKED_AT, _MAX_HELD = 40, 10
 _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 
@@ -94,17 +93,6 @@ async def intake(state: RunState) -> Update:
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
     }
-
-
-async def held_by(corpus: Corpus, question: str) -> tuple[Held, ...]:
-    """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
-    best: dict[str, Held] = {}
-    for hit in await corpus.search(question, limit=_LOOKED_AT):
-        best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
-    for listed in [] if best else (await corpus.contents())[:_MAX_HELD]:
-        for hit in await corpus.search(listed.title, limit=1):
-            best.setdefault(hit.title, Held(title=hit.title, text=hit.text))
-    return tuple(best.values())[:_MAX_HELD]
 
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:

@@ -7,6 +7,7 @@ from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import SearchQuery
@@ -69,8 +70,12 @@ class ResearchPlanner:
         )
         return await self._queries(request, context)
 
-    async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
-        """Judge whether a section's evidence suffices."""
+    async def review_research_completeness(
+        self, work: SectionWork, context: StageContext, judge: Reasoner | None = None
+    ) -> Reflection:
+        """Judge whether a section's evidence suffices; `judge` does it in the place of the run's reasoner."""
+        if judge is not None:
+            return await judge.reflect(work)
         return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
 
     async def _queries(self, request: QueryRequest, context: StageContext) -> list[SearchQuery]:

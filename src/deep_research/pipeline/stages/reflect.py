@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import BudgetExceeded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import section_work, stop_of
@@ -13,13 +14,19 @@ from deep_research.value import canonical_json, json_of
 
 
 async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: ResearchPlanner) -> Update:
-    """Merge the round into the synthesis, judge it, and say why a section so judged is left as it is."""
+    """Merge the round into the synthesis, judge it, and say why a section so judged is left as it is.
+
+    Where nothing more can be searched for, or the round found nothing new, rules judge: a model's word would change
+    nothing.
+    """
     context, given = state.context, state.input
     work = await section_work(given, context.records)
-    synthesis = await analyzer.intermediate_synthesis(work, context)
+    is_over = not work.queries_left or not given.get("fresh", 1) or await _is_all_read(given, context)
+    judge = context.run.adapters.fallback if is_over else None
+    synthesis = await analyzer.intermediate_synthesis(work, context, judge)
     sources = await _sources(work, context)
     judged = work.model_copy(update={"synthesis": synthesis.text, "coverage": synthesis.coverage, "sources": sources})
-    reflection = await planner.review_research_completeness(judged, context)
+    reflection = await planner.review_research_completeness(judged, context, judge)
     after = {**given, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
     await context.emit(
         "section-coverage",
@@ -44,6 +51,15 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
         "open_questions": list(reflection.gaps),
         "queries": [query.to_json() for query in reflection.next_queries],
     }
+
+
+async def _is_all_read(state: Update, context: StageContext) -> bool:
+    """Say whether all there is to search has been read by this section: a small folder, and nothing else."""
+    corpus = context.run.adapters.corpus
+    engines = {engine.name for engine in context.run.adapters.engines}
+    if corpus is None or engines != {CorpusSearch.name}:
+        return False
+    return len(state.get("visited_sources", ())) >= len(await corpus.contents())
 
 
 async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFacts, ...]:

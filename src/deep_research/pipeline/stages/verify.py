@@ -1,98 +1,239 @@
-"""Verify: a verdict for each sentence of a section or of the analysis, and the facts that the writing left out."""
+"""Verify: a verdict for each sentence of the report, in the way that fits its kind. What is refused stays in the text
+until it was edited; `settled` keeps it out.
+"""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
+from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.missing_figures import missing_figures, quotes_of
-from deep_research.pipeline.outcome import findings_from, section_work
-from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.stages.draft import as_claims
+from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.values import Analysis, Findings, Judgement, SectionWork, Support
-from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict
+from deep_research.reasoning.rules.quoting.selection import stands_alone
+from deep_research.reasoning.values import Brief, Context, Judgement, Support
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, VerdictKind
 from deep_research.value import Value
+from deep_research.verify.absence import stretches_about
+from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import adds_to, is_related, unchecked_reason
 from deep_research.verify.particulars import dates_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
-from deep_research.verify.revision import only_weakens
 from deep_research.verify.row import check_cells
 from deep_research.verify.veto import veto
 
-# From worst to best. What could not be checked stands above what was refused: it is never shown as refuted.
-_ORDER = ("contradicted", "not_found", "not_checked", "partly", "supported")
-_TO_MEND = ("contradicted", "not_found", "partly")
 _SHOWN_CHARS = 200
 # More things than this nobody counts without a source.
 _COUNTED_BY_HAND = 12
+# What a judge may call a sentence, as the verdicts that its kind has.
+_OF_CONCLUSION: dict[str, VerdictKind] = {
+    "supported": "follows", "partly": "goes_beyond", "not_found": "goes_beyond", "contradicted": "contradicts",
+}  # fmt: skip
+_OF_FINDING: dict[str, VerdictKind] = {
+    "follows": "supported", "goes_beyond": "partly", "contradicts": "contradicted",
+}  # fmt: skip
+_LEADS_OVER = (":", "：", "?", "？")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What sentences are checked against: the question, all evidence that they may cite, and where it stands."""
+
+    brief: Brief
+    evidence: tuple[Evidence, ...]
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Return the ids that may be cited."""
+        return frozenset(id_ for piece in self.evidence for id_ in (piece.id, piece.header) if id_)
+
+    def beside(self, piece: Evidence) -> tuple[str, ...]:
+        """Return what stands around a passage and says whose it is, and of when."""
+        where = self.contexts.get(piece.id)
+        return (where.title, where.author, where.headings, where.published, where.near) if where else ()
+
+    @property
+    def asked(self) -> str:
+        """Return what the user wrote, whose names, years and figures are never foreign."""
+        return f"{self.brief.original} {self.brief.question}"
 
 
 class Checked(Value):
-    """Paragraphs whose sentences carry verdicts, and the sentences that were kept out of them."""
+    """Paragraphs whose sentences may stand, and the sentences that were kept out of them."""
 
     paragraphs: tuple[Paragraph, ...] = ()
     dropped: tuple[Refusal, ...] = ()
 
-    @property
-    def sentences(self) -> list[Sentence]:
-        """Return all sentences that were kept."""
-        return [sentence for paragraph in self.paragraphs for sentence in paragraph.sentences]
 
-    def of(self, section: str) -> tuple[Paragraph, ...]:
-        """Return the paragraphs of a section."""
-        return tuple(paragraph for paragraph in self.paragraphs if paragraph.section == section)
-
-
-def ids_of(evidence: Iterable[Evidence]) -> frozenset[str]:
-    """Return the ids that sentences written from this evidence may cite."""
-    return frozenset(id_ for piece in evidence for id_ in (piece.id, piece.header) if id_)
+async def verify(state: RunState) -> Update:
+    """Give each sentence of the draft its verdict."""
+    context, given = state.context, state.input
+    findings = await findings_from(given, context.records)
+    evidence = findings.evidence
+    contexts = await contexts_of(evidence, findings.brief.language, context.records)
+    sources = Sources(findings.brief, evidence, contexts)
+    drafted = await context.records.load_all(Paragraph, given.get("draft", ""))
+    return {"draft": await context.records.keep(await judged(drafted, sources, context))}
 
 
-async def check(paragraphs: Sequence[Paragraph], known: Collection[str], context: StageContext) -> Checked:
-    """Give every sentence its verdict; what no passage carries is revised once, then dropped.
+async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
+    """Return a text in which each sentence has a verdict; those of a section are judged together."""
+    sections = [list(own) for _, own in groupby(paragraphs, key=lambda paragraph: paragraph.section)]
+    done = await fan_out("section", sections, lambda own, at: _judged_section(own, sources, at), context)
+    return tuple(paragraph for own in done for paragraph in own)
 
-    A sentence that cites nothing, or an id that is not `known`, is refused unread.
+
+async def _judged_section(
+    paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext
+) -> Sequence[Paragraph]:
+    found: dict[str, Evidence] = {}
+    by_code = []
+    for paragraph in paragraphs:
+        sentences = [await _by_code(each, paragraph, sources, found, context) for each in paragraph.sentences]
+        by_code.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+    if any(sentence.verdict is None for paragraph in by_code for sentence in paragraph.sentences):
+        whole = replace(sources, evidence=(*sources.evidence, *found.values()))
+        by_code = await _by_reasoner(by_code, whole, context)
+    counted = Counter(each.verdict.kind for one in by_code for each in one.sentences if each.verdict)
+    await context.emit("verdict", {"section": paragraphs[0].section, "counts": dict(sorted(counted.items()))})
+    return by_code
+
+
+async def _by_code(
+    sentence: Sentence, paragraph: Paragraph, sources: Sources, found: dict[str, Evidence], context: StageContext
+) -> Sentence:
+    """Return a sentence with the verdict that code can give; what it cannot decide has none.
+
+    Passages that were searched for, to show that something is absent, are put into `found`.
     """
-    checked = await fan_out("paragraph", paragraphs, lambda each, at: _check_paragraph(each, known, at), context)
-    kept = tuple(paragraph for paragraph, _ in checked if paragraph.sentences)
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for paragraph in kept:
-        counts[paragraph.section].update(each.verdict.kind for each in paragraph.sentences if each.verdict)
-    for section, counted in counts.items():
-        await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
-    return Checked(paragraphs=kept, dropped=tuple(refusal for _, refused in checked for refusal in refused))
-
-
-async def _check_paragraph(
-    paragraph: Paragraph, known: Collection[str], context: StageContext
-) -> tuple[Paragraph, list[Refusal]]:
+    if sentence.verdict is not None or paragraph.kind == "caption":
+        return sentence
     if paragraph.kind == "note":
-        results: Sequence[Sentence | Refusal] = [_check_note(each, paragraph.section) for each in paragraph.sentences]
-    else:
-        results = await fan_out(
-            "sentence",
-            paragraph.sentences,
-            lambda each, at: _check_sentence(each, paragraph.section, known, at),
-            context,
+        plain = Sentence(text=sentence.text, kind="link")
+        return _with(plain, "supported") if claims_nothing(sentence.text) else _with(plain, "not_found", "unfounded")
+    if sentence.kind == "link":
+        leads = sentence.text.endswith(_LEADS_OVER) and claims_nothing(sentence.text, sources.asked)
+        return _with(sentence, "supported") if leads else _with(sentence, "not_found", "uncited")
+    unknown = [id_ for id_ in sentence.evidence if id_ not in sources.known]
+    if unknown or (not sentence.evidence and sentence.kind != "absence"):
+        return _with(sentence, "not_found", f"unknown: {', '.join(unknown)}" if unknown else "uncited")
+    sentence, passages = await _under_headers(sentence, context)
+    if sentence.kind == "absence":
+        return await _searched_for(sentence, found, context)
+    titles = [beside for piece in passages for beside in sources.beside(piece)]
+    verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
+    if verdict is not None and verdict.kind == "supported":
+        # What stands in a source word for word is no conclusion.
+        return sentence.model_copy(update={"verdict": verdict, "kind": "finding"})
+    if verdict is not None and (not sentence.cells or not context.run.adapters.models):
+        return sentence.model_copy(update={"verdict": verdict})
+    if sentence.kind == "calculation":
+        quotes = [piece.quote for piece in passages]
+        objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
+        return _with(sentence, "wrong", objection) if objection else sentence
+    refused = veto(sentence, passages, titles=titles, asked=sources.asked)
+    if refused is not None and sentence.kind == "conclusion":
+        return _with(sentence, "goes_beyond", refused.reason)
+    return sentence.model_copy(update={"verdict": refused})
+
+
+def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
+    return sentence.model_copy(update={"verdict": Verdict(kind=kind, reason=reason)})
+
+
+async def _searched_for(sentence: Sentence, found: dict[str, Evidence], context: StageContext) -> Sentence:
+    """Return the statement that something is absent with the stored passages that come nearest to it, for a judge.
+
+    Where one of them holds all the words that a source would use for it, it is false.
+    """
+    records = context.records
+    texts = {document: (await records.document(document)).text for document in await records.documents()}
+    near = await in_thread(stretches_about, sentence.basis, sentence.text, texts)
+    pieces = [
+        evidence_from(
+            Passage(document=one.document, start=one.start, end=one.end),
+            text=texts[one.document],
+            finding=texts[one.document][one.start : one.end],
+            section="",
         )
-    kept = tuple(result for result in results if isinstance(result, Sentence))
-    refused = [result for result in results if isinstance(result, Refusal)]
-    return paragraph.model_copy(update={"sentences": kept}), refused
+        for one in near
+    ]
+    held = [piece for piece, one in zip(pieces, near, strict=True) if one.share == 1.0]
+    if held:
+        verdict = Verdict(kind="false", reason="held", evidence=held[0].id, start=held[0].start, end=held[0].end)
+        return sentence.model_copy(update={"verdict": verdict})
+    if not pieces:
+        return _with(sentence, "not_in_sources")
+    found.update({piece.id: piece for piece in pieces})
+    # The judge sees what was found; the report cites what the sentence itself names.
+    return sentence.model_copy(update={"premises": tuple(piece.id for piece in pieces)})
 
 
-def _check_note(sentence: Sentence, section: str) -> Sentence | Refusal:
-    """Let a note stand that claims nothing: a figure, a date or an address needs a source."""
-    return Sentence(text=sentence.text) if claims_nothing(sentence.text) else _refused(sentence, section, "unfounded")
+async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> list[Paragraph]:
+    """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
+    asked: list[Reasoner] = []
+    support = Support(
+        brief=sources.brief,
+        paragraphs=tuple(paragraphs),
+        passages=sources.evidence,
+        contexts=dict(sources.contexts),
+    )
+
+    async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
+        asked.append(reasoner)
+        return await reasoner.judge(support)
+
+    answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
+    is_failed = bool(context.run.adapters.models) and asked[-1] is context.run.adapters.fallback
+    pieces = {piece.id: piece for piece in sources.evidence}
+    done, number = [], 0
+    for paragraph in paragraphs:
+        sentences = []
+        for sentence in paragraph.sentences:
+            number += 1
+            if sentence.verdict is None and paragraph.kind != "caption":
+                passages = tuple(pieces[id_] for id_ in (*sentence.evidence, *sentence.premises) if id_ in pieces)
+                sentence = _judged(sentence, passages, answers.get(number), is_failed=is_failed)
+            sentences.append(sentence)
+        done.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+    return done
 
 
-def _refused(sentence: Sentence, section: str, reason: str, **more: Any) -> Refusal:
-    return Refusal(section=section, text=sentence.text, evidence=sentence.evidence, reason=reason, **more)
+def _judged(
+    sentence: Sentence, passages: tuple[Evidence, ...], judgement: Judgement | None, *, is_failed: bool
+) -> Sentence:
+    """Return a sentence with the verdict that a judgement of it proves."""
+    if judgement is None:
+        if is_failed:
+            return _with(sentence, "not_checked", "failed")
+        reason = unchecked_reason(sentence, passages) if sentence.kind == "finding" else "unproved"
+        return _with(sentence, "not_checked", reason)
+    kind, remark = judgement.verdict, " ".join(judgement.reason.split())[:_SHOWN_CHARS]
+    if sentence.kind == "conclusion":
+        kind = _OF_CONCLUSION.get(kind, kind)
+        premises = tuple(id_ for id_ in judgement.premises if id_ in sentence.evidence) or sentence.evidence
+        rests = {"premises": premises, "evidence": premises} if kind == "follows" else {}
+        return _with(sentence.model_copy(update=rests), kind, "judged" if kind == "follows" else f"judged: {remark}")
+    kind = _OF_FINDING.get(kind, kind)
+    if sentence.kind == "absence":
+        is_absent = kind == "supported"
+        return _with(sentence.model_copy(update={"premises": ()}), "not_in_sources" if is_absent else "false", remark)
+    verdict = _proved(judgement.model_copy(update={"verdict": kind}), sentence, passages)
+    if sentence.kind == "calculation":
+        is_sound = verdict.kind in ("supported", "partly", "not_checked")
+        return sentence.model_copy(
+            update={"verdict": verdict.model_copy(update={"kind": "computed" if is_sound else "wrong"})}
+        )
+    checked = sentence.model_copy(update={"verdict": verdict})
+    return checked if checked.cells else _with_what_carries(checked, passages)
 
 
 def claims_nothing(text: str, asked: str = "") -> bool:
@@ -109,23 +250,6 @@ def claims_nothing(text: str, asked: str = "") -> bool:
         and all(date.iso in days for date in dates_of(text))
         and not find_references(text)
     )
-
-
-async def _check_sentence(
-    sentence: Sentence, section: str, known: Collection[str], context: StageContext
-) -> Sentence | Refusal:
-    unknown = [id_ for id_ in sentence.evidence if id_ not in known]
-    if unknown or not sentence.evidence:
-        return _refused(sentence, section, f"unknown: {', '.join(unknown)}" if unknown else "uncited")
-    sentence, passages = await _under_headers(sentence, context)
-    checked = sentence.model_copy(update={"verdict": await _verdict(sentence, passages, context)})
-    revision = ""
-    if _kind(checked) in _TO_MEND and not sentence.cells:
-        checked, revision = await _mend(checked, passages, context)
-    if _kind(checked) not in ("contradicted", "not_found"):
-        return checked if checked.cells else _with_what_carries(checked, passages)
-    verdict = checked.verdict or Verdict(kind="not_found")
-    return _refused(sentence, section, verdict.reason, kind=verdict.kind, revision=revision)
 
 
 def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
@@ -146,51 +270,6 @@ async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sen
     headers = list(dict.fromkeys(piece.header for piece in passages if piece.header and piece.header not in cited))
     passages += await context.records.evidence(headers)
     return sentence.model_copy(update={"evidence": (*cited, *headers)}), tuple(passages)
-
-
-async def _mend(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> tuple[Sentence, str]:
-    """Have a sentence revised, once; return the better of the two, and what was tried."""
-    support = Support(sentence=sentence, passages=passages)
-    answer = await context.reason("revise", lambda reasoner: reasoner.revise(support))
-    text = " ".join(answer.text.split()) if answer else ""
-    if text == sentence.text or not only_weakens(text, sentence.text):
-        return sentence, ""
-    again = context.at("revised")
-    revised = sentence.model_copy(update={"text": text, "revised_from": sentence.text})
-    revised = revised.model_copy(update={"verdict": await _verdict(revised, passages, again)})
-    context.trail.join([again.trail])
-    return max(sentence, revised, key=lambda each: _ORDER.index(_kind(each))), text
-
-
-async def _verdict(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict:
-    """Let code decide, else the reasoner, which never gets to see what code has refused."""
-    by_code = await _by_code(sentence, passages, context)
-    if by_code is not None:
-        return by_code
-    support = Support(sentence=sentence.model_copy(update={"verdict": None}), passages=passages)
-    asked: list[Reasoner] = []
-
-    async def ask(reasoner: Reasoner) -> Judgement:
-        asked.append(reasoner)
-        return await reasoner.judge_support(support)
-
-    judgement = await context.reason("judge_support", ask)
-    if context.run.adapters.models and asked[-1] is context.run.adapters.fallback:
-        return Verdict(kind="not_checked", reason="failed")
-    if judgement.verdict == "not_checked":
-        return Verdict(kind="not_checked", reason=unchecked_reason(sentence, passages))
-    return _proved(judgement, sentence, passages)
-
-
-async def _by_code(sentence: Sentence, passages: tuple[Evidence, ...], context: StageContext) -> Verdict | None:
-    if sentence.cells:
-        return check_cells(sentence, passages)
-    verdict = check_quote(sentence, passages) or veto(sentence, passages)
-    if verdict is not None and verdict.reason.startswith(("name", "date")):
-        documents = dict.fromkeys(passage.document for passage in passages)
-        titles = [(await context.records.document(document)).title for document in documents]
-        return veto(sentence, passages, titles=titles)
-    return verdict
 
 
 def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
@@ -217,75 +296,63 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
     return Verdict(kind="not_checked", reason="unproved")
 
 
-def _kind(sentence: Sentence) -> str:
-    return sentence.verdict.kind if sentence.verdict else "not_checked"
+def settled(paragraphs: Iterable[Paragraph], asked: str = "") -> Checked:
+    """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
+    kept, dropped = [], []
+    for paragraph in paragraphs:
+        own: list[Sentence] = []
+        is_cut = False
+        for sentence in paragraph.sentences:
+            leans = is_cut and not sentence.cells and not stands_alone(sentence.text)
+            if leans or _is_kept_out(sentence):
+                dropped.append(_refused(sentence, paragraph.section, "leaning" if leans else ""))
+                is_cut = True
+            else:
+                own.append(sentence)
+                is_cut = False
+        if own:
+            # What only says that something is absent has nothing to cite.
+            is_note = all(each.kind == "absence" and not each.evidence for each in own)
+            shown = {"sentences": tuple(own), "lead": _sound_lead(paragraph, own, asked)}
+            kept.append(paragraph.model_copy(update={**shown, "kind": "note" if is_note else paragraph.kind}))
+    return Checked(paragraphs=tuple(_leading_on(kept)), dropped=tuple(dropped))
 
 
-# Where the analysis stands among the texts of a run; a section's text stands at its own scope.
-ANALYSIS = "analysis"
+def _is_kept_out(sentence: Sentence) -> bool:
+    """Say whether a sentence cannot stand: what is called absent must have been shown to be."""
+    is_unproved = sentence.kind == "absence" and (sentence.verdict is None or sentence.verdict.kind == "not_checked")
+    return sentence.is_refused or is_unproved
 
 
-class CheckedBody(Value):
-    """The report's checked sections and analysis, and every sentence that was kept out so far."""
-
-    paragraphs: tuple[Paragraph, ...] = ()
-    analysis: tuple[Paragraph, ...] = ()
-    dropped: tuple[Refusal, ...] = ()
-
-
-async def verify(state: RunState) -> Update:
-    """Check a section as it was drafted, or the analysis."""
-    given, records = state.input, state.context.records
-    if "analysis" in given:
-        analysis = await records.load(Analysis, given["analysis"])
-        checked = await verify_analysis(analysis, await findings_from(given, records), state.context)
-    else:
-        # Where nothing could be written, the evidence is quoted.
-        drafted = await records.load_all(Paragraph, given.get("draft", ""))
-        checked = await verify_section(await section_work(given, records), drafted, state.context)
-    return {"checked": await records.keep(checked)}
-
-
-async def verify_section(work: SectionWork, drafted: Sequence[Paragraph], context: StageContext) -> Checked:
-    """Check a section as it was written; see to it that it holds the figures of its evidence."""
-    title, known, words = work.section.title, ids_of(work.evidence), words_in(work.brief.language)
-    checked = await check(drafted, known, context)
-    if any(paragraph.kind == "claim" for paragraph in checked.paragraphs):
-        missing = missing_figures(title, work.evidence, checked.sentences)
-    else:
-        missing = quotes_of(title, work.evidence)
-    apart = context.at("untold")
-    quoted = await check(missing, known, apart)
-    context.trail.join([context.trail, apart.trail])
-    claims = [paragraph for paragraph in (*checked.paragraphs, *quoted.paragraphs) if paragraph.kind == "claim"]
-    tables = [paragraph for paragraph in checked.paragraphs if paragraph.kind == "table"]
-    further = [paragraph for paragraph in quoted.paragraphs if paragraph.kind == "table"]
-    if further:
-        caption = Sentence(text=words("report.further_figures"))
-        further.insert(0, Paragraph(section=title, kind="caption", sentences=(caption,)))
-    return Checked(paragraphs=(*claims, *tables, *further), dropped=(*checked.dropped, *quoted.dropped))
-
-
-async def verify_analysis(analysis: Analysis, findings: Findings, context: StageContext) -> Checked:
-    """Check the analysis, which may rest on whatever was found; what would change the conclusion needs no source."""
-    words = words_in(findings.brief.language)
-    title, lead = words("report.analysis"), words("report.changes")
-    known = ids_of(piece for work in findings.sections for piece in work.evidence)
-    notes = tuple(Sentence(text=text) for text in analysis.changes)
-    ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
-    return await check([*as_claims(analysis.paragraphs, title), *ahead], known, context)
-
-
-async def body_from(state: dict[str, Any], records: RunRecords) -> CheckedBody:
-    """Return the texts of a run as they were checked, in plan order."""
-    texts = {
-        text["scope"]: await records.load(Checked, text["checked"])
-        for text in state.get("texts", [])
-        if text.get("checked")
-    }
-    analysis = texts.pop(ANALYSIS, Checked())
-    return CheckedBody(
-        paragraphs=tuple(paragraph for section in texts.values() for paragraph in section.paragraphs),
-        analysis=analysis.paragraphs,
-        dropped=tuple(refusal for text in (*texts.values(), analysis) for refusal in text.dropped),
+def _refused(sentence: Sentence, section: str, reason: str) -> Refusal:
+    verdict = sentence.verdict
+    return Refusal(
+        section=section,
+        text=sentence.text,
+        evidence=sentence.evidence,
+        kind=verdict.kind if verdict else "not_found",
+        reason=reason or (verdict.reason if verdict else ""),
     )
+
+
+def _sound_lead(paragraph: Paragraph, kept: Sequence[Sentence], asked: str) -> str:
+    """Return the lead of a list item if it holds no figure, date or address that its sentences do not."""
+    told = " ".join((asked, *(sentence.text for sentence in kept)))
+    return paragraph.lead if not paragraph.mark or claims_nothing(paragraph.lead, told) else ""
+
+
+def _leading_on(paragraphs: Sequence[Paragraph]) -> Iterable[Paragraph]:
+    """Yield paragraphs; a lead-over at the end of one stands alone before a list or a table, and goes elsewhere."""
+    for paragraph, after in zip(paragraphs, [*paragraphs[1:], None], strict=True):
+        if paragraph.kind != "claim":
+            yield paragraph
+            continue
+        sentences = list(paragraph.sentences)
+        ending: list[Sentence] = []
+        while sentences and sentences[-1].kind == "link":
+            ending.insert(0, sentences.pop())
+        if sentences:
+            yield paragraph.model_copy(update={"sentences": tuple(sentences)})
+        leads = after is not None and after.section == paragraph.section and (after.mark or after.kind == "table")
+        if ending and leads:
+            yield Paragraph(section=paragraph.section, kind="note", sentences=tuple(ending))

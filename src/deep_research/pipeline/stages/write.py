@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,18 +15,20 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import model_answers
+from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from, check, claims_nothing, ids_of
+from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
-from deep_research.reasoning.rules.quoting.units import count_prompt_injections, headings_above, rows_around
-from deep_research.reasoning.values import Brief, Conclusion, Context, Draft, Findings
+from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
+from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
@@ -52,10 +54,11 @@ class ReportGenerator:
     async def write_final_report(
         self,
         findings: Findings,
-        body: CheckedBody,
+        body: Checked,
         conclusion: Conclusion,
         state: dict[str, Any],
         *,
+        analysis: Sequence[Paragraph] = (),
         knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
         context: StageContext,
@@ -63,7 +66,7 @@ class ReportGenerator:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
-        abstract, chapters = _chapters(findings, body, conclusion, words)
+        abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
         shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
@@ -148,15 +151,15 @@ class ReportGenerator:
 
 
 def _chapters(
-    findings: Findings, body: CheckedBody, conclusion: Conclusion, words: Words
+    findings: Findings, body: Checked, conclusion: Conclusion, analysis: Sequence[Paragraph], words: Words
 ) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
     """Return what answers the question, or comes nearest, and the chapters, which do not say that again."""
     is_nearest = not conclusion.is_answered
     shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
     said, support, chapters = set(shown), set(conclusion.support), []
     is_short = has_short_outline(findings.brief, findings.plan.titles)
-    for section in findings.plan.sections:
-        own = [paragraph for paragraph in body.paragraphs if paragraph.section == section.title]
+    for title in dict.fromkeys(paragraph.section for paragraph in body.paragraphs if paragraph.section != "abstract"):
+        own = [paragraph for paragraph in body.paragraphs if paragraph.section == title]
         left = []
         for paragraph in own:
             unsaid = (each for each in paragraph.sentences if each.text not in said)
@@ -164,7 +167,7 @@ def _chapters(
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
         # A section that was asked for stands, even where the abstract says all of it.
         if left or (own and not is_short):
-            chapters.append(Chapter(title=section.title, paragraphs=tuple(left or own)))
+            chapters.append(Chapter(title=title, paragraphs=tuple(left or own)))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
     if is_nearest:
@@ -174,7 +177,9 @@ def _chapters(
             return (nothing, *conclusion.abstract), []
         nearest = tuple(paragraph for chapter in chapters for paragraph in chapter.paragraphs[:1])
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
-    return conclusion.abstract, chapters + _closing(body, conclusion, words)
+    if analysis:
+        chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
+    return conclusion.abstract, chapters
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.
@@ -204,11 +209,6 @@ def _with_lead(
     title = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rstrip()}…"
     day = f" ({source.published[:10]})" if source.published else ""
     return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
-
-
-def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:
-    closings = {"analysis": body.analysis, "conclusion": conclusion.conclusion, "outlook": conclusion.outlook}
-    return [Chapter(title=words(f"report.{key}"), paragraphs=own) for key, own in closings.items() if own]
 
 
 async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
@@ -329,7 +329,7 @@ def _failure(gap: Gap, name: str, words: Words) -> str:
     return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
 
 
-_WRITING = frozenset({"draft", "revise", "analyze", "conclude"})
+_WRITING = frozenset({"draft", "edit"})
 _QUOTED = frozenset({"verbatim", "trimmed"})
 
 
@@ -360,73 +360,117 @@ async def models_that_wrote(records: RunRecords) -> list[str]:
     return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
 
 
-# So much of the text before and after a passage says what it is about.
-_NEAR_CHARS = 400
-
-
-async def _contexts(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, Context]:
-    """Return where each piece of evidence stands in its document."""
-    found = {}
-    for piece in {piece.id: piece for piece in evidence}.values():
-        document = await records.document(piece.document)
-        found[piece.id] = Context(
-            title=document.title,
-            headings=headings_above(document.text, piece.start),
-            near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
-            opening=document.text[:_NEAR_CHARS],
-            published=document.published,
-        )
-    return found
-
-
 async def write(state: RunState, reporter: ReportGenerator) -> Update:
-    """Write the report; return the content id of what the run's row will keep of it, and what was kept out here."""
+    """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
+    out.
+    """
     context, given = state.context, state.input
     findings = await findings_from(given, context.records)
-    body = await body_from(given, context.records)
-    evidence = tuple(piece for work in findings.sections for piece in work.evidence)
+    brief, evidence = findings.brief, findings.evidence
+    contexts = await contexts_of(evidence, brief.language, context.records)
+    sources = Sources(brief, evidence, contexts)
+    drafted = tuple(await context.records.load_all(Paragraph, given.get("draft", "")))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
-        brief=findings.brief,
+        brief=brief,
         plan=findings.plan,
-        paragraphs=body.paragraphs,
+        paragraphs=drafted,
         evidence=evidence,
-        contexts=await _contexts(evidence, context.records),
+        contexts=contexts,
+        left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )
-    conclusion, disputed = await both(
-        context.reason("conclude", lambda reasoner: reasoner.conclude(draft)), _disputed(findings, given, context)
+    edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
+    body = settled(edited, sources.asked)
+    body = await _with_quotes(body, drafted, findings, sources, context)
+    draft = draft.model_copy(update={"paragraphs": body.paragraphs})
+    conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
+    # What rules lead with is quoted from the sources, and checked like all else.
+    leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources.asked)
+    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
+    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
+    conclusion = conclusion.model_copy(
+        # A report that was written as a whole says itself what is open.
+        update={"abstract": leading.paragraphs, "unanswered": () if is_written else gaps}
     )
-    known = ids_of(draft.evidence)
-    checked = await check(_claims(conclusion), known, context)
-    abstract, dropped = checked.of("abstract"), (*checked.dropped, *disputed.dropped)
-    if not abstract:
-        # None was written, or none could stand: the body's own sentences make one.
-        extracted = await context.run.adapters.fallback.conclude(_sound(draft))
-        again = await check(extracted.abstract, known, context.at("extracted"))
-        abstract, dropped = again.paragraphs, (*dropped, *again.dropped)
-    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], findings.brief)
-    kept = {
-        "abstract": abstract,
-        "conclusion": checked.of("conclusion"),
-        "outlook": checked.of("outlook"),
-        "unanswered": gaps,
-    }
-    is_unfounded = not draft.evidence and context.request.search.model_knowledge
-    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(findings.brief)) if is_unfounded else ""
+    is_unfounded = not evidence and context.request.search.model_knowledge
+    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
+    analysis = await _analysis(given, sources, context)
     written = await reporter.write_final_report(
         findings,
         body,
-        conclusion.model_copy(update=kept),
+        conclusion,
         given,
+        analysis=analysis.paragraphs,
         knowledge=knowledge,
         disagreements=disputed.paragraphs,
         context=context,
     )
     await reporter.write_files(written, context)
-    whole = body.model_copy(update={"dropped": (*body.dropped, *dropped, *unfounded)})
-    return {"final_report": await _stored(written, context), "checked": await context.records.keep(whole)}
+    refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
+    checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
+    return {"final_report": await _stored(written, context), "checked": await context.records.keep(checked)}
+
+
+async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
+    """Return the text as an editor mended it; what was changed is checked again."""
+    edits = await context.reason("edit", lambda reasoner: reasoner.edit(draft))
+    if not edits:
+        return draft.paragraphs
+    changes = {edit.number: edit.sentences for edit in edits}
+    paragraphs, number = [], 0
+    for paragraph in draft.paragraphs:
+        own: list[Sentence] = []
+        for sentence in paragraph.sentences:
+            number += 1
+            # A row keeps its columns, or goes.
+            is_kept = number not in changes or (sentence.cells and changes[number])
+            fresh = (sentence,) if is_kept else _changed(sentence, changes[number])
+            own += fresh
+        paragraphs += [paragraph.model_copy(update={"sentences": tuple(own)})] if own else []
+    return await judged(paragraphs, sources, context.at("edited"))
+
+
+def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
+    """Return what stands in the place of a sentence; one that stayed the same keeps its verdict."""
+    return [
+        before
+        if (each.text, each.kind) == (before.text, before.kind) and set(each.evidence) <= set(before.evidence)
+        else each.model_copy(update={"revised_from": before.text})
+        for each in after
+    ]
+
+
+async def _with_quotes(
+    body: Checked, drafted: Sequence[Paragraph], findings: Findings, sources: Sources, context: StageContext
+) -> Checked:
+    """Return the body with quotations in the place of a planned section of which nothing could stand."""
+    told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
+    lost = {paragraph.section for paragraph in drafted} - told - {"abstract"}
+    if told - {"abstract"} and not lost & set(findings.plan.titles):
+        return body
+    quoted = await context.run.adapters.fallback.draft(findings)
+    wanted = [one for one in quoted if one.section in lost or not told - {"abstract"}]
+    if not wanted:
+        return body
+    checked = settled(await judged(wanted, sources, context.at("quoted")), sources.asked)
+    order = list(dict.fromkeys((*(paragraph.section for paragraph in body.paragraphs), *findings.plan.titles)))
+    whole = sorted((*body.paragraphs, *checked.paragraphs), key=lambda one: order.index(one.section))
+    return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
+
+
+async def _analysis(state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
+    """Return the analysis by rules, checked; what would change the conclusion needs no source."""
+    if not state.get("analysis"):
+        return Checked()
+    analysis = await context.records.load(Analysis, state["analysis"])
+    words = words_in(sources.brief.language)
+    title, lead = words("report.analysis"), words("report.changes")
+    notes = tuple(Sentence(text=text) for text in analysis.changes)
+    ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
+    shown = [each.model_copy(update={"section": title}) for each in as_claims(analysis.paragraphs)]
+    return settled(await judged([*shown, *ahead], sources, context.at("analysis")))
 
 
 async def _stored(written: WrittenReport, context: StageContext) -> str:
@@ -446,21 +490,11 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
     return await store.put_blob(claim, canonical_json(result).encode())
 
 
-async def _disputed(findings: Findings, state: dict[str, Any], context: StageContext) -> Checked:
+async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
     tables = await disagreements(findings, state, context.records)
-    return await check(tables, {id_ for table in tables for id_ in table.cite_ids}, context.at("disputed"))
-
-
-def _claims(conclusion: Conclusion) -> list[Paragraph]:
-    """Return abstract, conclusion and outlook to be checked; only an outlook may hold notes, which need no source."""
-    outlook = [paragraph.model_copy(update={"section": "outlook"}) for paragraph in conclusion.outlook]
-    return [
-        *as_claims(conclusion.abstract, "abstract"),
-        *as_claims(conclusion.conclusion, "conclusion"),
-        *as_claims([paragraph for paragraph in outlook if paragraph.kind != "note"], "outlook"),
-        *(paragraph for paragraph in outlook if paragraph.kind == "note"),
-    ]
+    cited = await context.records.evidence([id_ for table in tables for id_ in table.cite_ids])
+    return settled(await judged(tables, replace(sources, evidence=tuple(cited)), context.at("disputed")))
 
 
 def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
@@ -470,12 +504,3 @@ def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...],
     founded = tuple(text for text in once if claims_nothing(text, asked))
     refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
     return founded, tuple(refusals)
-
-
-def _sound(draft: Draft) -> Draft:
-    """Return the draft with its supported sentences alone."""
-    kept = []
-    for paragraph in draft.paragraphs:
-        sound = [each for each in paragraph.sentences if each.verdict and each.verdict.kind == "supported"]
-        kept += [paragraph.model_copy(update={"sentences": tuple(sound)})] if sound else []
-    return draft.model_copy(update={"paragraphs": tuple(kept)})

@@ -42,7 +42,8 @@ _SHOWN_CHARS = 2_000
 class ModelActs:
     """What all acts of a model share. `fallback` chooses passages by rules; it answers only where the rules have to.
 
-    `sources` describes the special sources that a query may name, one a line.
+    `sources` describes the special sources that a query may name, one a line; `has_web` says whether anything but the
+    user's own documents can be searched.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class ModelActs:
         options: PromptOptions,
         fallback: ExtractiveReasoner,
         sources: str = "",
+        has_web: bool = True,
     ) -> None:
         self._model = model
         self._sources = sources
+        self._has_web = has_web
         self._prompts = prompts
         self._context = ContextManager(prompts.fill("system"), options)
         self._fallback = fallback
@@ -154,9 +157,9 @@ def _notes(*lines: tuple[str, str]) -> str:
     return fenced(NOTES_TAG, "\n".join(shown) or NONE)
 
 
-def listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], *, most: int = _MAX_LINES) -> str:
     """Return lines with a dash each between marks, the newest where there are many."""
-    lines = (f"- {_short(item)}" for item in items[-_MAX_LINES:])
+    lines = (f"- {_short(item)}" for item in items[-most:])
     return fenced(NOTES_TAG, "\n".join(lines)) if items else NONE
 
 

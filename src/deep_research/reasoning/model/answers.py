@@ -3,8 +3,8 @@
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_origin
+from functools import cache, partial
+from typing import Annotated, Any, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -39,15 +39,15 @@ def _texts(value: object) -> object:
     return [text for text in map(_text, value) if text][:_MAX_ITEMS]
 
 
-def _column(value: object) -> object:
+def _column(value: object, most: int = _MAX_ITEM_CHARS) -> object:
     """Return the texts that go with the items of another list: an empty one keeps its place."""
-    return list(map(_text, value)) if isinstance(value, list) else _texts(value)
+    return [_text(item, most) for item in value] if isinstance(value, list) else _texts(value)
 
 
-def _text(value: object) -> str:
+def _text(value: object, most: int = _MAX_ITEM_CHARS) -> str:
     if isinstance(value, dict):
         value = next((text for text in value.values() if isinstance(text, str) and text.strip()), "")
-    return "" if value is None else " ".join(without_markup(str(value)).split())[:_MAX_ITEM_CHARS]
+    return "" if value is None else " ".join(without_markup(str(value)).split())[:most]
 
 
 def _plain(value: object) -> object:
@@ -100,6 +100,7 @@ def _flag(value: object) -> bool:
 
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 Column = Annotated[list[str], BeforeValidator(_column)]
+LongColumn = Annotated[list[str], BeforeValidator(partial(_column, most=_MAX_CHARS))]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
 Plain = Annotated[str, BeforeValidator(_plain)]
 Verbatim = Annotated[str, BeforeValidator(_verbatim)]
@@ -107,7 +108,6 @@ Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1)]
 Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
 Word = Annotated[str, BeforeValidator(_word)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
-JudgedVerdict = Literal["supported", "partly", "not_found", "contradicted"]
 
 
 def _described(description: str, default: Any = ..., min_length: int | None = None) -> Any:
@@ -180,9 +180,9 @@ class PlanAnswer(ModelAnswer):
     goal: Plain = _described("what the report answers, one sentence", "")
     scope: Plain = _described("what is in and out of scope, one sentence", "")
     domains: Texts = _described("fields of knowledge that the question touches", [])
-    sections: Column = _described("3 to 5 section titles", min_length=1)
+    sections: Column = _described("2 to 5 section titles", min_length=1)
     descriptions: Column = _described("for each section, in order: the question that it answers", [])
-    queries: Texts = _described("search queries, two or three for each section", [])
+    queries: Texts = _described("search queries, one to three for each section", [])
     query_sections: Numbers = _described("for each query, in order: the number of its section, from 1", [])
 
     @model_validator(mode="before")
@@ -264,27 +264,24 @@ class CodeAnswer(ModelAnswer):
 
 
 class JudgeAnswer(ModelAnswer):
-    """A judge's verdict."""
+    """A judge's verdicts, one for each sentence that was asked for."""
 
-    verdict: Annotated[JudgedVerdict, BeforeValidator(_word)] = _described("your verdict")
-    span: Verbatim = _described("the words of a passage that you rely on, copied exactly; empty if there are none", "")
-    reason: Plain = _described("why, one sentence", "")
+    sentences: Numbers = _described("the numbers of the sentences", min_length=1)
+    verdicts: Column = _described("for each of them, in order: your verdict")
+    spans: LongColumn = _described(
+        "for each of them, in order: the words of a passage that decide it, copied exactly; empty for a conclusion", []
+    )
+    passages: Column = _described("for each of them, in order: the passages it really rests on, such as E2, E5", [])
+    reasons: Column = _described(
+        "for each of them, in order: what is wrong with it, in a few words; empty if nothing is", []
+    )
 
 
-class ReviseAnswer(ModelAnswer):
-    """A sentence cut down to what its passages carry."""
+class EditAnswer(ModelAnswer):
+    """Sentences that change."""
 
-    text: Plain = _described("the sentence with what is not carried deleted or hedged; empty to drop it")
-
-
-class ConcludeAnswer(ModelAnswer):
-    """The ends of a report."""
-
-    answered: Flag = _described("whether the report answers the question", True)
-    unanswered: Texts = _described("parts of the question that stay open", [])
-    abstract: Plain = _described("the abstract, each sentence with its marks", min_length=1)
-    conclusion: Plain = _described("two to four key insights, each sentence with its marks", "")
-    outlook: Plain = _described("one or two directions for further research, without new facts", "")
+    sentences: Numbers = _described("the numbers of the sentences that change", [])
+    texts: LongColumn = _described("for each of them, in order: the new text with its marks; empty to delete it", [])
 
 
 class RecallAnswer(ModelAnswer):

@@ -17,7 +17,7 @@ from deep_research.reasoning.model.acts import (
     section_notes,
 )
 from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, read_answer
-from deep_research.reasoning.model.prompting import USER_TAG, Act, fenced
+from deep_research.reasoning.model.prompting import SOURCE_TAG, USER_TAG, Act, fenced, fit
 from deep_research.reasoning.model.prose import is_in_language
 from deep_research.reasoning.rules.question.analysis import checked_analysis
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, clean_question, decide
@@ -26,6 +26,7 @@ from deep_research.reasoning.values import (
     Assessment,
     Brief,
     ClarificationQuestion,
+    Held,
     Inquiry,
     Plan,
     QueryRequest,
@@ -43,6 +44,8 @@ _CONTEXT_CHARS = 6_000
 _MIN_CONFIDENCE = 0.5
 _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
 _MAX_QUESTION_CHARS = 2_000
+# What a plan is shown of the documents: so many tokens, and so much of each.
+_MAX_HELD, _PASSAGE_CHARS = 3_000, 320
 _NAMED_SOURCES = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
 # Parts that the program adds to every report, and that a plan must not name.
 _FIXED_PARTS = frozenset(
@@ -78,8 +81,15 @@ class PlanningByModel(ModelActs):
         wanted = "Sections may follow the sides to look at, where those cover the question."
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
-        language = LANGUAGES[brief.language]
-        task = self._task("plan", PlanAnswer, sections=wanted, sources=self._sources or NONE, language=language)
+        held = [_line_of(one) for one in await self._fallback.held(brief.question)]
+        task = self._task(
+            "plan",
+            PlanAnswer,
+            sections=wanted,
+            documents=fenced(SOURCE_TAG, fit("\n".join(held), _MAX_HELD)[0]) if held else NONE,
+            sources=self._searched(),
+            language=LANGUAGES[brief.language],
+        )
         shared = [self._brief(brief)]
         answer = await self._data(
             _PLAN, PlanAnswer, task, shared=shared, problem_of=lambda answer: _problem_of_plan(answer, brief)
@@ -96,7 +106,7 @@ class PlanningByModel(ModelActs):
             gaps=listed(request.gaps),
             asked=listed(request.asked),
             count=str(request.count),
-            sources=self._sources or NONE,
+            sources=self._searched(),
         )
         steps = searched(request.asked, "write the next queries")
         shared = [self._brief(request.brief)]
@@ -106,6 +116,21 @@ class PlanningByModel(ModelActs):
             for place, text in enumerate(answer.queries)
         ]
         return tuple(found[: request.count])
+
+    def _searched(self) -> str:
+        """Return what queries are put to."""
+        if not self._has_web:
+            return "Only the asker's own documents are searched: use their words and their language."
+        special = (
+            f" Special sources, which a query may name behind it in brackets:\n{self._sources}" if self._sources else ""
+        )
+        return f"The asker's own documents, if there are any, and general web search are always asked.{special}"
+
+
+def _line_of(held: Held) -> str:
+    """Return a document's title, date and language and its best passage in one line."""
+    facts = " — ".join(filter(None, (held.title, held.published[:10])))
+    return f"- {facts}: {' '.join(held.text.split())[:_PASSAGE_CHARS]}"
 
 
 def finished_titles(text: str) -> list[str]:
@@ -191,7 +216,8 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     )
     if inquiry.clarify == "off" and action != "CANNOT_DO":
         action = "START_RESEARCH"
-    refined = answer.refined_question.strip()
+    # A question that is complete in itself is researched as it stands: another wording asks for something else.
+    refined = answer.refined_question.strip() if inquiry.context or inquiry.exchanges else ""
     inferred = [focus for focus in focuses if focus not in inquiry.focus]
     assumptions = []
     if refined and _letters(refined) != _letters(inquiry.question):

@@ -5,7 +5,7 @@ Whatever a page, a search result or a model wrote gets into a prompt through `fe
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from deep_research.errors import ConfigurationError
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.reasoning.values import Context
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import JsonObject
 
@@ -133,12 +134,31 @@ class Material(NamedTuple):
     left_out: int
 
 
-def show_evidence(evidence: Sequence[Evidence], *, room: int) -> Material:
-    """Return the evidence in its order, labelled and fenced; where room is short, the weakest pieces are left out."""
-    shown = [_shown(piece, number) for number, piece in enumerate(evidence, start=1)]
+def show_evidence(
+    evidence: Sequence[Evidence],
+    *,
+    room: int,
+    contexts: Mapping[str, Context] | None = None,
+    only: Collection[str] | None = None,
+) -> Material:
+    """Return the evidence in its order, labelled and fenced; where room is short, the weakest pieces are left out.
+
+    Where `contexts` are given, a list of the documents stands before it, and each passage says where it stands. Where
+    `only` names some of it, the others are not shown; labels are the same whatever is shown.
+    """
+    known = {id_: context for id_, context in (contexts or {}).items() if only is None or id_ in only}
+    documents = {document: f"D{number}" for number, document in enumerate(dict.fromkeys(map(_document, evidence)), 1)}
+    shown = [_shown(piece, number, documents, known) for number, piece in enumerate(evidence, start=1)]
     sizes = [tokens_at_most(block) for block in shown]
-    kept = set(range(len(evidence)))
-    total = sum(sizes)
+    wanted = {place for place, piece in enumerate(evidence) if only is None or piece.id in only}
+    kept = set(wanted)
+    lines = {
+        documents[piece.document]: _described(documents[piece.document], known[piece.id])
+        for piece in evidence
+        if piece.id in known
+    }
+    listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
+    total = sum(sizes[place] for place in kept) + tokens_at_most("\n".join(listed))
     for place in sorted(kept, key=lambda place: (evidence[place].score, -place)):
         if total <= room:
             break
@@ -146,16 +166,32 @@ def show_evidence(evidence: Sequence[Evidence], *, room: int) -> Material:
         total -= sizes[place]
     places = sorted(kept)
     return Material(
-        blocks=tuple(shown[place] for place in places),
+        blocks=(*listed, *(shown[place] for place in places)),
         labels={f"{LABEL}{place + 1}": evidence[place].id for place in places},
-        left_out=len(evidence) - len(kept),
+        left_out=len(wanted) - len(kept),
     )
 
 
-def _shown(piece: Evidence, number: int) -> str:
+def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts: Mapping[str, Context]) -> str:
     text = piece.finding if piece.header else piece.quote
     cut = text if len(text) <= _MAX_PASSAGE_CHARS else text[:_MAX_PASSAGE_CHARS] + _CUT
-    return fenced(SOURCE_TAG, cut, id=f"{LABEL}{number}")
+    where = contexts.get(piece.id)
+    attributes = {"of": documents[piece.document], "at": _place(where)} if where else {}
+    return fenced(SOURCE_TAG, cut, id=f"{LABEL}{number}", **attributes)
+
+
+def _document(piece: Evidence) -> str:
+    return piece.document
+
+
+def _described(label: str, context: Context) -> str:
+    """Return a document's label, title, author and date in one line."""
+    facts = (context.title, context.author, context.published[:10] or "no date")
+    return f"{label}: {' — '.join(' '.join(fact.split()) for fact in facts if fact)}"
+
+
+def _place(context: Context) -> str:
+    return " › ".join(filter(None, (context.place, context.headings)))
 
 
 def fit(text: str, room: int) -> tuple[str, bool]:

@@ -1,14 +1,16 @@
-"""Reading prose that a model wrote: paragraphs of sentences, each with the marks of the sources it rests on.
+"""Reading a report that a model wrote: sections of paragraphs, lists and tables; each sentence with its mark.
 
-A critical look has headings besides: perspectives with names, then what would change the conclusion.
+A mark says what a sentence is and rests on: `[E2, E5]` is a finding of these passages, `[so: E2, E5]` a conclusion from
+them, `[calc: 40 / 8 = 5; E2]` a calculation, `[none: words; E2]` the statement that no source holds something. A
+sentence without a mark only leads over.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from deep_research.reasoning.model.prompting import LABEL, TAGS
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
 from deep_research.request import Language
 from deep_research.text.cleaning import clean_text
 from deep_research.text.script import detect_language, in_script
@@ -46,13 +48,21 @@ _BARE_MARK = re.compile(r"\[\s*(\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*)\s*\]")
 _RANGE = re.compile(rf"(?i)(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}}))?")
 # A range of more than this names nothing in particular.
 _MAX_IN_RANGE = 12
+_TYPED_MARK = re.compile(r"(?i)[\[【［]\s*(so|calc|none)\s*[:：]\s*([^\]】］]{1,400})[\]】］]")
+_TYPED_KINDS: dict[str, SentenceKind] = {"so": "conclusion", "calc": "calculation", "none": "absence"}
+_LABELS = re.compile(rf"(?i){LABEL}\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?")
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
-# Headings, list signs and emphasis are the report's own business.
-_HEADING = re.compile(r"(?m)^\s{0,3}#{1,6}\s.*$")
-_LIST_SIGN = re.compile(r"(?m)^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[ \t#]*$")
+_BOLD_LINE = re.compile(r"\s*\*\*([^*\n]{2,80})\*\*\s*[:：]?\s*$")
+_ITEM = re.compile(r"\s*(?:(?P<bullet>[-*•+])|(?P<number>\d{1,2})(?:[.)]|(?=、)))(?:\s+|、\s*)(?=\S)")
+_ITEM_LEAD = re.compile(r"\s*\*\*(.{2,160}?)\*\*\s*")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
-_TABLE_LINE = re.compile(r"(?m)^\s*\|.*\|\s*$")
+_TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
+_TABLE_RULE = re.compile(r"[\s|:-]+$")
 _ECHO = re.compile(rf"(?i)</?(?:{'|'.join(TAGS)})\b")
+_NO_NAME = re.compile(r"[*_`\[\]【】]|^\d+[.)、]\s*")
+_NAME_END = re.compile(r"[.。!！?？:：]+$")
+_MAX_NAME_CHARS = 60
 # Less text than this shows no language.
 _MIN_CHARS = 40
 # More sentences than this share without a mark are worth a second try.
@@ -66,38 +76,18 @@ class Prose(NamedTuple):
     problem: str
     cited: int
 
-    def resting_on(self, headers: Mapping[str, str]) -> "Prose":
-        """Return the same with each row's header beside the row: only both together say what a figure means."""
 
-        def resting(sentence: Sentence) -> Sentence:
-            ids = (each for id_ in sentence.evidence for each in (id_, headers.get(id_, "")) if each)
-            return sentence.model_copy(update={"evidence": tuple(dict.fromkeys(ids))})
-
-        return self._replace(
-            paragraphs=tuple(
-                paragraph.model_copy(update={"sentences": tuple(map(resting, paragraph.sentences))})
-                for paragraph in self.paragraphs
-            )
-        )
-
-
-def read_prose(
-    text: str, labels: Mapping[str, str], *, section: str, language: Language, is_cut: bool = False
+def read_report(
+    text: str, labels: Mapping[str, str], *, language: Language, abstract: Collection[str] = (), is_cut: bool = False
 ) -> Prose:
-    """Return the paragraphs of a text; a mark that stands for no evidence is kept as it is, for the record.
+    """Return the paragraphs of a report; a mark that stands for no evidence is kept as it is, for the record.
 
-    `labels` maps labels to evidence ids. `is_cut` says that the text ended at a limit: its last sentence is dropped
-    where it has no end.
+    `labels` maps labels to evidence ids. What stands before the first heading, or under one named in `abstract`, is the
+    section `abstract`. `is_cut` says that the text ended at a limit: its last sentence is dropped where it has no end.
     """
-    paragraphs = []
-    bare = _TABLE_LINE.sub("", _HEADING.sub("", without_markup(text, _MARK)))
-    tidied = _EMPHASIS.sub(r"\2", _LIST_SIGN.sub("", bare))
-    plain = _square(in_script(tidied, language), labels)
-    mark = _MARK if _MARK.search(plain) else _BARE_MARK
-    for block in re.split(r"\n\s*\n", plain):
-        sentences = _sentences(" ".join(block.split()), mark, labels)
-        if sentences:
-            paragraphs.append(Paragraph(section=section, sentences=tuple(sentences)))
+    plain = _square(in_script(without_markup(text, _MARK), language), labels)
+    marks = _Marks(labels, _MARK if _MARK.search(plain) or _TYPED_MARK.search(plain) else _BARE_MARK)
+    paragraphs = list(_paragraphs(_blocks(plain), marks, {name.casefold() for name in abstract}, language))
     if is_cut and paragraphs:
         last = paragraphs.pop()
         kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
@@ -105,6 +95,104 @@ def read_prose(
     known = set(labels.values())
     cited = sum(not known.isdisjoint(sentence.evidence) for paragraph in paragraphs for sentence in paragraph.sentences)
     return Prose(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
+
+
+def read_sentences(text: str, labels: Mapping[str, str], language: Language) -> list[Sentence]:
+    """Return the sentences of one line of text."""
+    plain = _EMPHASIS.sub(r"\2", _square(in_script(without_markup(text, _MARK), language), labels))
+    return _Marks(labels, _MARK).sentences(plain)
+
+
+class _Block(NamedTuple):
+    """Lines that belong together: a heading, an item of a list, a table, or a paragraph."""
+
+    kind: Literal["heading", "lead", "number", "bullet", "table", "text"]
+    lines: list[str]
+
+
+def _blocks(text: str) -> list[_Block]:
+    """Return the blocks of a Markdown text."""
+    blocks: list[_Block] = []
+    is_open = False
+    for line in text.split("\n"):
+        if not line.strip():
+            is_open = False
+        elif _HEADING.match(line):
+            blocks.append(_Block("heading", [line]))
+            is_open = False
+        elif _TABLE_LINE.match(line):
+            if not (is_open and blocks[-1].kind == "table"):
+                blocks.append(_Block("table", []))
+            blocks[-1].lines.append(line)
+            is_open = True
+        elif item := _ITEM.match(line):
+            blocks.append(_Block("bullet" if item["bullet"] else "number", [line[item.end() :]]))
+            is_open = True
+        elif _BOLD_LINE.match(line):
+            blocks.append(_Block("lead", [line]))
+            is_open = False
+        elif is_open and blocks[-1].kind != "table":
+            blocks[-1].lines.append(line.strip())
+        else:
+            blocks.append(_Block("text", [line]))
+            is_open = True
+    return blocks
+
+
+def _paragraphs(
+    blocks: list[_Block], marks: "_Marks", abstract: Collection[str], language: Language
+) -> Iterator[Paragraph]:
+    section, lead = "abstract", ""
+    for kind, lines in blocks:
+        if kind == "heading" and (heading := _HEADING.match(lines[0])):
+            title = _plain_name(heading[2], language)
+            if len(heading[1]) > 2:
+                lead = _name_of(title)
+            elif len(heading[1]) == 2 and title:
+                section, lead = "abstract" if title.casefold() in abstract else title, ""
+        elif kind == "lead" and (bold := _BOLD_LINE.match(lines[0])):
+            lead = _name_of(_plain_name(bold[1], language))
+        elif kind == "table":
+            rows = _rows(lines, marks)
+            if rows:
+                yield Paragraph(section=section, kind="table", lead=lead, sentences=tuple(rows))
+        else:
+            line, own = " ".join(" ".join(lines).split()), lead
+            mark: ListMark = "number" if kind == "number" else "bullet" if kind == "bullet" else ""
+            if mark and (bold := _ITEM_LEAD.match(line)) and bold.end() < len(line):
+                own, line = _plain_name(bold[1], language), line[bold.end() :].lstrip(":： ")
+            elif mark:
+                own = ""
+            if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):
+                yield Paragraph(section=section, lead=own, mark=mark, sentences=tuple(sentences))
+
+
+def _rows(lines: list[str], marks: "_Marks") -> list[Sentence]:
+    """Return the rows of a table under its head, each with the marks of all its cells."""
+    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    head, *rows = [line for line in cells if not all(_TABLE_RULE.match(cell) or not cell for cell in line)] or [[]]
+    names = [marks.bare(_EMPHASIS.sub(r"\2", name)) for name in head]
+    found = []
+    for row_cells in rows:
+        texts = [_EMPHASIS.sub(r"\2", cell) for cell in row_cells]
+        kind, ids, basis = marks.found_in(" ".join(texts))
+        pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False)]
+        filled = tuple((name, cell) for name, cell in pairs if cell)
+        if len(filled) > 1:
+            found.append(row(filled, ids).model_copy(update={"kind": kind, "basis": basis}))
+    return found
+
+
+def _plain_name(text: str, language: Language) -> str:
+    """Return the words of a heading or a lead without marks and markup."""
+    bare = _MARK.sub("", _TYPED_MARK.sub("", text))
+    return _NAME_END.sub("", " ".join(_NO_NAME.sub("", without_markup(in_script(bare, language))).split()))
+
+
+def _name_of(plain: str) -> str:
+    """Return a small heading, or "" where it is none: a whole sentence, or one with a figure or a date."""
+    is_sentence = len(plain) > _MAX_NAME_CHARS or re.search(r"[.。!！?？]", plain)
+    return "" if is_sentence or figures_of(plain) or dates_of(plain) or find_references(plain) else plain
 
 
 def is_in_language(text: str, language: Language) -> bool:
@@ -131,21 +219,45 @@ def _numbers(mark: str) -> list[int]:
     return found
 
 
-def _sentences(text: str, mark: re.Pattern[str], labels: Mapping[str, str]) -> list[Sentence]:
-    """Return a paragraph's sentences; a mark belongs to the sentence it stands in or right after."""
-    marks = [(match.start(), _numbers(match[1])) for match in mark.finditer(text)]
-    # Marks become blanks, so that offsets stay and "[E1]." ends its sentence.
-    bare = mark.sub(lambda match: " " * len(match[0]), text)
-    spans = split_sentences(bare)
-    found = []
-    for number, (start, end) in enumerate(spans):
-        until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-        own = [number for at, numbers in marks if start <= at < until for number in numbers]
-        sentence = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
-        if re.search(r"\w", sentence):
-            ids = dict.fromkeys(labels.get(f"{LABEL}{number}", f"{LABEL}{number}") for number in own)
-            found.append(Sentence(text=sentence, evidence=tuple(ids)))
-    return found
+class _Marks(NamedTuple):
+    """How marks are read: `labels` maps what they name to evidence ids; `plain` matches those without a kind."""
+
+    labels: Mapping[str, str]
+    plain: re.Pattern[str]
+
+    def found_in(self, text: str) -> tuple[SentenceKind, tuple[str, ...], str]:
+        """Return what the marks of a sentence make it, the evidence that they name, and what it computes or misses."""
+        numbers = [number for match in self.plain.finditer(text) for number in _numbers(match[1])]
+        kind: SentenceKind = "finding" if numbers else "link"
+        basis = ""
+        for match in _TYPED_MARK.finditer(text):
+            kind = _TYPED_KINDS[match[1].lower()]
+            named = list(_LABELS.finditer(match[2]))
+            numbers += [number for label in named for number in _numbers(label[0])]
+            if kind != "conclusion":
+                basis = (match[2][: named[0].start()] if named else match[2]).strip(" ;；,，")
+        ids = dict.fromkeys(self.labels.get(f"{LABEL}{number}", f"{LABEL}{number}") for number in numbers)
+        return kind, tuple(ids), basis
+
+    def bare(self, text: str, fill: str = "") -> str:
+        """Return a text without its marks, or with as many of another sign in their place."""
+        for pattern in (_TYPED_MARK, self.plain):
+            text = pattern.sub(lambda match: fill * len(match[0]), text)
+        return text if fill else " ".join(text.split())
+
+    def sentences(self, text: str) -> list[Sentence]:
+        """Return a paragraph's sentences; a mark belongs to the sentence it stands in or right after."""
+        # Marks become blanks, so that offsets stay and "[E1]." ends its sentence.
+        bare = self.bare(text, fill=" ")
+        spans = split_sentences(bare)
+        found = []
+        for number, (start, end) in enumerate(spans):
+            until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
+            sentence = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
+            if re.search(r"\w", sentence):
+                kind, ids, basis = self.found_in(text[start:until])
+                found.append(Sentence(text=sentence, kind=kind, evidence=ids, basis=basis))
+        return found
 
 
 def _problem(text: str, paragraphs: list[Paragraph], labels: int, cited: int, language: Language) -> str:
@@ -157,64 +269,9 @@ def _problem(text: str, paragraphs: list[Paragraph], labels: int, cited: int, la
         return "it repeats the prompt's marks; write your own sentences"
     if not is_in_language(" ".join(sentence.text for sentence in sentences), language):
         return "it is in the wrong language"
-    unmarked = [sentence for sentence in sentences if not sentence.evidence]
+    unmarked = [sentence for sentence in sentences if sentence.kind == "link"]
     if len(unmarked) > _UNMARKED_SHARE * len(sentences):
         return f"{len(unmarked)} of {len(sentences)} sentences carry no mark such as [{LABEL}1]; each needs its own"
     if not cited:
         return f"its marks name no source that was given; use {LABEL}1 to {LABEL}{labels}"
     return ""
-
-
-# A heading as Markdown has it, or a short line that is all bold.
-_PART_HEADING = re.compile(
-    r"(?m)^[ \t]{0,3}(?:#{1,6}[ \t]+(?P<heading>.+?)[ \t#]*|\*\*(?P<bold>[^*\n]{2,60})\*\*[ \t]*[:：]?[ \t]*)$"
-)
-_NO_NAME = re.compile(r"[*_`\[\]【】]|^\d+[.)、]\s*")
-_NAME_END = re.compile(r"[.。!！?？:：]+$")
-_MAX_NAME_CHARS = 60
-
-
-def read_critique(
-    text: str, labels: Mapping[str, str], *, section: str, language: Language, closing: str, is_cut: bool = False
-) -> Prose:
-    """Return paragraphs under the names of their perspectives; what would change the conclusion may be a note.
-
-    It stands under the name that is given as `closing`. A note is a sentence there that cites nothing.
-    """
-    parts = list(_parts(text))
-    paragraphs, notes, judged = [], [], []
-    for number, (name, body) in enumerate(parts, start=1):
-        is_end, lead = _plain_letters(name) == _plain_letters(closing), _lead(name, language)
-        own = read_prose(body, labels, section=section, language=language, is_cut=is_cut and number == len(parts))
-        if not is_end:
-            judged.append(body)
-        for paragraph in own.paragraphs:
-            marked = tuple(each for each in paragraph.sentences if each.evidence or not is_end)
-            if marked:
-                shown = {"lead": closing if is_end else lead, "sentences": marked}
-                paragraphs.append(paragraph.model_copy(update=shown))
-            notes += [each for each in paragraph.sentences if each not in marked]
-    whole = read_prose("\n\n".join(judged), labels, section=section, language=language)
-    last = [Paragraph(section=section, kind="note", lead=closing, sentences=tuple(notes))] if notes else []
-    return Prose((*paragraphs, *last), whole.problem, whole.cited)
-
-
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands under each heading, with the heading's words."""
-    heads = list(_PART_HEADING.finditer(text))
-    ends = [match.start() for match in heads[1:]] + [len(text)]
-    if not heads or text[: heads[0].start()].strip():
-        yield "", text[: heads[0].start()] if heads else text
-    for head, end in zip(heads, ends, strict=False):
-        yield head.group("heading") or head.group("bold"), text[head.end() : end]
-
-
-def _lead(name: str, language: Language) -> str:
-    """Return a perspective's name, or "" where it is no name: a whole sentence, or one with a figure or a date."""
-    plain = _NAME_END.sub("", " ".join(_NO_NAME.sub("", without_markup(in_script(name, language))).split()))
-    is_sentence = len(plain) > _MAX_NAME_CHARS or re.search(r"[.。!！?？]", plain)
-    return "" if is_sentence or figures_of(plain) or dates_of(plain) or find_references(plain) else plain
-
-
-def _plain_letters(text: str) -> str:
-    return "".join(re.findall(r"\w", text)).lower()

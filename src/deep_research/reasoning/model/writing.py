@@ -1,36 +1,30 @@
-"""What a model is asked to write and to judge: sections, analysis, the ends of the report, single sentences."""
+"""What a model is asked to write and to judge: the report, its sentences, and what to mend of it."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+import sys
+from collections.abc import Collection, Mapping, Sequence
 
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
-from deep_research.reasoning.model.acts import LANGUAGES, ModelActs, listed, searched
+from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
     CodeAnswer,
-    ConcludeAnswer,
+    EditAnswer,
     JudgeAnswer,
     RecallAnswer,
-    ReviseAnswer,
     item_at,
-    read_answer,
 )
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
     LABEL,
-    NOTES_TAG,
     SOURCE_TAG,
     Act,
-    Steps,
     fenced,
-    fit,
     numbered,
     show_evidence,
 )
-from deep_research.reasoning.model.prose import Prose, is_in_language, read_critique, read_prose
+from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_sentences
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
@@ -39,62 +33,66 @@ from deep_research.reasoning.values import (
     ChartSpec,
     Conclusion,
     Draft,
+    Edit,
     Findings,
     Judgement,
     Paragraphs,
-    SectionWork,
+    QuestionKind,
     Support,
 )
-from deep_research.report.paragraph import Paragraph, Sentence, note
-from deep_research.request import Language, ReportLength
+from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
+from deep_research.request import Language
 
-_ANALYZE = Act("analyze", "thinking", 1_600)
 _CHARTS = Act("plan_charts", "task", 400)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
-_DRAFT = Act("draft", "thinking", 2_400)
-_JUDGE = Act("judge_support", "task", 300)
-_REVISE = Act("revise", "task", 250)
-_CONCLUDE = Act("conclude", "thinking", 1_600)
+_DRAFT = Act("draft", "thinking", 5_000)
+_JUDGE = Act("judge", "task", 1_800)
+_EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
 _MAX_CHARTS = 5
+# More sentences than this a judge begins to skip.
+_JUDGED_AT_ONCE = 20
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
-_SECTION_WORDS: dict[ReportLength, int] = {"short": 150, "standard": 300, "long": 500}
+_LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
+_VERDICTS: dict[str, VerdictKind] = {
+    kind: kind for kind in ("supported", "partly", "contradicted", "not_found", "follows", "goes_beyond", "contradicts")
+}
+# What the first sentences of a report are, by the kind of answer that is asked for, and what comes after them.
+_ANSWERS: dict[QuestionKind, str] = {
+    "fact": "the one thing asked for, in the first sentence, then what it rests on",
+    "yes_no": "yes or no in the first words, then why, and under which condition it would be otherwise",
+    "who_when_where": "the one thing asked for, in the first sentence, then what it rests on",
+    "list": "how many there are, then the list",
+    "extreme": "the one thing asked for, in the first sentence, then the next ones",
+    "trend": "the direction and the figures at both ends, then what changed on the way",
+    "comparison": "which is better for what, and by how much",
+    "reason": "the main cause, then the others in the order of their weight",
+    "procedure": "the steps in one sentence",
+    "overview": "what it comes to, in 100 to 150 words",
+    "advice": "what to do, as one decision with its reasons, in 100 to 180 words",
+    "open": "what is known, as one statement with the figures that matter most, in 100 to 180 words",
+}
+_FORMS: dict[QuestionKind, str] = {
+    "list": "The list is a table with every item that meets the condition.",
+    "trend": "The figures over time are a table.",
+    "comparison": "The comparison is a table with one column for each thing compared.",
+    "procedure": "The steps are a numbered list.",
+    "advice": (
+        "Next, under a heading, a numbered list of recommendations in the order of their worth. Each is one item: its"
+        " point in bold, then the fact that it rests on, what to do, and, where the passages or reason give it, who, by"
+        " when, and how to measure it. What you propose yourself is worded as a proposal."
+    ),
+    "open": "What the asker can do with it comes before the details.",
+}
 
 
 class WritingByModel(ModelActs):
     """The acts on everything that was found, and those that make the report."""
 
     async def analyze(self, findings: Findings) -> Analysis:
-        """Judge the findings from sides that fit the question; how strong the evidence is, code has counted."""
-        evidence = [piece for work in findings.sections for piece in work.evidence]
-        counted = await self._fallback.analyze(findings)
-        if not evidence:
-            return counted
-        closing = words_in(findings.brief.language)("report.changes")
-        task = self._prompts.fill(
-            "analyze",
-            language=LANGUAGES[findings.brief.language],
-            strength=fenced(NOTES_TAG, listed([in_brief(row) for row in findings.strength])),
-            closing=closing,
-        )
-        prose = await self._prose(
-            _ANALYZE,
-            task,
-            [*((f"research: {work.section.title}", True) for work in findings.sections), ("judge the whole", False)],
-            [self._brief(findings.brief)],
-            evidence,
-            section="analysis",
-            language=findings.brief.language,
-            reader=partial(read_critique, closing=closing),
-        )
-        written = [paragraph for paragraph in prose.paragraphs if paragraph.kind != "note"]
-        notes = [
-            each.text for paragraph in prose.paragraphs if paragraph.kind == "note" for each in paragraph.sentences
-        ]
-        # What would change the conclusion stands last.
-        ordered = sorted((*written, *counted.paragraphs), key=lambda paragraph: paragraph.lead == closing)
-        return Analysis(paragraphs=tuple(ordered), changes=tuple(notes) or counted.changes)
+        """Count how well the main statements are backed; whoever writes the report weighs them."""
+        return await self._fallback.analyze(findings)
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
@@ -126,83 +124,104 @@ class WritingByModel(ModelActs):
         answer = await self._data(_REPAIR_CHART, CodeAnswer, task)
         return broken.spec.model_copy(update={"python_code": answer.python_code})
 
-    async def draft(self, work: SectionWork) -> Paragraphs:
-        """Write the section; where it was written before, only what its figures left out."""
-        length = str(_SECTION_WORDS[work.brief.length])
-        prose = await self._prose(
-            _DRAFT,
-            self._prompts.fill("draft", language=LANGUAGES[work.brief.language], length=length),
-            searched(work.asked, "write the section"),
-            [self._brief(work.brief), self._section_head(work.section)],
-            work.evidence,
-            section=work.section.title,
-            language=work.brief.language,
-            before=work if work.offered else None,
+    async def draft(self, findings: Findings) -> Paragraphs:
+        """Write the whole report in one piece, with everything that was found in view."""
+        evidence = findings.evidence
+        if not evidence:
+            return await self._fallback.draft(findings)
+        brief, language = findings.brief, findings.brief.language
+        words = words_in(language)
+        task = self._prompts.fill(
+            "draft",
+            language=LANGUAGES[language],
+            length=_length(findings.words, language),
+            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]),
+            form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
+            sections=_sections(findings),
+            open=words("report.gaps"),
         )
-        return prose.paragraphs
-
-    async def _prose(
-        self,
-        act: Act,
-        task: str,
-        steps: Steps,
-        head: Sequence[str],
-        evidence: Sequence[Evidence],
-        *,
-        section: str,
-        language: Language,
-        before: SectionWork | None = None,
-        reader: Callable[..., Prose] = read_prose,
-    ) -> Prose:
-        """Return what the model writes about evidence, each sentence with what it rests on."""
-        tail = self._context.tail(act, task, steps=steps)
-        # The second offer repeats what was written: its room is kept free.
-        material = show_evidence(evidence, room=self._context.room(*head, tail, max_tokens=2 * act.max_tokens))
-        request = self._context.request(act, tail, shared=[*head, *material.blocks], left_out=material.left_out)
-        if before:
-            # What was written, and the request for what it left out.
-            offer = self._prompts.fill(
-                "draft_more",
-                told=fenced(
-                    DRAFT_TAG, "\n\n".join(_marked(paragraph, material.labels) for paragraph in before.written)
-                ),
-                labels=", ".join(label for label, id_ in material.labels.items() if id_ in before.offered),
-                language=LANGUAGES[language],
-            )
-            request = request.model_copy(update={"prompt": f"{request.prompt}\n\n{offer}"})
+        head = [self._brief(brief), *self._noted(findings)]
+        tail = self._context.tail(_DRAFT, task)
+        room = self._context.room(*head, tail, max_tokens=_DRAFT.max_tokens)
+        material = show_evidence(evidence, room=room, contexts=findings.contexts)
+        request = self._context.request(_DRAFT, tail, shared=[*head, *material.blocks], left_out=material.left_out)
+        names = [words("report.abstract"), words("report.answer")]
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
             is_cut = reply.stop in ("length", "loop")
-            prose = reader(reply.text, material.labels, section=section, language=language, is_cut=is_cut)
+            prose = read_report(reply.text, material.labels, language=language, abstract=names, is_cut=is_cut)
             is_usable = prose.cited and is_in_language(reply.text, language)
             return prose if is_usable else None, prose.problem
 
-        prose = await self._ask(request, read)
-        return prose.resting_on({piece.id: piece.header for piece in evidence if piece.header})
+        return (await self._ask(request, read)).paragraphs
 
-    async def judge_support(self, support: Support) -> Judgement:
-        sentence = fenced(DRAFT_TAG, support.sentence.text)
-        task = self._task("judge_support", JudgeAnswer, sentence=sentence, passages=self._passages(support))
-        answer = await self._data(_JUDGE, JudgeAnswer, task)
-        return Judgement(verdict=answer.verdict, span=answer.span.strip(), reason=answer.reason)
+    def _noted(self, findings: Findings) -> list[str]:
+        """Return what code counted: how well figures are backed, and where sources give different ones."""
+        backed = [in_brief(row) for row in findings.strength]
+        disputed = ["; ".join(row.text for row in table.sentences) for table in findings.disputed]
+        notes = {"How well the main figures are backed": backed, "Where sources give different figures": disputed}
+        return [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
 
-    async def revise(self, support: Support) -> Sentence | None:
-        """Have a sentence cut down; whether only deletions and hedges were made is checked by whoever asks."""
-        verdict = support.sentence.verdict
-        task = self._task(
-            "revise",
-            ReviseAnswer,
-            sentence=fenced(DRAFT_TAG, support.sentence.text),
-            passages=self._passages(support),
-            reason=fenced(NOTES_TAG, (verdict.reason or verdict.kind) if verdict else "the passages do not carry it"),
+    async def judge(self, support: Support) -> tuple[Judgement, ...]:
+        """Judge all sentences of a text that have no verdict in as few calls as the window allows."""
+        wanted = [number for number, sentence in numbered_sentences(support.paragraphs) if sentence.verdict is None]
+        parts = [wanted[at : at + _JUDGED_AT_ONCE] for at in range(0, len(wanted), _JUDGED_AT_ONCE)]
+        return tuple([judgement for part in parts for judgement in await self._judged(part, support)])
+
+    async def _judged(self, wanted: Sequence[int], support: Support) -> list[Judgement]:
+        sentences = dict(numbered_sentences(support.paragraphs))
+        cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
+        brief = self._brief(support.brief)
+        room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
+        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
+        text = fenced(DRAFT_TAG, _shown_text(support.paragraphs, material.labels, set(wanted)))
+        task = self._task("judge", JudgeAnswer, text=text)
+        answer = await self._data(
+            _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
         )
-        answer = await self._data(_REVISE, ReviseAnswer, task)
-        text = " ".join(answer.text.split())
-        return support.sentence.model_copy(update={"text": text, "verdict": None}) if text else None
+        found = {}
+        for place, number in enumerate(answer.sentences):
+            verdict = _VERDICTS.get("_".join(item_at(answer.verdicts, place, "").lower().split()))
+            if number not in wanted or verdict is None:
+                continue
+            labels = _LABELS.findall(item_at(answer.passages, place, ""))
+            found[number] = Judgement(
+                number=number,
+                verdict=verdict,
+                span=item_at(answer.spans, place, ""),
+                premises=tuple(material.labels[label] for label in labels if label in material.labels),
+                reason=item_at(answer.reasons, place, ""),
+            )
+        return list(found.values())
 
-    def _passages(self, support: Support) -> str:
-        room = self._context.room(support.sentence.text, max_tokens=2 * _JUDGE.max_tokens)
-        return "\n\n".join(show_evidence(support.passages, room=room).blocks)
+    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+        """Have the whole text looked over once; what changes is checked again by whoever asks."""
+        sentences = dict(numbered_sentences(draft.paragraphs))
+        refused = {number: sentence for number, sentence in sentences.items() if sentence.is_refused}
+        needed = {id_ for sentence in refused.values() for id_ in sentence.evidence}
+        needed |= {piece.id for piece in draft.left_out}
+        brief, language = self._brief(draft.brief), draft.brief.language
+        labels = show_evidence(draft.evidence, room=sys.maxsize).labels
+        shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
+        left_out = {piece.id for piece in draft.left_out}
+        task = self._task(
+            "edit",
+            EditAnswer,
+            text=shown,
+            refused=listed(
+                [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
+            ),
+            left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
+            language=LANGUAGES[language],
+        )
+        room = self._context.room(brief, task, max_tokens=_EDIT.max_tokens)
+        material = show_evidence(draft.evidence, room=room, contexts=draft.contexts, only=needed)
+        answer = await self._data(_EDIT, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
+        return tuple(
+            Edit(number=number, sentences=tuple(read_sentences(item_at(answer.texts, place, ""), labels, language)))
+            for place, number in enumerate(answer.sentences)
+            if number in sentences
+        )
 
     async def recall(self, brief: Brief) -> str:
         """Tell what the model knows by itself; an address or a number in brackets in it would look like a source."""
@@ -211,62 +230,48 @@ class WritingByModel(ModelActs):
         return " ".join(_LIKE_A_SOURCE.sub("", answer.text).split())
 
     async def conclude(self, draft: Draft) -> Conclusion:
-        """Write the ends of the report from its checked body; an empty body is the rules' matter."""
-        if not draft.paragraphs:
-            return await self._fallback.conclude(draft)
-        cited = dict.fromkeys(id_ for paragraph in draft.paragraphs for id_ in paragraph.cite_ids)
-        labels = {f"{LABEL}{number}": id_ for number, id_ in enumerate(cited, start=1)}
-        language = draft.brief.language
-        body = "\n\n".join(_marked(each, labels) for each in draft.paragraphs if each.kind != "caption")
-        brief = self._brief(draft.brief)
-        room = self._context.room(brief, self._ends_task(draft, ""), max_tokens=_CONCLUDE.max_tokens)
-        shown, is_cut = fit(body, room)
-        request = self._context.request(
-            _CONCLUDE,
-            self._context.tail(_CONCLUDE, self._ends_task(draft, fenced(DRAFT_TAG, shown))),
-            shared=[brief],
-            answer_schema=ConcludeAnswer.schema_for_model(),
-            left_out=int(is_cut),
-        )
-
-        def read(reply: ModelReply) -> tuple[Conclusion | None, str]:
-            answer, problem = read_answer(ConcludeAnswer, reply.text)
-            if answer is None:
-                return None, problem
-            abstract = read_prose(answer.abstract, labels, section="abstract", language=language)
-            closing = read_prose(answer.conclusion, labels, section="conclusion", language=language)
-            ends = Conclusion(
-                is_answered=answer.answered or not draft.brief.analysis.is_precise,
-                unanswered=tuple(answer.unanswered),
-                abstract=abstract.paragraphs,
-                conclusion=closing.paragraphs,
-                outlook=tuple(note("outlook", text) for text in [answer.outlook.strip()] if text),
-            )
-            own = [answer.abstract, answer.conclusion, answer.outlook]
-            problem = abstract.problem
-            if not problem and not is_in_language("\n".join(own), language):
-                problem = "it is in the wrong language"
-            if abstract.cited and all(is_in_language(text, language) for text in own):
-                return ends, problem
-            return None, problem or "parts of it are in the wrong language"
-
-        return await self._ask(request, read)
-
-    def _ends_task(self, draft: Draft, body: str) -> str:
-        return self._task(
-            "report",
-            ConcludeAnswer,
-            body=body,
-            gaps=listed(draft.gaps),
-            language=LANGUAGES[draft.brief.language],
-            unit="words" if draft.brief.language == "en" else "characters",
-        )
+        """Return the answer that the report was written with; where none could stand, rules make one of its body."""
+        abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
+        return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
 
 
-def _marked(paragraph: Paragraph, labels: dict[str, str]) -> str:
-    """Return a paragraph with the marks of its evidence after each sentence."""
-    marked = []
-    for sentence in paragraph.sentences:
-        names = ", ".join(label for label, id_ in labels.items() if id_ in sentence.evidence)
-        marked.append(f"{sentence.text} [{names}]" if names else sentence.text)
-    return " ".join(marked)
+def _length(words: int, language: Language) -> str:
+    """Return how long a report should be; Chinese says in a character and a half what English says in a word."""
+    return f"about {words} words" if language == "en" else f"about {round(words * 1.6, -2):.0f} characters"
+
+
+def _sections(findings: Findings) -> str:
+    """Return which sections a report has: the user's own as they stand, others as a guide."""
+    titles = "; ".join(work.section.title for work in findings.sections)
+    if findings.brief.has_own_focus:
+        return f"exactly these, in this order: {titles}"
+    asked = "; one of them weighs the matter from two or three sides" if findings.is_weighed else ""
+    return f"as the answer needs them; these were planned, take them, merge them or leave them out: {titles}{asked}"
+
+
+def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Collection[int]) -> str:
+    """Return a text in which each wanted sentence has a line of its own, with its number, its mark and what it is."""
+    marks = {id_: label for label, id_ in labels.items()}
+    lines: list[str] = []
+    section, number = "", 0
+    for paragraph in paragraphs:
+        lines += [f"## {paragraph.section}"] if paragraph.section != section else []
+        section = paragraph.section
+        lines += [f"**{paragraph.lead}**"] if paragraph.lead else []
+        for sentence in paragraph.sentences:
+            number += 1
+            rests = dict.fromkeys((*sentence.evidence, *sentence.premises))
+            named = ", ".join(marks[id_] for id_ in rests if id_ in marks)
+            mark = {"conclusion": f"[so: {named}]", "link": ""}.get(sentence.kind, f"[{named}]" if named else "")
+            if sentence.kind in ("calculation", "absence"):
+                word = "calc" if sentence.kind == "calculation" else "none"
+                mark = f"[{word}: {'; '.join(filter(None, (sentence.basis, named)))}]"
+            kind = "table row" if sentence.cells else sentence.kind
+            lines.append(f"{number} ({kind}) {sentence.text} {mark}" if number in wanted else sentence.text)
+        lines.append("")
+    return "\n".join(lines).strip()
+
+
+def _reason(sentence: Sentence) -> str:
+    verdict = sentence.verdict
+    return f"{verdict.kind}, {verdict.reason}" if verdict and verdict.reason else verdict.kind if verdict else ""

@@ -17,6 +17,7 @@ from deep_research.reasoning.rules.question.analysis import (
 )
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
+    held_by,
     names_document,
     topic_part,
     wanted_of_document,
@@ -31,8 +32,8 @@ from deep_research.reasoning.rules.quoting.drafting import (
     answer_of,
     joined,
     paragraphs_of,
-    quoted,
     supporting,
+    within_room,
     worths_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
@@ -60,8 +61,10 @@ from deep_research.reasoning.values import (
     Conclusion,
     Digest,
     Draft,
+    Edit,
     Finding,
     Findings,
+    Held,
     Inquiry,
     Judgement,
     Paragraphs,
@@ -75,7 +78,7 @@ from deep_research.reasoning.values import (
     Support,
     Synthesis,
 )
-from deep_research.report.paragraph import Sentence
+from deep_research.report.paragraph import Paragraph
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.analyzer import content_terms
@@ -83,6 +86,7 @@ from deep_research.text.script import detect_language
 
 # How many passages a plan looks at.
 _PLAN_PASSAGES = 60
+_PLAN_DOCUMENTS = 20
 _PASSAGE_SHARE = 0.3
 # A document that is less about the question than this is about something else.
 RELEVANT = 0.27
@@ -141,6 +145,10 @@ class ExtractiveReasoner:
         ]
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
+
+    async def held(self, question: str) -> tuple[Held, ...]:
+        """Return what the user's documents hold on a question, the nearest first."""
+        return await held_by(self._corpus, question, most=_PLAN_DOCUMENTS) if self._corpus else ()
 
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Ask for the section's side of the question in a person's words; of an overview, for the documents by name."""
@@ -345,23 +353,21 @@ class ExtractiveReasoner:
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         return broken.spec
 
-    async def draft(self, work: SectionWork) -> Paragraphs:
-        """Quote the evidence: neighbouring sentences as a paragraph, rows as tables.
-
-        Quoting leaves no figure out, so that there is nothing to add when a section is offered once more.
-        """
-        if work.offered:
-            return ()
-        brief, ranked = work.brief, best_first(work.evidence)
+    async def draft(self, findings: Findings) -> Paragraphs:
+        """Quote the evidence that the report has room for: neighbouring sentences as a paragraph, rows as tables."""
+        brief = findings.brief
         is_ranked = is_answered_first(brief) and brief.analysis.kind != "overview"
-        return paragraphs_of(work.section.title, ranked if is_ranked else by_document(ranked))
+        written: list[Paragraph] = []
+        for work, kept in zip(findings.sections, await in_thread(within_room, findings), strict=True):
+            ranked = best_first(kept)
+            written += paragraphs_of(work.section.title, ranked if is_ranked else by_document(ranked))
+        return tuple(written)
 
-    async def judge_support(self, support: Support) -> Judgement:  # noqa: ARG002 - rules cannot certify a paraphrase
-        return Judgement(verdict="not_checked")
+    async def judge(self, support: Support) -> tuple[Judgement, ...]:  # noqa: ARG002 - rules certify no paraphrase
+        return ()
 
-    async def revise(self, support: Support) -> Sentence | None:
-        """Take the passage's own sentence instead, if there is one."""
-        return quoted(support.passages[0])[0] if support.passages else None
+    async def edit(self, draft: Draft) -> tuple[Edit, ...]:  # noqa: ARG002 - a quotation is left as it is
+        return ()
 
     async def recall(self, brief: Brief) -> str:  # noqa: ARG002 - the port's signature
         return ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import PurePosixPath
 
+from deep_research.corpus.port import Corpus
 from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
 from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_title, aspects
@@ -17,6 +18,7 @@ from deep_research.reasoning.rules.question.signals import (
     is_whole_material,
     without_cues,
 )
+from deep_research.reasoning.values import Held
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
 
@@ -109,3 +111,19 @@ def _own_options() -> frozenset[str]:
         )
     }
     return frozenset(map(plain_answer, names)).union(*map(_worded, _OPTIONS))
+
+
+# Passages that are looked at for what the documents hold on a question.
+_LOOKED_AT = 60
+_MAX_HELD = 10
+
+
+async def held_by(corpus: Corpus, question: str, *, most: int = _MAX_HELD) -> tuple[Held, ...]:
+    """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
+    best: dict[str, Held] = {}
+    for hit in await corpus.search(question, limit=_LOOKED_AT):
+        best.setdefault(hit.title, Held(title=hit.title, text=hit.text, published=hit.published))
+    for listed in [] if best else (await corpus.contents())[:most]:
+        for hit in await corpus.search(listed.title, limit=1):
+            best.setdefault(hit.title, Held(title=hit.title, text=hit.text, published=hit.published))
+    return tuple(best.values())[:most]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.analysis import is_topic
+from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
@@ -20,16 +20,18 @@ from deep_research.reasoning.rules.quoting.answer import (
 )
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import (
+    MAX_SECTION_SHARE,
     best_first,
     by_document,
     choose,
+    share_room,
     shown_of,
     stands_alone,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
-from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
+from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Findings, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.folding import to_simplified
@@ -127,11 +129,29 @@ _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
 
 
+# Pieces of evidence that each section has room for, however well the others do.
+_MIN_PIECES = 2
+# So many sentences of its sources a report without sections has room for, and each section of another.
+_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
 _SUPPORT = {"short": 1, "standard": 3, "long": 10}
 _OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48}
 _MAX_ROWS = 60
 _SUPPORTS, _OVERVIEW_SUPPORTS = 0.6, 0.4
+
+
+def within_room(findings: Findings) -> list[list[Evidence]]:
+    """Return what of each section's evidence a report that quotes has room for.
+
+    A question that a few sentences answer gets those, and what supports them.
+    """
+    brief, count = findings.brief, len(findings.sections)
+    if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
+        return [supporting(best_first(work.evidence), work.brief) for work in findings.sections]
+    alone, each = _SENTENCES[brief.length]
+    room = alone if count == 1 else min(each * count, brief.room)
+    gathered = [work.evidence for work in findings.sections]
+    return share_room(gathered, room=room, least=_MIN_PIECES, largest=MAX_SECTION_SHARE if count > 1 else 1.0)
 
 
 def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:

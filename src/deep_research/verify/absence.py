@@ -1,0 +1,44 @@
+"""Does no source say something: the stored texts are searched for it before anybody claims so."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from deep_research.text.analyzer import content_terms
+from deep_research.text.sentences import split_sentences
+
+# So many stretches are shown to whoever judges.
+_SHOWN = 5
+# A stretch must hold so much of what was looked for to be worth a look.
+_MIN_SHARE = 0.5
+_ALTERNATIVES = re.compile(r"\s*[|｜;；]\s*|\s+or\s+")
+
+
+class Stretch(NamedTuple):
+    """A sentence of a stored text that has to do with what is said to be absent."""
+
+    document: str
+    start: int
+    end: int
+    share: float
+
+
+def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list[Stretch]:
+    """Return the sentences of the documents that hold most of the words looked for, the best first.
+
+    `basis` are the words that a source would use; where there are none, those of the sentence itself are looked for.
+    """
+    wanted = [frozenset(content_terms(part)) for part in _ALTERNATIVES.split(basis)]
+    wanted = [terms for terms in wanted if terms] or [frozenset(content_terms(text))]
+    found = [stretch for document, stored in documents.items() for stretch in _in_document(document, stored, wanted)]
+    return sorted(found, key=lambda each: (-each.share, each.document, each.start))[:_SHOWN]
+
+
+def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[Stretch]:
+    known = frozenset(content_terms(text))
+    near = [terms for terms in wanted if len(terms & known) >= _MIN_SHARE * len(terms)]
+    for start, end in split_sentences(text) if near else ():
+        held = frozenset(content_terms(text[start:end]))
+        share = max(len(terms & held) / len(terms) for terms in near)
+        if share >= _MIN_SHARE:
+            yield Stretch(document, start, end, share)
