@@ -116,15 +116,9 @@ def _queries(request: ModelRequest) -> str:
 
 def _extract(request: ModelRequest) -> str:
     passages = sources_of(request)
-    findings = [text.splitlines()[0] for text in passages.values()]
     sections = len(re.findall(r"^\d+\. ", request.prompt, re.MULTILINE))
     spread = [zlib.crc32(text.encode()) % sections + 1 for text in passages.values()]
-    return json.dumps({"passages": list(passages), "sections": spread, "findings": findings}, ensure_ascii=False)
-
-
-def _synthesize(request: ModelRequest) -> str:
-    passages = list(sources_of(request).values())
-    return json.dumps({"text": " ".join(passages)[:600], "coverage": min(1.0, len(passages) / 8)}, ensure_ascii=False)
+    return json.dumps({"passages": list(passages), "sections": spread}, ensure_ascii=False)
 
 
 def _reflect(request: ModelRequest) -> str:
@@ -135,6 +129,7 @@ def _reflect(request: ModelRequest) -> str:
     return json.dumps(
         {
             **scores,
+            "synthesis": " ".join(sources_of(request).values())[:600],
             "gaps": [f"more on {title}"],
             "next_queries": [f"{title} after round {turn}"],
             "reasoning": "counted",
@@ -183,7 +178,6 @@ _ANSWERS: dict[str, Reply] = {
     "queries": _queries,
     "extract": _extract,
     "compress": lambda request: json.dumps({"keep": list(sources_of(request))}),
-    "synthesize": _synthesize,
     "reflect": _reflect,
     "plan_charts": lambda _: json.dumps({"charts": [1]}),
     "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),

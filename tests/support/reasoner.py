@@ -29,7 +29,6 @@ from deep_research.reasoning.values import (
     SectionPlan,
     SectionWork,
     Support,
-    Synthesis,
 )
 from deep_research.report.paragraph import Paragraph
 from deep_research.sources.hit import SearchQuery
@@ -117,10 +116,6 @@ class CostedReasoner:
     async def compress(self, work: SectionWork) -> Digest:
         """Pay, then judge."""
         return await self._pay("compress", work, lambda: self._inner.compress(work))
-
-    async def synthesize(self, work: SectionWork) -> Synthesis:
-        """Pay, then judge."""
-        return await self._pay("synthesize", work, lambda: self._inner.synthesize(work))
 
     async def reflect(self, work: SectionWork) -> Reflection:
         """Pay, then judge."""

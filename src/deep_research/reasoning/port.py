@@ -26,7 +26,6 @@ from deep_research.reasoning.values import (
     Reflection,
     SectionWork,
     Support,
-    Synthesis,
 )
 from deep_research.sources.hit import SearchQuery
 
@@ -53,11 +52,8 @@ class Reasoner(Protocol):
     async def compress(self, work: SectionWork) -> Digest:
         """Keep the evidence worth keeping, so that what follows stays bounded."""
 
-    async def synthesize(self, work: SectionWork) -> Synthesis:
-        """Merge new evidence into the running synthesis."""
-
     async def reflect(self, work: SectionWork) -> Reflection:
-        """Judge whether the section's evidence suffices."""
+        """Merge new evidence into the running synthesis, and judge whether the section's evidence suffices."""
 
     # Acts on everything that was found.
 

@@ -262,8 +262,9 @@ class Dimensions(Value):
 
 
 class Reflection(Value):
-    """Whether the evidence suffices, and what to search for if not.
+    """What is known now, whether it suffices, and what to search for if not.
 
+    `synthesis` is the account of all that was found so far, and `coverage` how much of the section it covers.
     `gaps` are questions that stay open, and stand in the report if nothing closes them; `thin` says what the evidence
     lacks to be strong.
     """
@@ -271,6 +272,8 @@ class Reflection(Value):
     is_sufficient: bool
     overall_score: Score
     dimensions: Dimensions
+    synthesis: str = ""
+    coverage: Share = 0.0
     gaps: Strings = ()
     thin: Strings = ()
     next_queries: tuple[SearchQuery, ...] = ()

@@ -11,12 +11,11 @@ from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
-from deep_research.reasoning.values import Analysis, Digest, Findings, SectionWork, Synthesis
+from deep_research.reasoning.values import Analysis, Digest, Findings, Reflection, SectionWork, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import day_of
 from deep_research.sources.origins import OriginText, group_origins
@@ -118,13 +117,9 @@ class ResearchAnalyzer:
         known = {evidence.id for evidence in work.evidence}
         return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
 
-    async def intermediate_synthesis(
-        self, work: SectionWork, context: StageContext, judge: Reasoner | None = None
-    ) -> Synthesis:
-        """Merge what a round found into the section's synthesis; `judge` does it in the place of the run's reasoner."""
-        if judge is not None:
-            return await judge.synthesize(work)
-        return await context.reason("synthesize", lambda reasoner: reasoner.synthesize(work))
+    def intermediate_synthesis(self, reflection: Reflection) -> Synthesis:
+        """Return what is known about a section after a round."""
+        return Synthesis(text=reflection.synthesis, coverage=reflection.coverage)
 
     async def critical_analysis_stage(
         self, findings: Findings, state: Mapping[str, Any], context: StageContext

@@ -23,10 +23,9 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
     work = await section_work(given, context.records)
     is_over = not work.queries_left or not given.get("fresh", 1) or await _is_all_read(given, context)
     judge = context.run.adapters.fallback if is_over else None
-    synthesis = await analyzer.intermediate_synthesis(work, context, judge)
-    sources = await _sources(work, context)
-    judged = work.model_copy(update={"synthesis": synthesis.text, "coverage": synthesis.coverage, "sources": sources})
+    judged = work.model_copy(update={"sources": await _sources(work, context)})
     reflection = await planner.review_research_completeness(judged, context, judge)
+    synthesis = analyzer.intermediate_synthesis(reflection)
     after = {**given, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
     await context.emit(
         "section-coverage",

@@ -218,7 +218,6 @@ class ExtractAnswer(ModelAnswer):
 
     passages: Numbers = _described("numbers of the passages that help, the best first")
     sections: Numbers = _described("for each of them, in order: its section's number", [])
-    findings: Column = _described("for each of them, in order: what it says, one sentence", [])
     relevance: Numbers = _described("for each of them, in order: 1 to 10", [])
 
 
@@ -229,16 +228,12 @@ class CompressAnswer(ModelAnswer):
     note: Plain = _described("what they say together, one sentence", "")
 
 
-class SynthesisAnswer(ModelAnswer):
-    """A section's running synthesis."""
-
-    text: Plain = _described("what is known about the section now, at most 150 words", min_length=1)
-    coverage: Share = _described("0 to 1: how much of the section's question is answered")
-
-
 class ReflectAnswer(ModelAnswer):
-    """How good a section's evidence is: five dimensions, each from 1 to 10."""
+    """What is known about a section, and how good its evidence is: five dimensions, each from 1 to 10."""
 
+    synthesis: Plain = _described(
+        "what is known about the section now: the answer first, in three to five sentences", ""
+    )
     coverage: Score = _described("1 to 10: is every part of the section's question supported?")
     depth: Score = _described("1 to 10: are there details and figures, not only overviews?")
     diversity: Score = _described("1 to 10: do the sources differ?")

@@ -191,7 +191,9 @@ def _described(label: str, context: Context) -> str:
 
 
 def _place(context: Context) -> str:
-    return " › ".join(filter(None, (context.place, context.headings)))
+    """Return the place and the headings above a passage, each said once, without the document's own title."""
+    above = [heading for heading in context.headings.split(" › ") if heading != context.title]
+    return " › ".join(filter(None, (*([] if context.place.strip("“”「」") in above else [context.place]), *above)))
 
 
 def fit(text: str, room: int) -> tuple[str, bool]:

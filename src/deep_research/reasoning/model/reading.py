@@ -12,7 +12,6 @@ from deep_research.reasoning.model.answers import (
     ExtractAnswer,
     ReflectAnswer,
     SomeAnswer,
-    SynthesisAnswer,
     item_at,
 )
 from deep_research.reasoning.model.prompting import (
@@ -33,14 +32,12 @@ from deep_research.reasoning.values import (
     ReadingRequest,
     Reflection,
     SectionWork,
-    Synthesis,
 )
 from deep_research.sources.dating import days_of
 from deep_research.sources.hit import SearchQuery
 
-_EXTRACT = Act("extract", "task", 900)
+_EXTRACT = Act("extract", "task", 500)
 _COMPRESS = Act("compress", "task", 600)
-_SYNTHESIZE = Act("synthesize", "task", 900)
 _REFLECT = Act("reflect", "thinking", 900)
 # A section is sufficient where the mean of all five dimensions, and coverage by itself, reach this.
 _SUFFICIENT = 7
@@ -48,7 +45,7 @@ _SUFFICIENT = 7
 _SCORE_OF_TEN = 6.0
 _USUAL_RELEVANCE = 6
 # So many passages of one document become evidence.
-_MAX_FINDINGS = 8
+_MAX_FINDINGS = 12
 _MAX_GAPS = 5
 _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
@@ -82,9 +79,7 @@ class ReadingByModel(ModelActs):
 
     def _extract_task(self, reading: ReadingRequest, outline: Sequence[str], passages: str) -> str:
         titles = "\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1))
-        language = LANGUAGES[reading.brief.language]
-        sections = fenced(NOTES_TAG, titles)
-        return self._task("extract", ExtractAnswer, sections=sections, passages=passages, language=language)
+        return self._task("extract", ExtractAnswer, sections=fenced(NOTES_TAG, titles), passages=passages)
 
     async def compress(self, work: SectionWork) -> Digest:
         """Keep everything in its order while there is room; only then let the model choose."""
@@ -98,19 +93,8 @@ class ReadingByModel(ModelActs):
         kept = [piece.id for piece in work.evidence if piece.id in wanted][:room]
         return Digest(evidence=tuple(kept), note=answer.note) if kept else await self._fallback.compress(work)
 
-    async def synthesize(self, work: SectionWork) -> Synthesis:
-        """Merge the round into what is known; without any evidence there is nothing to merge."""
-        if not work.evidence:
-            return Synthesis(text="", coverage=0.0)
-        language = LANGUAGES[work.brief.language]
-        task = self._task("synthesize", SynthesisAnswer, before=_fenced_synthesis(work), language=language)
-        answer, _ = await self._about_section(
-            _SYNTHESIZE, SynthesisAnswer, task, work, "bring the findings together", failures=work.failures
-        )
-        return Synthesis(text=answer.text, coverage=round(answer.coverage, 2))
-
     async def reflect(self, work: SectionWork) -> Reflection:
-        """Judge five dimensions; whether they suffice is a rule."""
+        """Merge the round into what is known and judge five dimensions; whether they suffice is a rule."""
         task = self._task(
             "reflect",
             ReflectAnswer,
@@ -119,6 +103,7 @@ class ReadingByModel(ModelActs):
             left=str(work.queries_left),
             asked=listed(work.asked),
             sources=_describe_sources(work),
+            language=LANGUAGES[work.brief.language],
         )
         answer, _ = await self._about_section(
             _REFLECT, ReflectAnswer, task, work, "judge whether this is enough", failures=work.failures
@@ -130,6 +115,8 @@ class ReadingByModel(ModelActs):
             is_sufficient=is_enough,
             overall_score=dimensions.overall,
             dimensions=dimensions,
+            synthesis=answer.synthesis,
+            coverage=round(dimensions.coverage / 10, 2),
             gaps=() if is_enough else tuple(answer.gaps[:_MAX_GAPS]),
             next_queries=tuple(SearchQuery(query=query, goal=work.section.title) for query in fresh),
             reasoning=answer.reasoning,
@@ -177,8 +164,5 @@ def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], outline: Seq
         wanted = item_at(answer.sections, place, 1)
         section = outline[wanted - 1 if 1 <= wanted <= len(outline) else 0]
         relevance = item_at(answer.relevance, place, _USUAL_RELEVANCE)
-        finding = candidates[number - 1]
-        # A row's finding is the row itself, cell by cell.
-        text = finding.finding if finding.header else item_at(answer.findings, place, "") or finding.finding
         score = round(_SCORE_OF_TEN * min(relevance, 10) / 10, 6)
-        yield finding.model_copy(update={"finding": text, "score": score, "section": section})
+        yield candidates[number - 1].model_copy(update={"score": score, "section": section})

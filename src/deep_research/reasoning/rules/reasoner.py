@@ -76,7 +76,6 @@ from deep_research.reasoning.values import (
     SectionWork,
     Strings,
     Support,
-    Synthesis,
 )
 from deep_research.report.paragraph import Paragraph
 from deep_research.sources.document import Document
@@ -294,17 +293,13 @@ class ExtractiveReasoner:
         kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.room)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
-    async def synthesize(self, work: SectionWork) -> Synthesis:
-        """Put the findings aspect by aspect and weigh how well they cover the section."""
+    async def reflect(self, work: SectionWork) -> Reflection:
+        """Stop once the section is covered by several documents, or when another round brought nothing."""
         weights = (await weigh(work.brief.question, self._corpus)).without_aspects()
         covered = weights.share(terms_of(*(piece.quote for piece in work.evidence)))
         documents = len({piece.document for piece in work.evidence})
-        coverage = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
-        return Synthesis(text="\n".join(piece.finding for piece in work.evidence), coverage=round(coverage, 2))
-
-    async def reflect(self, work: SectionWork) -> Reflection:
-        """Stop once the section is covered by several documents, or when another round brought nothing."""
-        documents = len({piece.document for piece in work.evidence})
+        share = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
+        work = work.model_copy(update={"coverage": round(share, 2)})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         appraisal = await in_thread(appraise, work, missing=await self._missing_words(work))
         words = words_in(work.brief.language)
@@ -315,6 +310,8 @@ class ExtractiveReasoner:
             is_sufficient=is_enough,
             overall_score=appraisal.dimensions.overall,
             dimensions=appraisal.dimensions,
+            synthesis="\n".join(piece.finding for piece in work.evidence),
+            coverage=work.coverage,
             gaps=gaps,
             thin=() if is_enough or gaps else appraisal.thin,
             next_queries=() if is_enough else await self._queries_for(work, appraisal.aims),
