@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
-from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence
+from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 
+# A longer calculation is shown in verification.md alone.
+_MAX_BASIS_CHARS = 60
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
@@ -99,17 +101,21 @@ def opening_of(report: str) -> str:
 
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
     blocks: list[str] = []
-    lead, number = "", 0
+    lead, mark, number = "", "", 0
     for paragraph in chapter.paragraphs:
         text = _paragraph(paragraph, number_of, words)
-        if paragraph.mark:
+        number = number + 1 if paragraph.mark == mark else 1
+        mark = paragraph.mark
+        if mark:
             # Items of a list stand below each other, each with its point in bold.
-            number += 1
             sign = f"{number}." if paragraph.mark == "number" else "-"
             point = f"**{escape(paragraph.lead)}{words('report.stop')}** " if paragraph.lead else ""
-            blocks.append(f"{sign} {point}{text}")
+            item = f"{sign} {point}{text}"
+            if number > 1:
+                blocks[-1] = f"{blocks[-1]}\n{item}"
+            else:
+                blocks.append(item)
             continue
-        number = 0
         if paragraph.lead and paragraph.lead != lead:
             blocks.append(f"**{escape(paragraph.lead)}**")
         lead = paragraph.lead
@@ -126,9 +132,7 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     for at, sentence in enumerate(paragraph.sentences):
         # Chinese punctuation brings its own space.
         space = "" if _WIDE_END.search(sentence.text) else " "
-        markers = _markers(sentence.evidence, number_of)
-        if sentence.kind == "conclusion" and markers:
-            markers = words("report.concluded", marks=markers)
+        markers = _sources_of(sentence, number_of, words)
         gap = space if markers else ""
         # Before the markers: a paragraph ends in one.
         is_partly = sentence.verdict and sentence.verdict.kind == "partly"
@@ -139,6 +143,16 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
         # A sentence without a stop of its own is given one.
         joint = space if _STOP.search(sentence.text) else words("report.value_separator")
     return text
+
+
+def _sources_of(sentence: Sentence, number_of: Cite, words: Words) -> str:
+    """Return a sentence's markers; a conclusion's and a calculation's say that they are none of the source's words."""
+    markers = _markers(sentence.evidence, number_of)
+    if markers and sentence.kind == "conclusion":
+        return words("report.concluded", marks=markers)
+    if markers and sentence.kind == "calculation" and len(sentence.basis) <= _MAX_BASIS_CHARS:
+        return words("report.computed", basis=escape(sentence.basis), marks=markers)
+    return words("report.concluded", marks=markers) if markers and sentence.kind == "calculation" else markers
 
 
 def _markers(evidence: Sequence[str], number_of: Cite) -> str:
@@ -159,7 +173,9 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     elif len(rows) == 1:
         return f"{escape_line(_labelled(rows[0].cells, words))} {_markers(rows[0].evidence, number_of)}"
     elif (
-        len(rows) >= TABLE_ROWS and len(known) == len(labels) and all(known.issuperset(dict(row.cells)) for row in rows)
+        (len(rows) >= TABLE_ROWS or not all(is_quoted(row) for row in rows))
+        and len(known) == len(labels)
+        and all(known.issuperset(dict(row.cells)) for row in rows)
     ):
         head = [escape_cell(label) for label in labels]
         lines = [[escape_cell(dict(row.cells).get(label, "")) for label in labels] for row in rows]

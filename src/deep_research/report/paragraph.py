@@ -15,6 +15,8 @@ FindingVerdict = Literal["supported", "partly", "not_found", "contradicted", "no
 VerdictKind = Literal[
     FindingVerdict, "follows", "goes_beyond", "contradicts", "computed", "wrong", "not_in_sources", "false"
 ]
+# A sentence with such a verdict may stand as it is.
+SOUND: frozenset[VerdictKind] = frozenset({"supported", "follows", "computed", "not_in_sources"})
 # A sentence with such a verdict does not stand in a report.
 REFUSED: frozenset[VerdictKind] = frozenset(
     {"not_found", "contradicted", "goes_beyond", "contradicts", "wrong", "false"}
@@ -108,6 +110,15 @@ class Paragraph(Value):
         backings = [sentence.backing for sentence in self.sentences if sentence.backing]
         own = (id_ for sentence in self.sentences for id_ in sentence.evidence)
         return tuple(dict.fromkeys((*own, *(id_ for backing in backings for id_ in backing.cite_ids))))
+
+
+# The reasons of verdicts on a source's own words.
+_QUOTED = frozenset({"verbatim", "trimmed"})
+
+
+def is_quoted(sentence: Sentence) -> bool:
+    """Say whether a sentence is its source's own."""
+    return sentence.verdict is not None and sentence.verdict.reason in _QUOTED
 
 
 def numbered_sentences(paragraphs: Sequence[Paragraph]) -> list[tuple[int, Sentence]]:

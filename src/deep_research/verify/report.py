@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deep_research.messages.words import Words
 from deep_research.report.escaping import one_line
-from deep_research.report.paragraph import Refusal
+from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
 from deep_research.verify.shipped import (
     Block,
@@ -79,15 +79,22 @@ class Verifier:
             for paragraph in listing.paragraphs
             if paragraph.kind not in ("note", "caption")
             for sentence in paragraph.sentences
+            if sentence.kind != "link"
         ]
+        refused = tuple(sentence.text for sentence in checked if sentence.kind in REFUSED)
+        kinds = Counter(each.kind for claim in claims for each in claim.sentences)
         return ParagraphCheck(
-            paragraphs_jsonl_cite_ids_passed=not (unknown or uncited or listing.is_missing or listing.broken),
+            paragraphs_jsonl_cite_ids_passed=not (
+                unknown or uncited or refused or listing.is_missing or listing.broken
+            ),
             problem="missing" if listing.is_missing else "",
             paragraphs=len(listing.paragraphs),
             claims=len(claims),
             uncited_claims=uncited,
             unknown_ids=unknown,
             broken_lines=listing.broken,
+            refused=refused,
+            kinds=dict(sorted(kinds.items())),
             verdicts=dict(sorted(Counter(sentence.kind for sentence in checked).items())),
             sentences=tuple(checked),
         )

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape, without_escaped
-from deep_research.report.paragraph import ParagraphKind, VerdictKind
+from deep_research.report.paragraph import ParagraphKind, SentenceKind, VerdictKind
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
 
@@ -194,6 +194,7 @@ class ShippedSentence(_Shipped):
     """A sentence of `paragraphs.jsonl`."""
 
     text: str
+    kind: SentenceKind = "finding"
     evidence: tuple[str, ...] = ()
     verdict: ShippedVerdict | None = None
     cells: tuple[tuple[str, str], ...] = ()

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import escape, escape_cell, escape_line, unescape
-from deep_research.report.paragraph import Refusal, VerdictKind
+from deep_research.report.paragraph import SOUND, Refusal, VerdictKind
 from deep_research.request import Language
 from deep_research.value import Value
 
@@ -59,6 +59,8 @@ class ParagraphCheck(Value):
     uncited_claims: tuple[str, ...] = ()
     unknown_ids: tuple[str, ...] = ()
     broken_lines: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    kinds: dict[str, int] = Field(default_factory=dict)
     verdicts: dict[str, int] = Field(default_factory=dict)
     # Each sentence is in `paragraphs.jsonl` already: `verify.json` holds counts.
     sentences: tuple[CheckedSentence, ...] = Field(default=(), exclude=True)
@@ -83,7 +85,7 @@ class Verification(Value):
         sentences = self.paragraphs.sentences
         chapters = {
             "problems": _bullets(self._problems(words)),
-            "unsupported": _bullets(_unsupported(one, words) for one in sentences if one.kind != "supported"),
+            "unsupported": _bullets(_unsupported(one, words) for one in sentences if one.kind not in SOUND),
             "revised": _bullets(_revised(one, words) for one in sentences if one.revised_from),
             "dropped": _bullets(_refused(refusal, words) for refusal in self.refusals),
             "all": _table(sentences, words),
@@ -138,6 +140,7 @@ class Verification(Value):
             *each("uncited_claim", "id", listed.uncited_claims),
             *each("unknown_id", "id", listed.unknown_ids),
             *each("broken_line", "place", listed.broken_lines),
+            *each("refused", "text", quoted(listed.refused)),
         ]
 
 

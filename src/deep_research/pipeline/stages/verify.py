@@ -296,8 +296,9 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
     return Verdict(kind="not_checked", reason="unproved")
 
 
-def settled(paragraphs: Iterable[Paragraph], asked: str = "") -> Checked:
+def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
     """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
+    quotes = {piece.id: piece.quote for piece in sources.evidence}
     kept, dropped = [], []
     for paragraph in paragraphs:
         own: list[Sentence] = []
@@ -313,7 +314,10 @@ def settled(paragraphs: Iterable[Paragraph], asked: str = "") -> Checked:
         if own:
             # What only says that something is absent has nothing to cite.
             is_note = all(each.kind == "absence" and not each.evidence for each in own)
-            shown = {"sentences": tuple(own), "lead": _sound_lead(paragraph, own, asked)}
+            told = [sources.asked, *(each.text for each in own), *(quotes.get(id_, "") for id_ in paragraph.cite_ids)]
+            # The point of a list item holds no figure, date or address that it does not tell or cite.
+            is_sound = not paragraph.mark or claims_nothing(paragraph.lead, " ".join(told))
+            shown = {"sentences": tuple(own), "lead": paragraph.lead if is_sound else ""}
             kept.append(paragraph.model_copy(update={**shown, "kind": "note" if is_note else paragraph.kind}))
     return Checked(paragraphs=tuple(_leading_on(kept)), dropped=tuple(dropped))
 
@@ -333,12 +337,6 @@ def _refused(sentence: Sentence, section: str, reason: str) -> Refusal:
         kind=verdict.kind if verdict else "not_found",
         reason=reason or (verdict.reason if verdict else ""),
     )
-
-
-def _sound_lead(paragraph: Paragraph, kept: Sequence[Sentence], asked: str) -> str:
-    """Return the lead of a list item if it holds no figure, date or address that its sentences do not."""
-    told = " ".join((asked, *(sentence.text for sentence in kept)))
-    return paragraph.lead if not paragraph.mark or claims_nothing(paragraph.lead, told) else ""
 
 
 def _leading_on(paragraphs: Sequence[Paragraph]) -> Iterable[Paragraph]:

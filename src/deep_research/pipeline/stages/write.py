@@ -31,7 +31,7 @@ from deep_research.reasoning.rules.quoting.units import count_prompt_injections,
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget
 from deep_research.value import canonical_json
 
@@ -83,7 +83,11 @@ class ReportGenerator:
             ),
             # Of a disagreement, verification must have left both sides, and the report tells one of them.
             disagreements=tuple(
-                table for table in disagreements if len(table.sentences) > 1 and shown.intersection(table.cite_ids)
+                table
+                for table in disagreements
+                if len(table.sentences) > 1
+                and shown.intersection(table.cite_ids)
+                and not _is_weighed(table, paragraphs)
             ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
@@ -180,6 +184,13 @@ def _chapters(
     if analysis:
         chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
     return conclusion.abstract, chapters
+
+
+def _is_weighed(table: Paragraph, paragraphs: Sequence[Paragraph]) -> bool:
+    """Say whether the text itself tells all sides of a disagreement: a sentence that somebody wrote cites them."""
+    sides = [set(row.evidence) for row in table.sentences]
+    written = [each for paragraph in paragraphs for each in paragraph.sentences if not is_quoted(each)]
+    return any(all(side & {*sentence.evidence} for side in sides) for sentence in written)
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.
@@ -330,12 +341,6 @@ def _failure(gap: Gap, name: str, words: Words) -> str:
 
 
 _WRITING = frozenset({"draft", "edit"})
-_QUOTED = frozenset({"verbatim", "trimmed"})
-
-
-def is_quoted(sentence: Sentence) -> bool:
-    """Say whether a sentence is its source's own."""
-    return sentence.verdict is not None and sentence.verdict.reason in _QUOTED
 
 
 def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:
@@ -382,12 +387,12 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         gaps=tuple(unanswered(given.get("outcomes", []), findings)),
     )
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
-    body = settled(edited, sources.asked)
+    body = settled(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
     draft = draft.model_copy(update={"paragraphs": body.paragraphs})
     conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     # What rules lead with is quoted from the sources, and checked like all else.
-    leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources.asked)
+    leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
     is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
     conclusion = conclusion.model_copy(
@@ -454,7 +459,7 @@ async def _with_quotes(
     wanted = [one for one in quoted if one.section in lost or not told - {"abstract"}]
     if not wanted:
         return body
-    checked = settled(await judged(wanted, sources, context.at("quoted")), sources.asked)
+    checked = settled(await judged(wanted, sources, context.at("quoted")), sources)
     order = list(dict.fromkeys((*(paragraph.section for paragraph in body.paragraphs), *findings.plan.titles)))
     whole = sorted((*body.paragraphs, *checked.paragraphs), key=lambda one: order.index(one.section))
     return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
@@ -470,7 +475,7 @@ async def _analysis(state: dict[str, Any], sources: Sources, context: StageConte
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
     shown = [each.model_copy(update={"section": title}) for each in as_claims(analysis.paragraphs)]
-    return settled(await judged([*shown, *ahead], sources, context.at("analysis")))
+    return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
 async def _stored(written: WrittenReport, context: StageContext) -> str:
@@ -494,7 +499,8 @@ async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources,
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
     tables = await disagreements(findings, state, context.records)
     cited = await context.records.evidence([id_ for table in tables for id_ in table.cite_ids])
-    return settled(await judged(tables, replace(sources, evidence=tuple(cited)), context.at("disputed")))
+    own = replace(sources, evidence=tuple(cited))
+    return settled(await judged(tables, own, context.at("disputed")), own)
 
 
 def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:

@@ -68,16 +68,16 @@ class ReadingByModel(ModelActs):
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
-        task = self._extract_task(reading, outline, title)
+        task = self._extract_task(outline, title)
         room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
         shown = sum(taken <= room for taken in accumulate(map(tokens_at_most, blocks)))
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
-        task = self._extract_task(reading, outline, "\n\n".join((title, *blocks[:shown])))
+        task = self._extract_task(outline, "\n\n".join((title, *blocks[:shown])))
         answer = await self._data(_EXTRACT, ExtractAnswer, task, shared=[brief], left_out=len(blocks) - shown)
         return tuple(_findings(answer, candidates[:shown], outline))
 
-    def _extract_task(self, reading: ReadingRequest, outline: Sequence[str], passages: str) -> str:
+    def _extract_task(self, outline: Sequence[str], passages: str) -> str:
         titles = "\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1))
         return self._task("extract", ExtractAnswer, sections=fenced(NOTES_TAG, titles), passages=passages)
 
