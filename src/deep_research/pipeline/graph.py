@@ -123,6 +123,7 @@ def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
         "section": state["sections"][number - 1],
         "outline": [section["title"] for section in state["sections"]],
         "domains": state["plan"]["domains"],
+        "scouted": state.get("scouted", {}),
         "brief": state["brief"],
         "round": 0,
         "grants": grant,
@@ -153,7 +154,7 @@ def _thin_sections_or_texts(state: State) -> list[Send | str]:
 
 def _tasks(state: State) -> list[Send] | str:
     shared = {key: state[key] for key in ("number", "round", "section", "outline", "brief", "after")}
-    shared["seen"] = state.get("visited_sources", [])
+    shared |= {"seen": state.get("visited_sources", []), "scouted": state.get("scouted", {})}
     tasks = enumerate(state["queries"], start=1)
     return [Send("task", {**shared, "task": number, "query": query}) for number, query in tasks] or END
 

@@ -61,7 +61,7 @@ class StateMachine:
         return await intake(state)
 
     async def _stage_plan(self, state: RunState) -> StageResult:
-        return await plan(state, self.planner)
+        return await plan(state, self.planner, self.executor)
 
     async def _stage_harvest(self, state: RunState) -> StageResult:
         return await harvest(state, self.executor)

@@ -72,6 +72,8 @@ class DeepResearchState(SectionOutput, total=False):
     unknown_terms: list[str]
     brief: JsonObject
     plan: JsonObject
+    # What was searched for before the plan was made, and the hits.
+    scouted: dict[str, str]
     # How often queries were allocated to the sections.
     dealt: int
     grants: list[list[int]]
@@ -97,6 +99,7 @@ class SectionState(SectionOutput, total=False):
     section: JsonObject
     outline: list[str]
     domains: list[str]
+    scouted: dict[str, str]
     brief: JsonObject
     round: int
     grants: list[int]
@@ -130,6 +133,7 @@ class TaskState(TaskOutput, total=False):
     number: int
     round: int
     task: int
+    scouted: dict[str, str]
     section: JsonObject
     outline: list[str]
     brief: JsonObject

@@ -26,7 +26,7 @@ class Exchange(Value):
 
 
 class Held(Value):
-    """A document of the user's own that has something on the question, its date, and its best passage."""
+    """A document or page that has something on the question, its date, and its best passage."""
 
     title: str
     text: str
@@ -131,7 +131,7 @@ class Assessment(Value):
 
 
 class Brief(Value):
-    """The question as it will be researched."""
+    """The question as it will be researched; `found` is what a first look at the web brought, for a plan."""
 
     question: str
     original: str
@@ -143,6 +143,7 @@ class Brief(Value):
     length: ReportLength = "standard"
     assumptions: Strings = ()
     analysis: QuestionAnalysis = QuestionAnalysis()
+    found: tuple[Held, ...] = ()
 
     @property
     def room(self) -> int:

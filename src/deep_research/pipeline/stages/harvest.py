@@ -195,6 +195,11 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
 
 
 async def harvest(state: RunState, executor: SearchExecutor) -> Update:
-    """Search for one query; what an engine loses is on record, never raised."""
+    """Search for one query, or take what was found for it before the plan was made.
+
+    What an engine loses is on record, never raised.
+    """
+    if known := state.input.get("scouted", {}).get(state.input["query"]["query"]):
+        return {"hits": known}
     hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
     return {"hits": await state.context.records.keep(hits)}

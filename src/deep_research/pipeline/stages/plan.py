@@ -1,16 +1,20 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.plan_text import MAX_SECTIONS
+from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
+from deep_research.reasoning.values import Brief, Held, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
-from deep_research.sources.hit import SearchQuery
+from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
 
 
@@ -84,19 +88,50 @@ class ResearchPlanner:
         return list(fresh.values())[: request.count]
 
 
-async def plan(state: RunState, planner: ResearchPlanner) -> Update:
+# So many queries look around before a model plans, and so many of their hits are shown to it.
+_SCOUTING, _SHOWN_HITS = 2, 12
+
+
+async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecutor) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
-    Without a model its queries cost nothing, so that those of the first round stand in it.
+    A model first gets to see what the web has. Without a model queries cost nothing, so that those of the first round
+    stand in the plan.
     """
     brief, context = Brief.from_json(state.input["brief"]), state.context
-    drawn = by_own_focus(await planner.write_report_plan(brief, context), brief)
+    scouted = await _scouted(brief, executor, context)
+    hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
+    seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
+    drawn = by_own_focus(await planner.write_report_plan(brief.model_copy(update={"found": seen}), context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
     if drawn.sections and not context.run.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
-    return {"plan": drawn.to_json()}
+    kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
+    return {"plan": _asking(drawn, tuple(kept)).to_json(), "scouted": kept}
+
+
+async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
+    """Return what a few queries find on the web before a model plans; nothing where the user approves plans."""
+    adapters = context.run.adapters
+    has_web = any(engine.name != CorpusSearch.name for engine in adapters.engines)
+    if not adapters.models or not has_web or context.request.confirm_plan:
+        return {}
+    request = QueryRequest(brief=brief, section=SectionPlan(title=brief.question), count=_SCOUTING)
+    queries = await adapters.fallback.queries(request)
+    found = await fan_out("scout", queries, executor.execute, context)
+    return {query.query: hits for query, hits in zip(queries, found, strict=True)}
+
+
+def _asking(drawn: Plan, scouted: Sequence[str]) -> Plan:
+    """Return a plan whose first section asks what was asked already: its hits are at hand."""
+    if not scouted or not drawn.sections:
+        return drawn
+    first, *others = drawn.sections
+    known = tuple(SearchQuery(query=query) for query in scouted)
+    first = first.model_copy(update={"search_queries": (*known, *first.search_queries)})
+    return drawn.model_copy(update={"sections": (first, *others)})
 
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:

@@ -81,7 +81,7 @@ class PlanningByModel(ModelActs):
         wanted = "Sections may follow the sides to look at, where those cover the question."
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
-        held = [_line_of(one) for one in await self._fallback.held(brief.question)]
+        held = [_line_of(one) for one in (*await self._fallback.held(brief.question), *brief.found)]
         task = self._task(
             "plan",
             PlanAnswer,

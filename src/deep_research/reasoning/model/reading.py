@@ -49,6 +49,8 @@ _MAX_FINDINGS = 12
 _MAX_GAPS = 5
 _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
+# A page with less text than this has a title and nothing else.
+_HOLLOW_CHARS = 80
 
 
 class ReadingByModel(ModelActs):
@@ -63,7 +65,7 @@ class ReadingByModel(ModelActs):
         brief = self._brief(reading.brief)
         candidates = await self._fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
-        if not blocks:
+        if sum(len(candidate.finding) for candidate in candidates) < _HOLLOW_CHARS:
             return ()
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
