@@ -21,7 +21,7 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
     """
     context, given = state.context, state.input
     work = await section_work(given, context.records)
-    is_over = not work.queries_left or not given.get("fresh", 1) or await _is_all_read(given, context)
+    is_over = not work.queries_left or not given.get("fresh", 1) or await _is_all_read(context)
     judge = context.run.adapters.fallback if is_over else None
     judged = work.model_copy(update={"sources": await _sources(work, context)})
     reflection = await planner.review_research_completeness(judged, context, judge)
@@ -52,13 +52,20 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
     }
 
 
-async def _is_all_read(state: Update, context: StageContext) -> bool:
-    """Say whether all there is to search has been read by this section: a small folder, and nothing else."""
-    corpus = context.run.adapters.corpus
-    engines = {engine.name for engine in context.run.adapters.engines}
-    if corpus is None or engines != {CorpusSearch.name}:
+async def _is_all_read(context: StageContext) -> bool:
+    """Say whether all there is to search was read by then, for whichever section: a small folder and nothing else."""
+    adapters = context.run.adapters
+    corpus = adapters.corpus
+    if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False
-    return len(state.get("visited_sources", ())) >= len(await corpus.contents())
+
+    async def look() -> str:
+        return "all" if len(await context.records.documents()) >= len(await corpus.contents()) else "some"
+
+    try:
+        return await context.decide("read", ("all", "some"), look) == "all"
+    except BudgetExceeded:
+        return True
 
 
 async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFacts, ...]:
