@@ -44,7 +44,7 @@ def stop_of(state: dict[str, Any], *, max_rounds: int) -> Stop:
     """Say why a section's loop ends after this round, or "" where it searches again."""
     if state.get("is_sufficient"):
         return "sufficient"
-    if state["round"] > 1 and not state["fresh"]:
+    if state.get("is_all_read") or (state["round"] > 1 and not state["fresh"]):
         return "exhausted"
     if any(state["grants"][:1]):
         return ""

@@ -113,6 +113,7 @@ class SectionState(SectionOutput, total=False):
     synthesis: str
     coverage: float
     is_sufficient: bool
+    is_all_read: bool
     stop: str
     open_questions: list[str]
     after: list[str]

@@ -21,12 +21,13 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
     """
     context, given = state.context, state.input
     work = await section_work(given, context.records)
-    is_over = not work.queries_left or not given.get("fresh", 1) or await _is_all_read(context)
+    is_all_read = await _is_all_read(context)
+    is_over = is_all_read or not work.queries_left or not given.get("fresh", 1)
     judge = context.run.adapters.fallback if is_over else None
     judged = work.model_copy(update={"sources": await _sources(work, context)})
     reflection = await planner.review_research_completeness(judged, context, judge)
     synthesis = analyzer.intermediate_synthesis(reflection)
-    after = {**given, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
+    after = {**given, "is_all_read": is_all_read, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
     await context.emit(
         "section-coverage",
         {
@@ -47,6 +48,7 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
         "synthesis": await context.records.keep(synthesis),
         "coverage": synthesis.coverage,
         "is_sufficient": reflection.is_sufficient,
+        "is_all_read": is_all_read,
         "open_questions": list(reflection.gaps),
         "queries": [query.to_json() for query in reflection.next_queries],
     }
