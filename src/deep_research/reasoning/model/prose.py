@@ -56,6 +56,8 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[ \t#]*$")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*\n]{2,80})\*\*\s*[:：]?\s*$")
 _ITEM = re.compile(r"\s*(?:(?P<bullet>[-*•+])|(?P<number>\d{1,2})(?:[.)]|(?=、)))(?:\s+|、\s*)(?=\S)")
 _ITEM_LEAD = re.compile(r"\s*\*\*(.{2,160}?)\*\*\s*")
+# The point of an item may have a mark and a stop of its own.
+_AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?[.。:：]?\s*")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
 _TABLE_RULE = re.compile(r"[\s|:-]+$")
@@ -160,7 +162,7 @@ def _paragraphs(
             line, own = " ".join(" ".join(lines).split()), lead
             mark: ListMark = "number" if kind == "number" else "bullet" if kind == "bullet" else ""
             if mark and (bold := _ITEM_LEAD.match(line)) and bold.end() < len(line):
-                own, line = _plain_name(bold[1], language), line[bold.end() :].lstrip(":： ")
+                own, line = _plain_name(bold[1], language), _AFTER_LEAD.sub("", line[bold.end() :])
             elif mark:
                 own = ""
             if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):
