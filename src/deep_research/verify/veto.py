@@ -107,6 +107,25 @@ def veto(
     return None
 
 
+def veto_row(
+    cells: Sequence[tuple[str, str]], passages: Sequence[Evidence], *, titles: Sequence[str] = (), asked: str = ""
+) -> Verdict | None:
+    """Return why the passages cannot carry a row that somebody wrote: a value holds digits or a name that they do not.
+
+    Its labels are the writer's own words, and may hold the unit of the figures below.
+    """
+    texts = [*(passage.quote for passage in passages), *titles, asked]
+    held = {_digits(match[0]) for text in texts for match in _DIGITS.finditer(text)}
+    held |= {number for text in texts for number in spelled_numbers(text)}
+    for _, value in cells:
+        for match in _DIGITS.finditer(value):
+            if _digits(match[0]) not in held:
+                return Verdict(kind="not_found", reason=f"number: {match[0]}")
+        if name := _unknown_name(value, " ".join(texts)):
+            return Verdict(kind="not_found", reason=f"name: {name}")
+    return None
+
+
 def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
     has_value = False
     for passage in passages:

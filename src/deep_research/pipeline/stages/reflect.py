@@ -27,7 +27,12 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
     judged = work.model_copy(update={"sources": await _sources(work, context)})
     reflection = await planner.review_research_completeness(judged, context, judge)
     synthesis = analyzer.intermediate_synthesis(reflection)
-    after = {**given, "is_all_read": is_all_read, "is_sufficient": reflection.is_sufficient, "grants": given["grants"][1:]}
+    after = {
+        **given,
+        "is_all_read": is_all_read,
+        "is_sufficient": reflection.is_sufficient,
+        "grants": given["grants"][1:],
+    }
     await context.emit(
         "section-coverage",
         {

@@ -27,7 +27,7 @@ from deep_research.verify.particulars import dates_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
 from deep_research.verify.row import check_cells
-from deep_research.verify.veto import veto
+from deep_research.verify.veto import veto, veto_row
 
 _SHOWN_CHARS = 200
 # More things than this nobody counts without a source.
@@ -94,26 +94,33 @@ async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: Sta
 async def _judged_section(
     paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext
 ) -> Sequence[Paragraph]:
-    found: dict[str, Evidence] = {}
+    found = _Found()
     by_code = []
     for paragraph in paragraphs:
         sentences = [await _by_code(each, paragraph, sources, found, context) for each in paragraph.sentences]
         by_code.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
     if any(sentence.verdict is None for paragraph in by_code for sentence in paragraph.sentences):
-        whole = replace(sources, evidence=(*sources.evidence, *found.values()))
+        whole = replace(sources, evidence=(*sources.evidence, *found.passages.values()))
         by_code = await _by_reasoner(by_code, whole, context)
     counted = Counter(each.verdict.kind for one in by_code for each in one.sentences if each.verdict)
     await context.emit("verdict", {"section": paragraphs[0].section, "counts": dict(sorted(counted.items()))})
     return by_code
 
 
-async def _by_code(
-    sentence: Sentence, paragraph: Paragraph, sources: Sources, found: dict[str, Evidence], context: StageContext
-) -> Sentence:
-    """Return a sentence with the verdict that code can give; what it cannot decide has none.
-
-    Passages that were searched for, to show that something is absent, are put into `found`.
+@dataclass(frozen=True)
+class _Found:
+    """What checking a section brought up: passages that were searched for to show that something is absent, and
+    calculations that came out right, whose results others may go on with.
     """
+
+    passages: dict[str, Evidence] = field(default_factory=dict)
+    results: list[str] = field(default_factory=list)
+
+
+async def _by_code(
+    sentence: Sentence, paragraph: Paragraph, sources: Sources, found: "_Found", context: StageContext
+) -> Sentence:
+    """Return a sentence with the verdict that code can give; what it cannot decide has none."""
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
     if paragraph.kind == "note":
@@ -136,10 +143,16 @@ async def _by_code(
     if verdict is not None and (not sentence.cells or not context.run.adapters.models):
         return sentence.model_copy(update={"verdict": verdict})
     if sentence.kind == "calculation":
-        quotes = [piece.quote for piece in passages]
+        quotes = [*(piece.quote for piece in passages), *found.results]
         objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
-        return _with(sentence, "wrong", objection) if objection else sentence
-    refused = veto(sentence, passages, titles=titles, asked=sources.asked)
+        if objection:
+            return _with(sentence, "wrong", objection)
+        found.results.append(sentence.basis)
+        return sentence
+    if sentence.cells:
+        refused = veto_row(sentence.cells, passages, titles=titles, asked=sources.asked)
+    else:
+        refused = veto(sentence, passages, titles=titles, asked=sources.asked)
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.model_copy(update={"verdict": refused})
@@ -149,7 +162,7 @@ def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
     return sentence.model_copy(update={"verdict": Verdict(kind=kind, reason=reason)})
 
 
-async def _searched_for(sentence: Sentence, found: dict[str, Evidence], context: StageContext) -> Sentence:
+async def _searched_for(sentence: Sentence, found: _Found, context: StageContext) -> Sentence:
     """Return the statement that something is absent with the stored passages that come nearest to it, for a judge.
 
     Where one of them holds all the words that a source would use for it, it is false.
@@ -172,7 +185,7 @@ async def _searched_for(sentence: Sentence, found: dict[str, Evidence], context:
         return sentence.model_copy(update={"verdict": verdict})
     if not pieces:
         return _with(sentence, "not_in_sources")
-    found.update({piece.id: piece for piece in pieces})
+    found.passages.update({piece.id: piece for piece in pieces})
     # The judge sees what was found; the report cites what the sentence itself names.
     return sentence.model_copy(update={"premises": tuple(piece.id for piece in pieces)})
 

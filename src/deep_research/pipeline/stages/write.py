@@ -83,11 +83,7 @@ class ReportGenerator:
             ),
             # Of a disagreement, verification must have left both sides, and the report tells one of them.
             disagreements=tuple(
-                table
-                for table in disagreements
-                if len(table.sentences) > 1
-                and shown.intersection(table.cite_ids)
-                and not _is_weighed(table, paragraphs)
+                table for table in disagreements if len(table.sentences) > 1 and shown.intersection(table.cite_ids)
             ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
@@ -184,13 +180,6 @@ def _chapters(
     if analysis:
         chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
     return conclusion.abstract, chapters
-
-
-def _is_weighed(table: Paragraph, paragraphs: Sequence[Paragraph]) -> bool:
-    """Say whether the text itself tells all sides of a disagreement: a sentence that somebody wrote cites them."""
-    sides = [set(row.evidence) for row in table.sentences]
-    written = [each for paragraph in paragraphs for each in paragraph.sentences if not is_quoted(each)]
-    return any(all(side & {*sentence.evidence} for side in sides) for sentence in written)
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.
@@ -401,7 +390,8 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     )
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
-    analysis = await _analysis(given, sources, context)
+    # Whoever wrote the report as a whole has weighed it, knowing what was counted.
+    analysis = Checked() if is_written else await _analysis(given, sources, context)
     written = await reporter.write_final_report(
         findings,
         body,
@@ -409,7 +399,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         given,
         analysis=analysis.paragraphs,
         knowledge=knowledge,
-        disagreements=disputed.paragraphs,
+        disagreements=() if is_written else disputed.paragraphs,
         context=context,
     )
     await reporter.write_files(written, context)
@@ -439,11 +429,12 @@ async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tupl
 
 def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
     """Return what stands in the place of a sentence; one that stayed the same keeps its verdict."""
+    is_same = [(each.text, each.kind) == (before.text, before.kind) for each in after]
+    if len(after) == 1 and not is_same[0]:
+        return [after[0].model_copy(update={"revised_from": before.text})]
     return [
-        before
-        if (each.text, each.kind) == (before.text, before.kind) and set(each.evidence) <= set(before.evidence)
-        else each.model_copy(update={"revised_from": before.text})
-        for each in after
+        before if same and set(each.evidence) <= set(before.evidence) else each
+        for each, same in zip(after, is_same, strict=True)
     ]
 
 
