@@ -26,7 +26,8 @@ def told(*texts: str) -> Paragraph:
 
 
 def rows(*cells: tuple[tuple[str, str], ...]) -> Paragraph:
-    made = tuple(row(own, (f"e{at + 1}", "e9")) for at, own in enumerate(cells))
+    quoted = {"verdict": Verdict(kind="supported", reason="verbatim")}
+    made = tuple(row(own, (f"e{at + 1}", "e9")).model_copy(update=quoted) for at, own in enumerate(cells))
     return Paragraph(section="C", kind="table", sentences=made)
 
 
@@ -130,6 +131,16 @@ def test_rows_of_different_kinds_are_records():
     assert shown(mixed).splitlines()[0] == "| Record | Values | Source |"
 
 
+def test_rows_that_somebody_wrote_keep_their_columns_however_few():
+    made = [row((("Port", name), ("Cost", cost)), ("e1",)) for name, cost in (("Halden", "€5"), ("Lund", "€6 | net"))]
+    assert shown(Paragraph(section="C", kind="table", sentences=tuple(made))).splitlines() == [
+        "| Port | Cost | Source |",
+        "| --- | --- | --- |",
+        "| Halden | €5 | [1] |",
+        "| Lund | €6 \\| net | [1] |",
+    ]
+
+
 def test_a_row_without_a_label_or_with_a_single_cell_is_shown():
     assert shown(rows((("", "Tank"), ("2024", "5")))) == "Tank; 2024: 5 [1][9]"
     assert shown(rows((("Part", "Tank"),))) == "Part: Tank [1][9]"
@@ -192,6 +203,48 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
     doubtful = Sentence(text=text, evidence=("e1",), verdict=Verdict(kind="partly"))
     done = Sentence(text="Done.", evidence=("e1",), verdict=Verdict(kind="not_checked"))
     assert shown(Paragraph(section="C", sentences=(doubtful, done)), language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "We recommend to wait.", "We recommend to wait. (from [1][2])"),
+        ("zh-Hans", "我们建议等待。", "我们建议等待。（据 [1][2]）"),
+        ("zh-Hant", "我們建議等待。", "我們建議等待。（據 [1][2]）"),
+    ],
+)
+def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expected):
+    made = Sentence(text=text, kind="conclusion", evidence=("e2", "e1"))
+    assert shown(Paragraph(section="C", sentences=(made,)), language) == expected
+    finding = made.model_copy(update={"kind": "finding"})
+    assert shown(Paragraph(section="C", sentences=(finding,)), language) != expected
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_a_calculation_shows_what_was_computed_unless_that_is_long(language):
+    made = Sentence(text="It is 12.", kind="calculation", basis="3 * 4 = 12", evidence=("e1",))
+    assert "3 * 4 = 12" in shown(Paragraph(section="C", sentences=(made,)), language)
+    long = made.model_copy(update={"basis": "1 + " * 40 + "1 = 41"})
+    assert shown(Paragraph(section="C", sentences=(long,)), language) == shown(
+        Paragraph(section="C", sentences=(made.model_copy(update={"kind": "conclusion"}),)), language
+    )
+
+
+@pytest.mark.parametrize(("language", "stop"), [("en", "."), ("zh-Hans", "。"), ("zh-Hant", "。")])
+def test_items_of_a_list_stand_below_each_other_with_their_points_in_bold(language, stop):
+    def item(mark, lead, text):
+        return Paragraph(section="C", mark=mark, lead=lead, sentences=told(text).sentences)
+
+    lead = Paragraph(section="C", kind="note", sentences=(Sentence(text="Three steps:"),))
+    paragraphs = (lead, item("number", "Wait", "One."), item("number", "", "Two."), item("bullet", "*x*", "Three."))
+    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in(language))
+    body = f"Three steps:\n\n1. **Wait{stop}** One. [1]\n2. Two. [1]\n\n- **\\*x\\*{stop}** Three. [1]"
+    assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body
+    tokens = [token.type for token in MarkdownIt().parse(body)]
+    assert (tokens.count("ordered_list_open"), tokens.count("bullet_list_open")) == (1, 1)
+    assert tokens.count("list_item_open") == 3
+    assert [block.kind for block in read_report(text).blocks if "[1]" in block.text] == ["item"] * 3
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])

@@ -1,0 +1,166 @@
+"""What a model writes, judges and edits: the whole report in one answer, and each sentence told by its kind."""
+
+import json
+
+import pytest
+
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.reasoning.values import (
+    Context,
+    Draft,
+    Plan,
+    QuestionAnalysis,
+    QuestionKind,
+    Support,
+)
+from deep_research.report.paragraph import Sentence, Verdict
+from tests.unit.reasoning.scripted import (
+    Scripted,
+    brief_of,
+    findings_of,
+    piece_of,
+    reasoner_of,
+    told,
+    work_of,
+)
+
+
+async def test_a_report_has_its_answer_first_and_tells_what_each_sentence_is() -> None:
+    text = (
+        "Harbour 1 cost €3.4 million [E1]. Together both cost 9.8 million [calc: 3.4 + 6.4 = 9.8; E1, E2].\n\n"
+        "## What to do\n\n1. **Wait.** We recommend to wait [so: E1, E2].\n\n"
+        "## Gaps\n\n- No source names the builder [none: builder | contractor; E3].\n"
+    )
+    written = await reasoner_of(Scripted([text])).draft(findings_of())
+    assert [(one.section, one.lead, one.mark) for one in written] == [
+        ("abstract", "", ""),
+        ("What to do", "Wait", "number"),
+        ("Gaps", "", "bullet"),
+    ]
+    told = [(each.kind, each.evidence, each.basis) for one in written for each in one.sentences]
+    assert told == [
+        ("finding", ("id0001",), ""),
+        ("calculation", ("id0001", "id0002"), "3.4 + 6.4 = 9.8"),
+        ("conclusion", ("id0001", "id0002"), ""),
+        ("absence", ("id0003",), "builder | contractor"),
+    ]
+
+
+async def test_a_report_from_nothing_needs_no_model() -> None:
+    model = Scripted()
+    assert await reasoner_of(model).draft(findings_of(work_of(0))) == ()
+    assert model.requests == []
+
+
+async def test_passages_travel_with_title_author_date_and_place() -> None:
+    model = Scripted()
+    where = Context(
+        title="Annual report", author="Harbour office", place="page 3", headings="Costs › Steel", published="2025-02-01"
+    )
+    await reasoner_of(model).draft(findings_of(contexts={"id0001": where}))
+    text = model.requests[0].text
+    assert "D1: Annual report — Harbour office — 2025-02-01" in text
+    assert '<source id="E1" of="D1" at="page 3 › Costs › Steel">' in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        ("advice", "numbered list of recommendations"),
+        ("comparison", "one column for each thing compared"),
+        ("trend", "figures over time are a table"),
+        ("yes_no", "yes or no in the first words"),
+    ],
+)
+async def test_the_writer_is_told_the_form_that_the_question_asks_for(kind: QuestionKind, form: str) -> None:
+    model = Scripted()
+    brief = brief_of().model_copy(update={"analysis": QuestionAnalysis(kind=kind)})
+    await reasoner_of(model).draft(findings_of(brief=brief))
+    assert form in model.requests[0].prompt
+
+
+_SENTENCES = (
+    Sentence(text="Harbour 1 cost little.", evidence=("id0001",)),
+    Sentence(text="As said.", evidence=("id0001",), verdict=Verdict(kind="supported")),
+    Sentence(text="So one should wait.", kind="conclusion", evidence=("id0001", "id0002")),
+)
+
+
+def _support(*sentences: Sentence) -> Support:
+    return Support(brief=brief_of(), paragraphs=(told(*sentences),), passages=work_of().evidence)
+
+
+async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict() -> None:
+    answer = {
+        "sentences": [1, 2, 3, 9],
+        "verdicts": ["Not Found", "contradicted", "goes beyond", "supported"],
+        "spans": ["", "", "", ""],
+        "passages": ["", "", "E2, E77", ""],
+        "reasons": ["nobody says so", "", "", ""],
+    }
+    model = Scripted([json.dumps(answer)])
+    judged = await reasoner_of(model).judge(_support(*_SENTENCES))
+    assert [(one.number, one.verdict, one.premises, one.reason) for one in judged] == [
+        (1, "not_found", (), "nobody says so"),
+        (3, "goes_beyond", ("id0002",), ""),
+    ]
+    assert "1 (finding) Harbour 1 cost little. [E1]\nAs said.\n3 (conclusion) So one should wait. [so: E1, E2]" in (
+        model.requests[0].prompt
+    )
+    assert "E3" not in model.requests[0].text, "passages that nobody cites are not shown"
+
+
+async def test_a_verdict_that_is_none_decides_nothing() -> None:
+    answer = {"sentences": [1, 3], "verdicts": ["fine", "perhaps"]}
+    assert await reasoner_of(Scripted([json.dumps(answer)])).judge(_support(*_SENTENCES)) == ()
+
+
+async def test_the_sentences_of_a_section_are_judged_in_one_call_and_very_many_in_few() -> None:
+    one = Sentence(text="Harbour 1 cost little.", evidence=("id0001",))
+    for count, calls in ((1, 1), (18, 1), (45, 3)):
+        model = Scripted()
+        judged = await reasoner_of(model).judge(_support(*[one] * count))
+        assert [each.number for each in judged] == list(range(1, count + 1))
+        assert len(model.requests) == calls
+
+
+async def test_an_editor_sees_what_was_refused_and_why_and_what_was_left_out() -> None:
+    refused = Sentence(
+        text="Harbour 2 cost 9.", evidence=("id0002",), verdict=Verdict(kind="not_found", reason="number: 9")
+    )
+    draft = Draft(
+        brief=brief_of(),
+        plan=Plan(research_title="T", sections=()),
+        paragraphs=(told(_SENTENCES[1], refused),),
+        evidence=work_of().evidence,
+        left_out=(piece_of(4),),
+    )
+    answer = {"sentences": [2, 1, 7], "texts": ["Harbour 2 cost €6.4 million [E2]. It was dear [so: E2].", "", "New."]}
+    model = Scripted([json.dumps(answer)])
+    edits = await reasoner_of(model).edit(draft)
+    assert [(edit.number, [(one.text, one.kind, one.evidence) for one in edit.sentences]) for edit in edits] == [
+        (
+            2,
+            [
+                ("Harbour 2 cost €6.4 million.", "finding", ("id0002",)),
+                ("It was dear.", "conclusion", ("id0002",)),
+            ],
+        ),
+        (1, []),
+    ]
+    assert "2: not_found, number: 9" in model.requests[0].prompt
+    assert "does not tell: E4" in model.requests[0].prompt
+    assert '<source id="E2">' in model.requests[0].text
+    assert '<source id="E3">' not in model.requests[0].text
+
+
+async def test_the_answer_is_the_one_the_report_was_written_with_or_the_rules() -> None:
+    model = Scripted()
+    lead = told(Sentence(text="It cost much.", evidence=("id0001",)), section="abstract")
+    body = told(Sentence(text=piece_of(1).quote, evidence=("id0001",)))
+    plan = Plan(research_title="T", sections=())
+    draft = Draft(brief=brief_of(), plan=plan, paragraphs=(lead, body), evidence=work_of().evidence)
+    assert (await reasoner_of(model).conclude(draft)).abstract == (lead,)
+    without = draft.model_copy(update={"paragraphs": (body,)})
+    assert await reasoner_of(model).conclude(without) == await ExtractiveReasoner().conclude(without)
+    assert model.requests == []
