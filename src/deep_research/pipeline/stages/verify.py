@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.in_thread import in_thread
@@ -354,7 +354,7 @@ def _refused(sentence: Sentence, section: str, reason: str) -> Refusal:
 
 def _leading_on(paragraphs: Sequence[Paragraph]) -> Iterable[Paragraph]:
     """Yield paragraphs; a lead-over at the end of one stands alone before a list or a table, and goes elsewhere."""
-    for paragraph, after in zip(paragraphs, [*paragraphs[1:], None], strict=True):
+    for paragraph, after in zip_longest(paragraphs, paragraphs[1:]):
         if paragraph.kind != "claim":
             yield paragraph
             continue
