@@ -21,7 +21,7 @@ _DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 _TO_JUDGE = re.compile(r"^(\d+) \(([a-z ]+)\) (.*)$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
-_PLANNED = re.compile(r"(?:leave them out|in this order): (.+?)(?:; one of them weighs.*)?\.", re.MULTILINE)
+_PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 Reply = Callable[[ModelRequest], str]
 
@@ -147,7 +147,7 @@ def retold(text: str) -> str:
 def _report(request: ModelRequest) -> str:
     """Return a report: the first passages as its answer, the others under the planned sections in turn."""
     told = [f"{retold(text)} [{label}]" for label, text in sources_of(request).items()]
-    titles = _PLANNED.findall(request.prompt)[-1].split("; ")
+    titles = [line.removeprefix("- ") for line in _PLANNED.findall(request.text)[-1].splitlines()]
     count = max(1, len(told) // (len(titles) + 1))
     parts = ["\n\n".join(told[:count])]
     rest = told[count:] or told

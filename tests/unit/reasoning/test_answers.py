@@ -9,13 +9,13 @@ import pytest
 from deep_research.reasoning.model import answers
 from deep_research.reasoning.model.answers import (
     AssessAnswer,
+    EditAnswer,
     ExtractAnswer,
     JudgeAnswer,
     ModelAnswer,
     PlanAnswer,
     QueriesAnswer,
     ReflectAnswer,
-    SynthesisAnswer,
     read_answer,
 )
 
@@ -45,16 +45,17 @@ def test_every_schema_is_flat_and_has_few_fields(kind: type[ModelAnswer]) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        '{"verdict": "supported", "span": "rose by 5 %", "reason": "same"}',
-        '```json\n{"verdict": "supported", "span": "rose by 5 %"}\n```',
-        'Sure! Here is my answer:\n\n{"verdict": "supported", "span": "rose by 5 %"}\n\nI hope this helps.',
-        "{'verdict': 'supported', 'span': 'rose by 5 %',}",
-        '{"verdict": "supported", // decided\n "span": "rose by 5 %"}',
-        '{"verdict": "supported", "span": "rose by 5 %"',
-        '[{"verdict": "supported", "span": "rose by 5 %"}]',
-        '{"answer": {"verdict": "Supported", "span": "rose by 5 %"}}',
-        '{"type": "object", "properties": {"verdict": {}}}\n{"verdict": "supported", "span": "rose by 5 %"}',
-        '{"verdict": "SUPPORTED", "span": ["rose by 5 %"], "confidence": 0.9}',
+        '{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"], "reasons": ["same"]}',
+        '```json\n{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}\n```',
+        'Sure!\n\n{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}\n\nI hope this helps.',
+        "{'sentences': [3], 'verdicts': ['supported'], 'spans': ['rose by 5 %'],}",
+        '{"sentences": [3], "verdicts": ["supported"], // decided\n "spans": ["rose by 5 %"]}',
+        '{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"',
+        '[{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}]',
+        '{"answer": {"sentences": ["3"], "verdicts": ["supported"], "spans": ["rose by 5 %"]}}',
+        '{"type": "object", "properties": {"sentences": {}}}\n'
+        '{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}',
+        '{"sentences": "3", "verdicts": "supported", "spans": ["rose by 5 %"], "confidence": 0.9}',
     ],
     ids=["clean", "fence", "chatter", "single-quotes", "comment", "half", "list", "wrapped", "schema-echo", "extra"],
 )
@@ -62,7 +63,7 @@ def test_a_spoiled_verdict_is_read(text: str) -> None:
     answer, problem = read_answer(JudgeAnswer, text)
     assert problem == ""
     assert answer is not None
-    assert (answer.verdict, answer.span) == ("supported", "rose by 5 %")
+    assert (answer.sentences, answer.verdicts, answer.spans) == ([3], ["supported"], ["rose by 5 %"])
 
 
 @pytest.mark.parametrize(
@@ -70,13 +71,13 @@ def test_a_spoiled_verdict_is_read(text: str) -> None:
     [
         ("", "no JSON"),
         ("The sentence is supported by the passage.", "no JSON"),
-        ('{"verdict": "maybe", "span": ""}', '"verdict"'),
-        ('{"verdict": 5}', '"verdict"'),
-        ('{"span": "rose"}', '"verdict"'),
+        ('{"sentences": [], "verdicts": []}', '"sentences"'),
+        ('{"sentences": [1], "verdicts": 5}', '"verdicts"'),
+        ('{"spans": ["rose"]}', '"sentences"'),
         ("null null null " * 500, "no JSON"),
-        ("# Step: judge one sentence\n\nDo the passages carry the sentence?", "no JSON"),
+        ("# Step: check sentences\n\nJudge each numbered sentence.", "no JSON"),
     ],
-    ids=["empty", "prose", "wrong-word", "wrong-type", "missing", "repetition", "echo"],
+    ids=["empty", "prose", "no-sentence", "wrong-type", "missing", "repetition", "echo"],
 )
 def test_what_cannot_be_read_is_named_so_that_a_model_can_mend_it(text: str, said: str) -> None:
     answer, problem = read_answer(JudgeAnswer, text)
@@ -117,7 +118,7 @@ def test_confidence_is_a_share_however_it_is_spelled(given: str, share: float) -
 
 
 def test_labels_count_as_numbers_and_scores_stay_in_range() -> None:
-    chosen, _ = read_answer(ExtractAnswer, '{"passages": ["E3", "passage 4", 5], "findings": ["x"]}')
+    chosen, _ = read_answer(ExtractAnswer, '{"passages": ["E3", "passage 4", 5]}')
     assert chosen is not None
     assert chosen.passages == [3, 4, 5]
     scores = '{"coverage": "8/10", "depth": 14, "diversity": 0, "consistency": 5.6, "recency": "7"}'
@@ -128,7 +129,7 @@ def test_labels_count_as_numbers_and_scores_stay_in_range() -> None:
 
 def test_nothing_that_a_model_sends_breaks_the_reader() -> None:
     deep = "[" * 20_000
-    for text in (deep, '{"verdict": ' + deep, '{"a":' * 20_000, '{"coverage": ' + "9" * 400 + "}"):
+    for text in (deep, '{"verdicts": ' + deep, '{"a":' * 20_000, '{"coverage": ' + "9" * 400 + "}"):
         assert read_answer(JudgeAnswer, text)[0] is None
     huge = '{"coverage": ' + "9" * 400 + ', "depth": 1, "diversity": 1, "consistency": 1, "recency": 1}'
     judged, _ = read_answer(ReflectAnswer, huge)
@@ -168,5 +169,18 @@ def test_lists_that_go_together_keep_their_places() -> None:
     assert (chosen.passages, chosen.sections) == ([0, 2, 3], [1, 0, 2])
 
 
+def test_verdicts_come_as_records_too() -> None:
+    records = '[{"sentence": 1, "verdict": "follows"}, {"sentence": 4, "verdict": "partly", "span": "rose"}]'
+    answer, _ = read_answer(JudgeAnswer, records)
+    assert answer is not None
+    assert (answer.sentences, answer.verdicts, answer.spans) == ([1, 4], ["follows", "partly"], ["", "rose"])
+
+
+def test_a_deleted_sentence_is_no_missing_one() -> None:
+    answer, _ = read_answer(EditAnswer, '{"sentences": [2, 5], "texts": ["", "It cost much [E1]."]}')
+    assert answer is not None
+    assert (answer.sentences, answer.texts) == ([2, 5], ["", "It cost much [E1]."])
+
+
 def test_a_boolean_is_no_share() -> None:
-    assert read_answer(SynthesisAnswer, '{"text": "x", "coverage": true}')[0] is None
+    assert read_answer(AssessAnswer, '{"confidence": true}')[0] is None

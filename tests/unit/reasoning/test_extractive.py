@@ -14,6 +14,7 @@ from deep_research.reasoning.values import (
     Conclusion,
     Draft,
     Finding,
+    Findings,
     Plan,
     QueryRequest,
     ReadingRequest,
@@ -155,18 +156,17 @@ def _evidence(finding: Finding, reading: ReadingRequest) -> Evidence:
 async def written(reasoner: ExtractiveReasoner, wanted: Brief) -> tuple[list[Paragraph], list[Evidence], Conclusion]:
     """Go through all acts from the plan to the conclusion."""
     plan = await reasoner.plan(wanted)
-    kept: list[Evidence] = []
-    paragraphs: list[Paragraph] = []
+    works: list[SectionWork] = []
     found = await evidence_for(reasoner, wanted, plan)
     for section in plan.sections:
         work = SectionWork(brief=wanted, section=section, evidence=tuple(found[section.title]))
-        best = (await reasoner.compress(work)).evidence
         known = {piece.id: piece for piece in work.evidence}
-        own = tuple(known[id_] for id_ in best)
-        kept += own
-        paragraphs += await reasoner.draft(work.model_copy(update={"evidence": own}))
-    draft = Draft(brief=wanted, plan=plan, paragraphs=tuple(paragraphs), evidence=tuple(kept))
-    return paragraphs, kept, await reasoner.conclude(draft)
+        own = tuple(known[id_] for id_ in (await reasoner.compress(work)).evidence)
+        works.append(work.model_copy(update={"evidence": own}))
+    kept = [piece for work in works for piece in work.evidence]
+    paragraphs = await reasoner.draft(Findings(brief=wanted, plan=plan, sections=tuple(works)))
+    draft = Draft(brief=wanted, plan=plan, paragraphs=paragraphs, evidence=tuple(kept))
+    return list(paragraphs), kept, await reasoner.conclude(draft)
 
 
 @ALL
@@ -243,7 +243,7 @@ async def test_an_unrelated_document_is_not_quoted(reasoner, language):
 @ALL
 async def test_orders_planted_in_a_document_are_never_quoted(reasoner, language):
     paragraphs, kept, conclusion = await written(reasoner, asked(language))
-    told = [*paragraphs, *conclusion.abstract, *conclusion.conclusion]
+    told = [*paragraphs, *conclusion.abstract]
     said = " ".join(sentence.text for paragraph in told for sentence in paragraph.sentences)
     quotes = " ".join(piece.quote for piece in kept)
     for words in ("Ignore all previous", "cost nothing", "忽略以上", "没有花钱"):
@@ -255,7 +255,7 @@ async def test_orders_planted_in_a_document_are_never_quoted(reasoner, language)
 async def test_every_sentence_of_the_report_is_a_source_s_own(reasoner, language):
     paragraphs, kept, conclusion = await written(reasoner, asked(language))
     quotes = {piece.id: " ".join(piece.quote.split()) for piece in kept}
-    for paragraph in (*paragraphs, *conclusion.abstract, *conclusion.conclusion):
+    for paragraph in (*paragraphs, *conclusion.abstract):
         for sentence in paragraph.sentences:
             if paragraph.kind == "claim":
                 assert sentence.text in quotes[sentence.evidence[0]]
@@ -327,18 +327,18 @@ async def test_coverage_grows_with_evidence_and_an_asked_side_without_any_is_a_g
     empty = SectionWork(brief=asked("en"), section=section)
     quotes = (piece(text, name) for name, text in ENGLISH.items())
     full = empty.model_copy(update={"evidence": tuple(quotes)})
-    coverage = [(await reasoner.synthesize(work)).coverage for work in (empty, full)]
+    coverage = [(await reasoner.reflect(work)).coverage for work in (empty, full)]
     assert 0 == coverage[0] < coverage[1] <= 1
     assert "Problems and criticism" in (await reasoner.reflect(empty)).gaps[0]
     assert (await reasoner.reflect(full)).gaps == ()
 
 
-async def test_rules_do_not_certify_a_paraphrase_and_revise_to_the_source_s_words(reasoner):
+async def test_rules_certify_no_paraphrase_and_change_no_quotation(reasoner):
     quote = piece("The heat pump retrofit cost €146.2 million.")
-    support = Support(sentence=Sentence(text="It was dear.", evidence=(quote.id,)), passages=(quote,))
-    assert (await reasoner.judge_support(support)).verdict == "not_checked"
-    assert (await reasoner.revise(support)) == Sentence(text=quote.quote, evidence=(quote.id,))
-    assert (await reasoner.revise(support.model_copy(update={"passages": ()}))) is None
+    told = (Paragraph(section="s", sentences=(Sentence(text="It was dear.", evidence=(quote.id,)),)),)
+    assert await reasoner.judge(Support(brief=asked("en"), paragraphs=told, passages=(quote,))) == ()
+    plan = Plan(research_title="T", sections=())
+    assert await reasoner.edit(Draft(brief=asked("en"), plan=plan, paragraphs=told, evidence=(quote,))) == ()
 
 
 LONG = "The choir of Lindenmark sang again. " * 15_000
@@ -383,7 +383,7 @@ async def test_without_documents_the_acts_still_answer():
     assert len(plan.sections) >= 2
     conclusion = await reasoner.conclude(Draft(brief=asked("en"), plan=plan, paragraphs=()))
     assert not conclusion.is_answered
-    assert conclusion.abstract == conclusion.conclusion == ()
+    assert conclusion.abstract == ()
 
 
 @pytest.mark.parametrize(

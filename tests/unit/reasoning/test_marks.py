@@ -15,9 +15,11 @@ from deep_research.reasoning.values import (
     Brief,
     BrokenChart,
     ChartSpec,
+    Context,
     Draft,
     Exchange,
     Findings,
+    Held,
     Inquiry,
     Plan,
     QueryRequest,
@@ -26,7 +28,7 @@ from deep_research.reasoning.values import (
     SectionWork,
     Support,
 )
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict
+from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict
 from deep_research.request import Spend
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
@@ -77,7 +79,16 @@ QUESTION = "What did the harbour retrofit cost?"
 BRIEF = Brief(question=QUESTION, original=QUESTION, language="en", goal=TAINT, focus=(TAINT,), assumptions=(TAINT,))
 SECTION = SectionPlan(title=TAINT, description=TAINT, search_queries=(SearchQuery(query=TAINT, goal=TAINT),))
 EVIDENCE = tuple(_piece(number, header="id1" if number == 2 else "") for number in range(1, 31))
-TOLD = Paragraph(section=TAINT, sentences=(Sentence(text=QUOTE, evidence=("id1",)),))
+TOLD = Paragraph(
+    section=TAINT,
+    lead=TAINT,
+    sentences=(
+        Sentence(text=QUOTE, evidence=("id1",)),
+        Sentence(text=QUOTE, kind="absence", basis=TAINT, evidence=("id2",)),
+        Sentence(text=QUOTE, evidence=("id3",), verdict=Verdict(kind="not_found", reason=f"judged: {TAINT}")),
+    ),
+)
+WHERE = Context(title=TAINT, author=TAINT, place=TAINT, headings=TAINT, published=TAINT)
 WORK = SectionWork(
     brief=BRIEF.model_copy(update={"length": "short"}),
     section=SECTION,
@@ -87,12 +98,15 @@ WORK = SectionWork(
     failures=(f"https://example.test/{TAINT}: 403 {TAINT}",),
 )
 PLAN = Plan(research_title=TAINT, goal=TAINT, scope=TAINT, domains=(TAINT,), sections=(SECTION,))
-FINDINGS = Findings(brief=BRIEF, plan=PLAN, sections=(WORK,))
-SUPPORT = Support(
-    sentence=Sentence(text=QUOTE, evidence=("id1",), verdict=Verdict(kind="partly", reason=f"judged: {TAINT}")),
-    passages=EVIDENCE[:3],
+FINDINGS = Findings(
+    brief=BRIEF,
+    plan=PLAN,
+    sections=(WORK,),
+    strength=(Sentence(text=QUOTE, lead=TAINT, evidence=("id1",), backing=Backing(against=((TAINT, "id2"),))),),
+    disputed=(TOLD,),
+    contexts={piece.id: WHERE for piece in EVIDENCE},
 )
-TEXT = "The retrofit cost €3.4 million in 2024.\n\n| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
+TEXT = "The retrofit cost €3.4 million in 2024, and the harbour office paid all of it by itself.\n\n| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
 DOCUMENT = Document(id="d", snapshot="s", title=TAINT, text=TEXT, media_type="text/plain", extractor="plain 1")
 READING = ReadingRequest(
     brief=BRIEF, section=SECTION, outline=(TAINT,), query=SECTION.search_queries[0], document=DOCUMENT
@@ -102,28 +116,36 @@ ACTS: dict[str, Act] = {
     "assess": lambda reasoner: reasoner.assess(
         Inquiry(question=QUESTION, context=TAINT, exchanges=(Exchange(question="Which one?", answer="The old one"),))
     ),
-    "plan": lambda reasoner: reasoner.plan(BRIEF),
+    "plan": lambda reasoner: reasoner.plan(
+        BRIEF.model_copy(update={"found": (Held(title=TAINT, text=TAINT, published=TAINT),)})
+    ),
     "queries": lambda reasoner: reasoner.queries(
         QueryRequest(brief=BRIEF, section=SECTION, domains=(TAINT,), gaps=(TAINT,), asked=(TAINT,), round=2, count=2)
     ),
     "extract": lambda reasoner: reasoner.extract(READING),
     "compress": lambda reasoner: reasoner.compress(WORK),
-    "synthesize": lambda reasoner: reasoner.synthesize(WORK),
     "reflect": lambda reasoner: reasoner.reflect(WORK),
-    "analyze": lambda reasoner: reasoner.analyze(FINDINGS),
     "repair_chart": lambda reasoner: reasoner.repair_chart(
         BrokenChart(spec=ChartSpec(title=TAINT, chart_type="bar", python_code=TAINT), error=TAINT)
     ),
-    "draft": lambda reasoner: reasoner.draft(WORK),
-    "draft, once more": lambda reasoner: reasoner.draft(
-        WORK.model_copy(update={"written": (TOLD,), "offered": ("id3",)})
+    "draft": lambda reasoner: reasoner.draft(FINDINGS),
+    "draft, own sections": lambda reasoner: reasoner.draft(
+        FINDINGS.model_copy(update={"brief": BRIEF.model_copy(update={"has_own_focus": True})})
     ),
-    "judge_support": lambda reasoner: reasoner.judge_support(SUPPORT),
-    "revise": lambda reasoner: reasoner.revise(SUPPORT),
+    "judge": lambda reasoner: reasoner.judge(
+        Support(brief=BRIEF, paragraphs=(TOLD,), passages=EVIDENCE, contexts=FINDINGS.contexts)
+    ),
+    "edit": lambda reasoner: reasoner.edit(
+        Draft(
+            brief=BRIEF,
+            plan=PLAN,
+            paragraphs=(TOLD,),
+            evidence=EVIDENCE,
+            contexts=FINDINGS.contexts,
+            left_out=EVIDENCE[:3],
+        )
+    ),
     "recall": lambda reasoner: reasoner.recall(BRIEF),
-    "conclude": lambda reasoner: reasoner.conclude(
-        Draft(brief=BRIEF, plan=PLAN, paragraphs=(TOLD,), evidence=EVIDENCE, titles=(TAINT,), gaps=(TAINT,))
-    ),
 }
 
 

@@ -115,8 +115,14 @@ def defused(text: str) -> str:
     return _MARKS.sub("&lt;", _UNSEEN.sub("", text))
 
 
+# What would end an attribute or a mark.
+_UNQUOTED = str.maketrans({'"': "'", "<": "‹", ">": "›", "＜": "‹", "﹤": "‹", "＞": "›", "﹥": "›"})
+
+
 def _attribute(value: str) -> str:
-    return " ".join(defused(value).replace('"', "'").split())[:200]
+    """Return a text that stands in a mark itself: it closes none, and what reads like orders is left out."""
+    plain = " ".join(_UNSEEN.sub("", value).translate(_UNQUOTED).split())[:200]
+    return "" if find_prompt_injection(plain) else plain
 
 
 # How prompts label evidence, and so how a sentence cites it: [E3], [E3, E7].

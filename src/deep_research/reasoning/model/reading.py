@@ -49,7 +49,7 @@ _MAX_FINDINGS = 12
 _MAX_GAPS = 5
 _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
-# A page with less text than this has a title and nothing else.
+# Less text than this is a title and little else, which rules read as well.
 _HOLLOW_CHARS = 80
 
 
@@ -66,7 +66,7 @@ class ReadingByModel(ModelActs):
         candidates = await self._fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
         if sum(len(candidate.finding) for candidate in candidates) < _HOLLOW_CHARS:
-            return ()
+            return await self._fallback.extract(reading)
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)

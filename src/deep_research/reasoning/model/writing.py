@@ -156,10 +156,14 @@ class WritingByModel(ModelActs):
         return (await self._ask(request, read)).paragraphs
 
     def _noted(self, findings: Findings) -> list[str]:
-        """Return what code counted: how well figures are backed, and where sources give different ones."""
+        """Return what was planned and counted: sections, how well figures are backed, where sources differ."""
         backed = [in_brief(row) for row in findings.strength]
         disputed = ["; ".join(row.text for row in table.sentences) for table in findings.disputed]
-        notes = {"How well the main figures are backed": backed, "Where sources give different figures": disputed}
+        notes = {
+            "Planned sections": findings.plan.titles,
+            "How well the main figures are backed": backed,
+            "Where sources give different figures": disputed,
+        }
         return [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
@@ -242,11 +246,10 @@ def _length(words: int, language: Language) -> str:
 
 def _sections(findings: Findings) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
-    titles = "; ".join(work.section.title for work in findings.sections)
     if findings.brief.has_own_focus:
-        return f"exactly these, in this order: {titles}"
+        return "exactly the planned ones, in their order"
     asked = "; one of them weighs the matter from two or three sides" if findings.is_weighed else ""
-    return f"as the answer needs them; these were planned, take them, merge them or leave them out: {titles}{asked}"
+    return f"the planned ones as the answer needs them: take them, merge them or leave them out{asked}"
 
 
 def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Collection[int]) -> str:

@@ -1,0 +1,79 @@
+"""A calculation stands only if code computes the same from figures that the passages hold."""
+
+import pytest
+
+from deep_research.verify.calculation import objection_to
+
+QUOTES = ("The pumps cost €61.4 million in 2023.", "The tank cost €11.7 million in 2024, for 8 buildings.")
+CHINESE = ("调蓄池投资9.5亿元，管网改造投资21.6亿元。", "共有8个小区。")
+TRADITIONAL = ("調蓄池投資9.5億元，管網改造投資21.6億元。", "共有8個社區。")
+
+
+@pytest.mark.parametrize(
+    ("basis", "text", "quotes"),
+    [
+        ("61.4 + 11.7 = 73.1", "Together they cost €73.1 million.", QUOTES),
+        ("€61.4 million + €11.7 million = €73.1 million", "Together they cost €73.1 million.", QUOTES),
+        ("(61.4 - 11.7) / 11.7 × 100 ≈ 425", "The pumps cost 425 % more than the tank.", QUOTES),
+        ("11.7 / 8 = 1.46", "That is €1.46 million a building.", QUOTES),
+        ("61.4 / 12 = 5.1", "That is €5.1 million a month.", QUOTES),
+        ("2024 − 2023 = 1", "The tank came 1 year later.", QUOTES),
+        ("61,400,000 / 1000 = 61,400", "That is 61,400 thousand.", QUOTES),
+        ("9.5 + 21.6 = 31.1", "两项合计31.1亿元。", CHINESE),
+        ("9.5亿 + 21.6亿 = 31.1亿", "两项合计31.1亿元。", CHINESE),
+        ("21.6 ÷ 8 = 2.7", "平均每个小区2.7亿元。", CHINESE),
+        ("9.5 + 21.6 = 31.1", "兩項合計31.1億元。", TRADITIONAL),
+        ("（21.6 − 9.5）÷ 9.5 × 100 = 127.4", "多出127.4%。", TRADITIONAL),
+    ],
+)
+def test_what_is_computed_right_from_what_the_passages_hold_may_stand(
+    basis: str, text: str, quotes: tuple[str, ...]
+) -> None:
+    assert objection_to(basis, text, quotes=quotes) == ""
+
+
+@pytest.mark.parametrize(
+    ("basis", "text", "quotes", "reason"),
+    [
+        ("61.4 + 11.7 = 75.1", "Together they cost €75.1 million.", QUOTES, "result"),
+        ("9.5 + 21.6 = 41.1", "两项合计41.1亿元。", CHINESE, "result"),
+        ("9.5 + 21.6 = 41.1", "兩項合計41.1億元。", TRADITIONAL, "result"),
+        ("61.4 + 12.9 = 74.3", "Together they cost €74.3 million.", QUOTES, "operand"),
+        ("9.5 + 20.6 = 30.1", "两项合计30.1亿元。", CHINESE, "operand"),
+        ("9.5 + 20.6 = 30.1", "兩項合計30.1億元。", TRADITIONAL, "operand"),
+        ("61.4 + 11.7 = 73.1", "Together they cost a lot.", QUOTES, "untold"),
+        ("61.4 + 11.7 = 73.1", "Together they cost €83.1 million.", QUOTES, "untold"),
+        ("9.5 + 21.6 = 31.1", "两项合计很多。", CHINESE, "untold"),
+        ("61.4 + 11.7 = 73.1", "Together they cost €73.1 million, and 950 jobs were lost.", QUOTES, "number"),
+        ("9.5 + 21.6 = 31.1", "两项合计31.1亿元，裁员950人。", CHINESE, "number"),
+        ("9.5 + 21.6 = 31.1", "兩項合計31.1億元，裁員950人。", TRADITIONAL, "number"),
+        ("61.4 + 11.7", "Together they cost €73.1 million.", QUOTES, "equation"),
+        ("61.4 + = 73.1", "Together they cost €73.1 million.", QUOTES, "equation"),
+        ("61.4 + 11.7 = 73.1 = 73.1", "Together they cost €73.1 million.", QUOTES, "equation"),
+        ("the pumps and the tank = 73.1", "Together they cost €73.1 million.", QUOTES, "equation"),
+        ("", "Together they cost €73.1 million.", QUOTES, "equation"),
+        ("11.7 / 0 = 0", "That is 0 a building.", QUOTES, "equation"),
+        ("__import__('os').getpid() = 1", "It is 1.", QUOTES, "equation"),
+        ("61.4 ** 11.7 = 5", "It is 5.", QUOTES, "equation"),
+        ("9" * 300 + " + 1 = 2", "It is 2.", QUOTES, "equation"),
+        ("(" * 90 + "61.4" + ")" * 90 + " = 3", "It is 3.", QUOTES, "result"),
+    ],
+)
+def test_what_is_wrong_or_not_from_the_passages_is_refused(
+    basis: str, text: str, quotes: tuple[str, ...], reason: str
+) -> None:
+    assert objection_to(basis, text, quotes=quotes).split(":")[0] == reason
+
+
+def test_figures_of_the_question_may_be_operands() -> None:
+    basis, text = "500 - 61.4 = 438.6", "Of your €500 million, €438.6 million are left."
+    assert objection_to(basis, text, quotes=QUOTES).startswith("operand")
+    assert objection_to(basis, text, quotes=QUOTES, asked="We have €500 million. Is that enough?") == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_right"), [("1.4625", True), ("1.46", True), ("1.5", True), ("2", False), ("1.4", False)]
+)
+def test_a_result_may_be_rounded_to_what_is_shown(shown: str, is_right: bool) -> None:
+    objection = objection_to(f"11.7 / 8 = {shown}", f"That is €{shown} million a building.", quotes=QUOTES)
+    assert (objection == "") is is_right
