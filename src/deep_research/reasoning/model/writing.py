@@ -80,8 +80,8 @@ _FORMS: dict[QuestionKind, str] = {
     "procedure": "The steps are a numbered list.",
     "advice": (
         "Next, under a heading, a numbered list of recommendations in the order of their worth. Each is one item: its"
-        " point in bold, without a mark, then the fact that it rests on, what to do, and, where the passages or reason give it, who, by"
-        " when, and how to measure it. What you propose yourself is worded as a proposal."
+        " point in bold, without a mark, then the fact that it rests on, what to do, and, where the passages or reason"
+        " give it, who, by when, and how to measure it. What you propose yourself is worded as a proposal."
     ),
     "open": "What the asker can do with it comes before the details.",
 }
