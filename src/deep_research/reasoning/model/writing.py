@@ -178,6 +178,10 @@ class WritingByModel(ModelActs):
         brief = self._brief(support.brief)
         room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
         material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
+        if material.left_out and len(wanted) > 1:
+            # Nobody is judged by passages that are not shown.
+            half = len(wanted) // 2
+            return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         text = fenced(DRAFT_TAG, _shown_text(support.paragraphs, material.labels, set(wanted)))
         task = self._task("judge", JudgeAnswer, text=text)
         answer = await self._data(
