@@ -168,7 +168,9 @@ class WritingByModel(ModelActs):
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Judge all sentences of a text that have no verdict in as few calls as the window allows."""
-        wanted = [number for number, sentence in numbered_sentences(support.paragraphs) if sentence.verdict is None]
+        captions = {each for one in support.paragraphs if one.kind == "caption" for each in one.sentences}
+        sentences = numbered_sentences(support.paragraphs)
+        wanted = [number for number, each in sentences if each.verdict is None and each not in captions]
         parts = [wanted[at : at + _JUDGED_AT_ONCE] for at in range(0, len(wanted), _JUDGED_AT_ONCE)]
         return tuple([judgement for part in parts for judgement in await self._judged(part, support)])
 
