@@ -80,8 +80,8 @@ _FORMS: dict[QuestionKind, str] = {
     "procedure": "The steps are a numbered list.",
     "advice": (
         "Next, under a heading, a numbered list of recommendations in the order of their worth. Each is one item: its"
-        " point in bold, then the fact that it rests on, what to do, and, where the passages or reason give it, who, by"
-        " when, and how to measure it. What you propose yourself is worded as a proposal."
+        " point in bold, without a mark, then the fact that it rests on, what to do, and, where the passages or reason"
+        " give it, who, by when, and how to measure it. What you propose yourself is worded as a proposal."
     ),
     "open": "What the asker can do with it comes before the details.",
 }
@@ -168,7 +168,9 @@ class WritingByModel(ModelActs):
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Judge all sentences of a text that have no verdict in as few calls as the window allows."""
-        wanted = [number for number, sentence in numbered_sentences(support.paragraphs) if sentence.verdict is None]
+        captions = {each for one in support.paragraphs if one.kind == "caption" for each in one.sentences}
+        sentences = numbered_sentences(support.paragraphs)
+        wanted = [number for number, each in sentences if each.verdict is None and each not in captions]
         parts = [wanted[at : at + _JUDGED_AT_ONCE] for at in range(0, len(wanted), _JUDGED_AT_ONCE)]
         return tuple([judgement for part in parts for judgement in await self._judged(part, support)])
 
@@ -178,6 +180,10 @@ class WritingByModel(ModelActs):
         brief = self._brief(support.brief)
         room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
         material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
+        if material.left_out and len(wanted) > 1:
+            # Nobody is judged by passages that are not shown.
+            half = len(wanted) // 2
+            return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         text = fenced(DRAFT_TAG, _shown_text(support.paragraphs, material.labels, set(wanted)))
         task = self._task("judge", JudgeAnswer, text=text)
         answer = await self._data(
