@@ -1,4 +1,4 @@
-"""A report that a model wrote: what it made up is taken out and named, what it left out is quoted, in every script."""
+"""A report that a model wrote: what it made up is taken out and named, whatever it called it, in every script."""
 
 import asyncio
 import json
@@ -12,21 +12,20 @@ from typing import Any
 import pytest
 
 from deep_research.errors import UnusableAnswer
-from deep_research.events import RunEvent
+from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ChatModel
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
-from deep_research.reasoning.values import Analysis, Conclusion, Draft, Findings, Judgement, SectionWork, Support
+from deep_research.reasoning.values import Conclusion, Draft, Edit, Findings, Judgement, Support
 from deep_research.report.escaping import unescape
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Paragraph, Sentence, numbered_sentences
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.testing import ScriptedModel
 from deep_research.verify.coverage import is_related
-from deep_research.verify.particulars import figures_of
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build
 from tests.support.reasoner import CostedReasoner
@@ -38,6 +37,7 @@ QUESTIONS: dict[Language, str] = {
     "zh-Hant": "比較青嵐市海綿城市改造的花費與效果。",
 }
 NOWHERE = "feedfacefeedface"
+NINES = re.compile(r"\d+(?:[.,]\d+)*(?=\s?(?:million|亿|万|億|萬|%))")
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,24 @@ class Script:
     unsupported: str
     address: str
     uncited: str
-    too_strong: str
-    weaker: str
     half_true: str
     refuted: str
+    leaning: str
     no_proof: str
     not_refuted: str
     unlucky: str
-    outlook: str
-    outlook_claim: str
-    analysis: str
+    follows: str
+    too_strong: str
+    weaker: str
+    edited_lie: str
+    new_figure: str
+    against: str
+    dressed: str
+    twice: str
+    present: str
+    absent: str
+    heading: str
+    point: str
 
 
 ENGLISH = Script(
@@ -67,36 +75,76 @@ ENGLISH = Script(
     unsupported="Residents were delighted by how quiet the pumps are.",
     address="The full accounts can be read at https://accounts.example/halden.",
     uncited="Every comparable city has failed at this.",
-    too_strong="The retrofit was a complete success and a model for others.",
-    weaker="The retrofit may be a success.",
     half_true="The retrofit was well planned.",
     refuted="The retrofit cost the city nothing.",
+    leaning="This made them proud.",
     no_proof="The retrofit taught its owners much.",
     not_refuted="The retrofit was finished early.",
     unlucky="The retrofit was much discussed.",
-    outlook="Whether the savings last remains to be seen.",
-    outlook_claim="By 2031 another 12 towns will follow.",
-    analysis="Weighed against its aims, the retrofit was worth the effort.",
+    follows="So the retrofit deserves a second look.",
+    too_strong="The retrofit is therefore a complete success and a model for others.",
+    weaker="The retrofit may therefore be a success.",
+    edited_lie="The retrofit made the whole town rich.",
+    new_figure="The city should therefore spend another 97531 million.",
+    against="So the retrofit should never have been begun.",
+    dressed="So the mayor resigned over the retrofit.",
+    twice="A second retrofit at the same price would come to {}.",
+    present="No source says what {} says.",
+    absent="No source speaks of vaccinated penguins.",
+    heading="Another 97531 towns will follow",
+    point="Save 97531 million",
 )
-CHINESE = Script(
+SIMPLIFIED = Script(
     retold="换言之，{}",
     never_read="周边居民普遍表示满意。",
     unsupported="工程让老年人出行更加愉快。",
     address="完整账目见 https://accounts.example/qinglan。",
     uncited="同类城市无一成功。",
-    too_strong="改造工程完全成功，堪称各地典范。",
-    weaker="改造工程可能成功。",
     half_true="改造工程规划周密。",
     refuted="改造工程没有花费。",
+    leaning="这让他们十分自豪。",
     no_proof="改造工程积累了许多经验。",
     not_refuted="改造工程提前完成。",
     unlucky="改造工程引起了广泛讨论。",
-    outlook="效果能否持久，还有待观察。",
-    outlook_claim="到2031年，还将有12座城市效仿。",
-    analysis="与目标相比，改造工程值得投入。",
+    follows="改造工程因此值得重新审视。",
+    too_strong="改造工程可见完全成功，堪称各地典范。",
+    weaker="改造工程可能因此算是成功。",
+    edited_lie="改造工程让全城居民富裕起来。",
+    new_figure="改造工程因此应当再投入97531万元。",
+    against="改造工程因此根本不该开工。",
+    dressed="改造工程因此导致市长辞职。",
+    twice="改造工程若再做一次，合计为{}。",
+    present="没有资料说明{}所说的内容。",
+    absent="没有资料提到企鹅疫苗。",
+    heading="还将有97531座城市效仿",
+    point="节省97531万元",
 )
-SCRIPTS: dict[Language, Script] = {"en": ENGLISH, "zh-Hans": CHINESE, "zh-Hant": CHINESE}
-NINES = re.compile(r"\d+(?:[.,]\d+)*(?=\s?(?:million|亿|万|%))")
+TRADITIONAL = Script(
+    retold="換言之，{}",
+    never_read="周邊居民普遍表示滿意。",
+    unsupported="工程讓老年人出行更加愉快。",
+    address="完整帳目見 https://accounts.example/qinglan。",
+    uncited="同類城市無一成功。",
+    half_true="改造工程規劃周密。",
+    refuted="改造工程沒有花費。",
+    leaning="這讓他們十分自豪。",
+    no_proof="改造工程積累了許多經驗。",
+    not_refuted="改造工程提前完成。",
+    unlucky="改造工程引起了廣泛討論。",
+    follows="改造工程因此值得重新審視。",
+    too_strong="改造工程可見完全成功，堪稱各地典範。",
+    weaker="改造工程可能因此算是成功。",
+    edited_lie="改造工程讓全城居民富裕起來。",
+    new_figure="改造工程因此應當再投入97531萬元。",
+    against="改造工程因此根本不該開工。",
+    dressed="改造工程因此導致市長辭職。",
+    twice="改造工程若再做一次，合計為{}。",
+    present="沒有資料說明{}所說的內容。",
+    absent="沒有資料提到企鵝疫苗。",
+    heading="還將有97531座城市效仿",
+    point="節省97531萬元",
+)
+SCRIPTS: dict[Language, Script] = {"en": ENGLISH, "zh-Hans": SIMPLIFIED, "zh-Hant": TRADITIONAL}
 
 
 class Writer(ExtractiveReasoner):
@@ -105,82 +153,106 @@ class Writer(ExtractiveReasoner):
     def __init__(self, inner: ExtractiveReasoner, script: Script) -> None:
         super().__init__(inner._corpus)
         self._script = script
-        self.wrong = ""
+        self.wrong = self.wrong_sum = self.right_sum = self.denied = self.copied = ""
+        self.left_out: tuple[Evidence, ...] = ()
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
-        pieces = [piece for piece in work.evidence if not piece.header]
-        told = []
-        for piece in pieces[::2]:
-            first = quoted(piece)[0].text
-            told.append(Sentence(text=self._script.retold.format(first), evidence=(piece.id,)))
-        for row in (piece for piece in work.evidence if piece.header):
-            told.append(Sentence(text=self._script.retold.format(row_of(row).text), evidence=(row.id,)))
-        fitting = [piece for piece in pieces if is_related(self._script.too_strong, piece.quote)]
-        if not fitting or self.wrong:
-            return (Paragraph(section="ignored", kind="note", sentences=tuple(told)),)
-        return (
-            Paragraph(section="ignored", kind="note", sentences=tuple(told)),
-            Paragraph(section="ignored", sentences=tuple(self._own(fitting[0].id, work))),
-        )
-
-    def _own(self, cited: str, work: SectionWork) -> list[Sentence]:
+    async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
         script = self._script
-        true = next(
-            sentence
-            for piece in work.evidence
-            if not piece.header
-            for sentence in quoted(piece)
-            if NINES.search(sentence.text)
-        )
+        written = [Paragraph(section="abstract", sentences=(Sentence(text=script.uncited),))]
+        for work in findings.sections:
+            title = work.section.title
+            pieces = [piece for piece in work.evidence if not piece.header]
+            told = [Sentence(text=self._retold(piece), evidence=(piece.id,)) for piece in pieces[::2]]
+            rows = [piece for piece in work.evidence if piece.header]
+            told += [Sentence(text=script.retold.format(row_of(row).text), evidence=(row.id,)) for row in rows]
+            written += [Paragraph(section=title, kind="note", sentences=(sentence,)) for sentence in told]
+        evidence = [piece for piece in findings.evidence if not piece.header]
+        cited = next(piece for piece in evidence if is_related(script.half_true, piece.quote))
+        true = next(sentence for piece in evidence for sentence in quoted(piece) if NINES.search(sentence.text))
+        last = findings.sections[-1].section.title
+        written.append(Paragraph(section=last, sentences=tuple(self._own(cited, true))))
+        other = next(piece for piece in evidence if piece.id != cited.id)
+        again = (Sentence(text=self._retold(other), evidence=(other.id,)),)
+        written.append(Paragraph(section=last, mark="number", lead=script.point, sentences=again))
+        written.append(Paragraph(section=script.heading, sentences=again))
+        return tuple(written)
+
+    def _retold(self, piece: Evidence) -> str:
+        return self._script.retold.format(quoted(piece)[0].text)
+
+    def _own(self, cited: Evidence, true: Sentence) -> list[Sentence]:
+        script, figure = self._script, NINES.search(true.text)
+        assert figure is not None
+        value = float(figure[0].replace(",", ""))
         self.wrong = NINES.sub("97531", true.text, count=1)
-        by_id = [
+        self.right_sum, self.wrong_sum = (script.twice.format(f"{2 * value + more:g}") for more in (0, 8642))
+        self.denied = script.present.format(true.text[:11])
+        self.copied = true.text
+        findings = [
             (script.never_read, (NOWHERE,)),
             (self.wrong, true.evidence),
             (script.uncited, ()),
-            *((text, (cited,)) for text in (script.unsupported, script.address, script.too_strong, script.half_true)),
-            *((text, (cited,)) for text in (script.refuted, script.no_proof, script.not_refuted, script.unlucky)),
+            *((text, (cited.id,)) for text in (script.unsupported, script.address, script.half_true)),
+            *((text, (cited.id,)) for text in (script.no_proof, script.not_refuted, script.unlucky, script.refuted)),
+            (script.leaning, (cited.id,)),
         ]
-        return [Sentence(text=text, evidence=evidence) for text, evidence in by_id]
+        concluded = (script.follows, script.too_strong, script.new_figure, script.against, script.dressed)
+        return [
+            *(Sentence(text=text, evidence=evidence) for text, evidence in findings),
+            *(Sentence(text=text, kind="conclusion", evidence=(cited.id,)) for text in concluded),
+            Sentence(text=self.copied, kind="conclusion", evidence=true.evidence),
+            *(
+                Sentence(
+                    text=text, kind="calculation", basis=f"{value:g} + {value:g} = {result:g}", evidence=true.evidence
+                )
+                for text, result in ((self.right_sum, 2 * value), (self.wrong_sum, 2 * value + 8642))
+            ),
+            Sentence(text=self.denied, kind="absence", basis=true.text, evidence=(cited.id,)),
+            Sentence(text=script.absent, kind="absence", basis=script.absent[-6:], evidence=(cited.id,)),
+        ]
 
-    async def analyze(self, findings: Findings) -> Analysis:
-        evidence = [piece for work in findings.sections for piece in work.evidence]
-        cited = next(piece.id for piece in evidence if is_related(self._script.analysis, piece.quote))
-        sentences = (Sentence(text=self._script.analysis, evidence=(cited,)),)
-        return Analysis(paragraphs=(Paragraph(section="ignored", sentences=sentences),))
+    async def judge(self, support: Support) -> tuple[Judgement, ...]:
+        quotes = {piece.id: piece.quote for piece in support.passages}
+        asked = [(number, each) for number, each in numbered_sentences(support.paragraphs) if each.verdict is None]
+        judged = [self._judged(number, each, quotes[each.evidence[0]]) for number, each in asked]
+        return tuple(each for each in judged if each is not None)
 
-    async def judge_support(self, support: Support) -> Judgement:
-        script, text, passage = self._script, support.sentence.text, support.passages[0].quote
-        if text == script.unlucky:
-            raise UnusableAnswer("an answer nobody can read")
-        if text == script.unsupported:
-            return Judgement(verdict="not_found", reason="nobody speaks of delight")
-        if text in (script.too_strong, script.half_true):
-            return Judgement(verdict="partly", span=passage, reason="that is more than they say")
+    def _judged(self, number: int, sentence: Sentence, quote: str) -> Judgement | None:
+        script, text = self._script, sentence.text
+        verdicts: dict[str, Any] = {
+            script.unsupported: "not_found",
+            script.edited_lie: "not_found",
+            script.half_true: "partly",
+            script.refuted: "contradicted",
+            script.not_refuted: "contradicted",
+            script.too_strong: "goes_beyond",
+            script.dressed: "goes_beyond",
+            script.against: "contradicts",
+        }
+        usual = "follows" if sentence.kind == "conclusion" else "supported"
         is_proved = text not in (script.no_proof, script.not_refuted)
-        return Judgement(
-            verdict="contradicted" if text in (script.refuted, script.not_refuted) else "supported",
-            span=passage.upper() if is_proved else "words that stand nowhere at all",
-        )
+        span = quote.upper() if is_proved else "words that stand nowhere at all"
+        verdict = verdicts.get(text, usual)
+        return None if text == script.unlucky else Judgement(number=number, verdict=verdict, span=span, reason="so")
 
-    async def revise(self, support: Support) -> Sentence | None:
-        script, text = self._script, support.sentence.text
-        if text == script.too_strong:
-            return Sentence(text=script.weaker, evidence=(NOWHERE,))
-        return Sentence(text=text + script.uncited) if text == script.half_true else None
+    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+        """Hedge what was too strong, and put something worse in the place of two others."""
+        self.left_out = draft.left_out
+        script = self._script
+        changed = {
+            script.too_strong: lambda old: (old.model_copy(update={"text": script.weaker, "verdict": None}),),
+            script.refuted: lambda old: (Sentence(text=script.edited_lie, evidence=old.evidence),),
+            script.never_read: lambda _: (Sentence(text=script.uncited, evidence=(NOWHERE,)),),
+        }
+        return tuple(
+            Edit(number=number, sentences=changed[sentence.text](sentence))
+            for number, sentence in numbered_sentences(draft.paragraphs)
+            if sentence.text in changed
+        )
 
     async def conclude(self, draft: Draft) -> Conclusion:
-        extracted = await super().conclude(draft)
-        script = self._script
-        return extracted.model_copy(
-            update={
-                "is_answered": True,
-                "abstract": (Paragraph(section="abstract", sentences=(Sentence(text=script.uncited),)),),
-                "outlook": (
-                    Paragraph(section="outlook", kind="note", sentences=(Sentence(text=script.outlook),)),
-                    Paragraph(section="outlook", kind="note", sentences=(Sentence(text=script.outlook_claim),)),
-                ),
-            }
-        )
+        abstract = tuple(one for one in draft.paragraphs if one.section == "abstract")
+        return Conclusion(abstract=abstract) if abstract else await super().conclude(draft)
 
 
 Inner = Callable[[ExtractiveReasoner], Reasoner]
@@ -191,7 +263,6 @@ class Written:
 
     def __init__(self, folder: Path, language: Language, inner: Inner | None = None) -> None:
         self.language, self.script = language, SCRIPTS[language]
-        self.events: list[RunEvent] = []
         adapters = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
         if inner is not None:
             assert isinstance(adapters.fallback, ExtractiveReasoner)
@@ -200,7 +271,7 @@ class Written:
             adapters = replace(adapters, models=(ScriptedModel(name="scripted:pen"),), reasoner=made)
         # With a model or without, all files that a query finds are read.
         request = ResearchRequest(question=QUESTIONS[language], clarify="off", depth=Depth(urls_per_query=10))
-        self.row = asyncio.run(DeepResearchProcessor(adapters).process(request, on_event=self.events.append))
+        self.row = asyncio.run(DeepResearchProcessor(adapters).process(request))
         assert self.row.status == "done", self.row.error
         self.folder = Path(self.row.folder)
 
@@ -224,13 +295,6 @@ class Written:
         found: dict[str, Any] = json.loads(self.text("verify.json"))
         return found
 
-    @property
-    def figures(self) -> set[tuple[float, str]]:
-        """Return the figures that are told; an analysis weighs others beside them."""
-        lines = [line for line in self.paragraphs if line["section"] not in ("analysis", self.say("report.analysis"))]
-        told = {each["text"] for line in lines for each in line["sentences"]}
-        return {(figure.value, figure.unit) for text in told for figure in figures_of(text)}
-
     def verdict(self, text: str) -> tuple[str, str]:
         verdict = self.sentences[text]["verdict"]
         return verdict["kind"], verdict["reason"].split(":")[0]
@@ -247,45 +311,77 @@ def extracted(written: Written, tmp_path_factory: pytest.TempPathFactory) -> Wri
     return Written(tmp_path_factory.mktemp("extracted"), written.language)
 
 
-def test_the_report_passes_its_verifier(written: Written) -> None:
+def test_the_report_passes_its_verifier(written: Written, extracted: Written) -> None:
     assert written.check["offsets_passed"]
     assert written.check["passed"]
+    assert extracted.check["offsets_passed"]
     assert Verifier().verify(written.folder / "report.md", written.folder / "paragraphs.jsonl").passed
 
 
 def test_what_was_made_up_is_left_out_and_named_with_its_reason(written: Written) -> None:
-    script = written.script
-    assert isinstance(written.reasoner, Writer)
+    script, pen = written.script, written.reasoner
+    assert isinstance(pen, Writer)
     made_up = {
-        script.never_read: "unknown",
-        written.reasoner.wrong: "number",
-        script.unsupported: "absent",
-        script.refuted: "judged",
-        script.address: "reference",
-        script.outlook_claim: "unfounded",
+        pen.wrong: ("number", "contradicted not_found"),
+        script.unsupported: ("absent", "not_found"),
+        script.address: ("reference", "not_found"),
+        script.new_figure: ("number", "goes_beyond"),
+        script.against: ("judged", "contradicts"),
+        script.dressed: ("judged", "goes_beyond"),
+        pen.wrong_sum: ("result", "wrong"),
+        pen.denied: ("held", "false"),
+        script.edited_lie: ("absent", "not_found"),
+        script.leaning: ("leaning", "supported not_checked"),
     }
     refusals = {refusal["text"]: refusal for refusal in written.check["refusals"]}
     report, proof = written.text("report.md"), written.text("verification.md")
-    for text, reason in made_up.items():
+    for text, (reason, kinds) in made_up.items():
         assert text not in report
-        assert refusals[text]["reason"].split(":")[0] == reason
+        assert refusals[text]["reason"].split(":")[0] == reason, text
+        assert refusals[text]["kind"] in kinds, text
         assert refusals[text]["section"]
-        assert f"{text}" in proof
+        assert text in proof
         assert written.say(f"verification.reason_{reason}") in proof
-    uncited = [refusal["section"] for refusal in written.check["refusals"] if refusal["text"] == script.uncited]
-    assert len(uncited) == 2
-    assert uncited[1] == "abstract"
+    uncited = [refusal for refusal in written.check["refusals"] if refusal["text"] == script.uncited]
+    assert {refusal["section"] for refusal in uncited} >= {"abstract"}
+    assert {refusal["reason"].split(":")[0] for refusal in uncited} == {"uncited", "unknown"}
     assert script.uncited not in report
+    assert script.never_read not in report
+    assert script.refuted not in report
 
 
-def test_a_sentence_too_strong_is_weakened_and_the_first_wording_is_on_record(written: Written) -> None:
+def test_no_heading_and_no_point_of_a_list_claims_what_no_source_says(written: Written) -> None:
+    report = written.text("report.md")
+    assert "97531" not in report
+    assert re.search(r"^1\. \S", report, re.MULTILINE), "the item itself stays"
+
+
+def test_what_goes_beyond_its_premises_is_hedged_and_the_first_wording_is_on_record(written: Written) -> None:
     script = written.script
-    sentence = written.sentences[script.weaker]
-    assert sentence["revised_from"] == script.too_strong
-    assert sentence["evidence"] != [NOWHERE]
-    assert written.verdict(script.weaker) == ("supported", "judged")
+    assert written.sentences[script.weaker]["revised_from"] == script.too_strong
+    assert written.verdict(script.weaker) == ("follows", "judged")
     assert script.too_strong not in written.text("report.md")
     assert script.too_strong in written.text("verification.md")
+
+
+def test_conclusions_and_calculations_are_told_from_findings(written: Written) -> None:
+    script, pen, report = written.script, written.reasoner, written.text("report.md")
+    assert isinstance(pen, Writer)
+    assert written.verdict(script.follows) == ("follows", "judged")
+    assert re.search(re.escape(script.follows) + r" ?[(（][^)）]*\[\d+\][)）]", report)
+    assert written.sentences[pen.right_sum]["verdict"]["kind"] == "computed"
+    assert re.search(re.escape(pen.right_sum) + r" ?[(（][\d.]+ \+ [\d.]+ = [^)）]*\[\d+\][)）]", report)
+
+
+def test_what_stands_in_a_source_word_for_word_is_no_conclusion(written: Written) -> None:
+    assert isinstance(written.reasoner, Writer)
+    copied = written.sentences[written.reasoner.copied]
+    assert (copied["kind"], copied["verdict"]["reason"]) == ("finding", "verbatim")
+
+
+def test_what_is_in_no_source_may_be_said(written: Written) -> None:
+    assert written.sentences[written.script.absent]["verdict"]["kind"] == "not_in_sources"
+    assert written.script.absent in written.text("report.md")
 
 
 def test_what_stays_half_true_is_marked(written: Written) -> None:
@@ -299,60 +395,28 @@ def test_what_stays_half_true_is_marked(written: Written) -> None:
 
 def test_what_could_not_be_checked_stays_and_is_not_called_refuted(written: Written) -> None:
     script = written.script
-    assert written.verdict(script.unlucky) == ("not_checked", "failed")
-    assert written.verdict(script.no_proof) == ("not_checked", "unproved")
-    assert written.verdict(script.not_refuted) == ("not_checked", "unproved")
     unchecked = {script.unlucky, script.no_proof, script.not_refuted}
-    assert all(text in written.text("report.md") for text in unchecked)
+    for text in unchecked:
+        assert written.sentences[text]["verdict"]["kind"] == "not_checked"
+        assert text in written.text("report.md")
     assert not unchecked & set(written.check["dropped"])
     assert written.say("limits.not_checked", count=3) in written.text("report.md")
 
 
-def test_no_figure_of_the_evidence_is_lost(written: Written, extracted: Written) -> None:
-    assert not extracted.check["refusals"]
-    assert len(extracted.figures) > 20
-    assert written.figures >= extracted.figures
-
-
-def test_figures_that_were_left_out_stand_in_a_table_of_quotations(written: Written) -> None:
-    report = written.text("report.md")
-    caption = f"**{written.say('report.further_figures')}**"
-    head = f"| {written.say('report.statement')} | {written.say('report.source')} |"
-    assert f"{caption}\n\n{head}\n| --- | --- |\n| " in report
-    tables = [line for line in written.paragraphs if line["kind"] == "table"]
-    further = [row for line in tables for row in line["sentences"] if not row["cells"] and not row["lead"]]
-    assert further
-    assert {row["verdict"]["reason"] for row in further} <= {"verbatim", "trimmed"}
-
-
-def test_rows_of_tables_are_set_as_tables_whatever_was_written(written: Written, extracted: Written) -> None:
-    def rows(run: Written) -> set[str]:
-        return {text for text, sentence in run.sentences.items() if sentence["cells"]}
-
+def test_a_retold_row_is_read_under_its_header(written: Written, extracted: Written) -> None:
+    rows = {text: sentence for text, sentence in extracted.sentences.items() if sentence["cells"]}
     # The Chinese examples hold no table that the question asks for.
-    assert rows(extracted) or written.language != "en"
-    assert rows(written) >= rows(extracted)
-    for row in rows(extracted):
-        retold = written.sentences[written.script.retold.format(row)]
-        assert retold["evidence"] == extracted.sentences[row]["evidence"], "a row is read under its header"
+    assert rows or written.language != "en"
+    for text, row in rows.items():
+        assert written.sentences[written.script.retold.format(text)]["evidence"] == row["evidence"]
 
 
-def test_the_analysis_is_a_chapter_before_the_conclusion(written: Written) -> None:
-    report, say = written.text("report.md"), written.say
-    headings = re.findall(r"^## (.+)$", report, re.MULTILINE)
-    assert say("report.analysis") in headings
-    later = [headings.index(say(f"report.{key}")) for key in ("outlook", "references")]
-    assert all(headings.index(say("report.analysis")) < place for place in later)
-    assert written.verdict(written.script.analysis) == ("supported", "judged")
+def test_an_editor_is_shown_the_figures_that_were_left_out(written: Written) -> None:
+    assert isinstance(written.reasoner, Writer)
+    assert written.reasoner.left_out
 
 
-def test_an_outlook_may_look_ahead_but_claim_nothing(written: Written) -> None:
-    report = written.text("report.md")
-    assert written.script.outlook in report
-    assert written.script.outlook_claim not in report
-
-
-def test_an_abstract_that_cannot_stand_is_made_of_the_body(written: Written) -> None:
+def test_an_answer_that_cannot_stand_is_made_of_the_body(written: Written) -> None:
     abstract = [line for line in written.paragraphs if line["section"] == "abstract"]
     assert abstract
     assert abstract[0]["kind"] == "claim"
@@ -363,22 +427,15 @@ def test_the_report_says_who_worded_it(written: Written, extracted: Written) -> 
     limits = written.text("report.md").split(f"## {written.say('report.limits')}")[1]
     assert "scripted:pen" in limits
     assert written.say("limits.partly", count=1) in limits
-    assert written.say("failed.fallback", count=1) in limits
     assert "scripted:pen" not in extracted.text("report.md")
-
-
-def test_evidence_whose_figures_were_left_out_is_offered_once_more(written: Written) -> None:
-    offered = {event.key.split(":")[1] for event in written.events if event.kind == "message"}
-    assert any(scope.endswith("/again") for scope in offered)
-    assert not any(scope.endswith("/again/again") for scope in offered)
 
 
 class Liar(Writer):
     """Cites nothing, ever."""
 
-    async def draft(self, work: SectionWork) -> tuple[Paragraph, ...]:
-        sentences = (Sentence(text=f"{self._script.uncited} ({work.section.title})"),)
-        return (Paragraph(section="ignored", sentences=sentences),)
+    async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
+        sentences = (Sentence(text=self._script.uncited),)
+        return tuple(Paragraph(section=title, sentences=sentences) for title in ("abstract", *findings.plan.titles))
 
 
 def test_a_section_of_which_nothing_can_stand_is_quoted_instead(

@@ -50,7 +50,8 @@ def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
     for paragraph in listing.paragraphs:
         for sentence in paragraph.sentences:
             verdict = sentence.verdict
-            if verdict is None or verdict.kind not in ("supported", "partly"):
+            # A lead-over claims nothing and has no passage.
+            if verdict is None or verdict.kind not in ("supported", "partly") or sentence.kind == "link":
                 continue
             if problem := _problem(sentence, verdict, listing, read):
                 problems.append(f"{paragraph.id}: {problem}: {' '.join(sentence.text.split())}")

@@ -2,6 +2,7 @@
 until it was edited; `settled` keeps it out.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Judgement, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, VerdictKind
+from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
@@ -39,16 +41,21 @@ _OF_CONCLUSION: dict[str, VerdictKind] = {
 _OF_FINDING: dict[str, VerdictKind] = {
     "follows": "supported", "goes_beyond": "partly", "contradicts": "contradicted",
 }  # fmt: skip
+_CONNECTIVE = re.compile(r"^(?:So|But|And|Yet|Also)\b,?\s+|\btherefore\b,?\s*|因此，?|所以，?")
 _LEADS_OVER = (":", "：", "?", "？")
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What sentences are checked against: the question, all evidence that they may cite, and where it stands."""
+    """What sentences are checked against: the question, all evidence that they may cite, and where it stands.
+
+    `planned` are the titles of the plan, which may head a section whatever they say.
+    """
 
     brief: Brief
     evidence: tuple[Evidence, ...]
     contexts: Mapping[str, Context] = field(default_factory=dict)
+    planned: frozenset[str] = frozenset()
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -123,6 +130,8 @@ async def _by_code(
     """Return a sentence with the verdict that code can give; what it cannot decide has none."""
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
+    if context.run.adapters.models and find_prompt_injection(sentence.text):
+        return _with(sentence, "not_found", "order")
     if paragraph.kind == "note":
         plain = Sentence(text=sentence.text, kind="link")
         return _with(plain, "supported") if claims_nothing(sentence.text) else _with(plain, "not_found", "unfounded")
@@ -317,9 +326,9 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
         own: list[Sentence] = []
         is_cut = False
         for sentence in paragraph.sentences:
-            leans = is_cut and not sentence.cells and not stands_alone(sentence.text)
-            if leans or _is_kept_out(sentence):
-                dropped.append(_refused(sentence, paragraph.section, "leaning" if leans else ""))
+            is_out = _is_kept_out(sentence)
+            if is_out or (is_cut and _leans(sentence)):
+                dropped.append(_refused(sentence, paragraph.section, "" if is_out else "leaning"))
                 is_cut = True
             else:
                 own.append(sentence)
@@ -328,11 +337,34 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
             # What only says that something is absent has nothing to cite.
             is_note = all(each.kind == "absence" and not each.evidence for each in own)
             told = [sources.asked, *(each.text for each in own), *(quotes.get(id_, "") for id_ in paragraph.cite_ids)]
-            # The point of a list item holds no figure, date or address that it does not tell or cite.
-            is_sound = not paragraph.mark or claims_nothing(paragraph.lead, " ".join(told))
+            is_sound = not paragraph.mark or _is_name(paragraph.lead, " ".join(told))
             shown = {"sentences": tuple(own), "lead": paragraph.lead if is_sound else ""}
             kept.append(paragraph.model_copy(update={**shown, "kind": "note" if is_note else paragraph.kind}))
-    return Checked(paragraphs=tuple(_leading_on(kept)), dropped=tuple(dropped))
+    return Checked(paragraphs=tuple(_leading_on(_headed(kept, sources))), dropped=tuple(dropped))
+
+
+def _is_name(text: str, told: str) -> bool:
+    """Say whether a heading or the point of a list item only names what is told: it holds no figure, date or address
+    of its own, and gives no orders.
+    """
+    return claims_nothing(text, told) and not find_prompt_injection(text)
+
+
+def _headed(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph]:
+    """Return paragraphs under headings that claim nothing; under any other they join the section before."""
+    found, before = [], "abstract"
+    for title, group in groupby(paragraphs, key=lambda paragraph: paragraph.section):
+        own = list(group)
+        told = " ".join([sources.asked, *(each.text for paragraph in own for each in paragraph.sentences)])
+        before = title if title in sources.planned or _is_name(title, told) else before
+        found += [paragraph.model_copy(update={"section": before}) for paragraph in own]
+    return found
+
+
+def _leans(sentence: Sentence) -> bool:
+    """Say whether a sentence hangs in the air without the one before; a conclusion's "so" leans on its premises."""
+    text = _CONNECTIVE.sub("", sentence.text) if sentence.kind == "conclusion" else sentence.text
+    return not sentence.cells and not stands_alone(text[:1].upper() + text[1:])
 
 
 def _is_kept_out(sentence: Sentence) -> bool:
