@@ -13,7 +13,7 @@ from deep_research.report.paragraph import Paragraph
 from deep_research.request import Depth, ReportLength
 
 # A report has so many words at most; a deep one may have more.
-_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_200, "long": 2_500}
+_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_000, "long": 2_200}
 _DEEP = 2.2
 # With little material it is shorter: so many words, and so many for each passage.
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30

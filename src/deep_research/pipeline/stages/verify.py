@@ -307,6 +307,9 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
         return Verdict(kind="not_found", reason=f"absent{reason}")
     for passage in passages:
         found = find_span(judgement.span, passage.quote)
+        if found is None and passage.header and find_span(judgement.span, passage.finding):
+            # A row is shown cell by cell, each behind its label.
+            found = (0, len(passage.quote))
         if found and is_related(sentence.text, passage.quote[slice(*found)]):
             return Verdict(
                 kind=judgement.verdict,

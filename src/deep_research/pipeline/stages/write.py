@@ -215,7 +215,8 @@ async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRe
     """Return paragraphs in which a table that leaves rows of its source out says how many it shows."""
     found = []
     for paragraph in paragraphs:
-        cited = await records.evidence(paragraph.cite_ids) if paragraph.kind == "table" else []
+        is_quoted_table = paragraph.kind == "table" and all(map(is_quoted, paragraph.sentences))
+        cited = await records.evidence(paragraph.cite_ids) if is_quoted_table else []
         tables = {piece.header: piece for piece in cited if piece.header}.values()
         total = sum([rows_around((await records.document(piece.document)).text, piece.start) for piece in tables])
         shown = len(paragraph.sentences)

@@ -247,7 +247,8 @@ class WritingByModel(ModelActs):
 
 def _length(words: int, language: Language) -> str:
     """Return how long a report should be; Chinese says in a character and a half what English says in a word."""
-    return f"about {words} words" if language == "en" else f"about {round(words * 1.6, -2):.0f} characters"
+    count = f"{words} words" if language == "en" else f"{round(words * 1.6, -2):.0f} characters"
+    return f"about {count}, tables and lists included"
 
 
 def _sections(findings: Findings) -> str:
