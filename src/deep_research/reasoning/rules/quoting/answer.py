@@ -22,6 +22,7 @@ from deep_research.reasoning.rules.quoting.units import (
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
 from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.columns import OF_YEARS
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
@@ -64,6 +65,7 @@ _DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
 _MONEY_LABEL = re.compile(
     r"[$€£¥]|\b(?:EUR|USD|GBP|CHF|CNY|RMB)\b|cost|price|fee|amount|元|费|价|金额|款", re.IGNORECASE
 )
+_IN_BRACKETS = re.compile(r"[(（](.{1,8})[)）]")
 _DAY = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|thurs"
     r"|fri|satur|sun)days?|\d{1,2}:\d{2})\b|\d+月|[周星期]+[一二三四五六日]|\d+[点點时時]",
@@ -297,7 +299,9 @@ class AnswerSought:
         wanted = self.analysis.periods
         if not wanted:
             return 0.0
-        own, near = _dates(text), _dates(around)
+        near = _dates(around)
+        # A month that names no year is of the year that it stands under.
+        own = [date.replace(ANY_YEAR, near[-1][:4] if near else ANY_YEAR) for date in _dates(text)]
         if _meets(own, wanted):
             return _ANCHOR_OWN
         if _meets(near, wanted):
@@ -323,7 +327,10 @@ class AnswerSought:
     def has_sort(self, unit: Unit, around: str = "") -> bool:
         """Return whether a unit holds a thing of the sort that is asked for; a heading may say what was decided."""
         text, sort = to_simplified(unit.text), self.analysis.asks_for
-        units = {quantity.unit for quantity in find_quantities(text)}
+        # A column's label may hold the unit of its cells: "Yield (%)".
+        cells = cells_of(text) if unit.header else ()
+        measured = [f"{value} {held[1]}" for label, value in cells if (held := _IN_BRACKETS.search(label))]
+        units = {quantity.unit for quantity in find_quantities("; ".join((text, *measured)))}
         match self.analysis.kind:
             case "reason":
                 return _CAUSAL.search(text) is not None
@@ -387,7 +394,12 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _dates(text: str) -> list[str]:
-    """Return the dates of a text, and the months of those that name no year."""
+    """Return the dates of a text, and the months of those that name no year; a number in a row is no year by itself."""
+    cells = cells_of(text)
+    if len(cells) > 1:
+        text = "; ".join(
+            label if value.isdigit() and not OF_YEARS.search(label) else f"{label}: {value}" for label, value in cells
+        )
     found = [mention.iso for mention in find_dates(text)]
     return found or [mention.iso for mention in find_months(text)]
 
