@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
-from deep_research.text.analyzer import content_terms
+from deep_research.text.analyzer import CJK, content_terms
 from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
 from deep_research.text.columns import Column, columns_of, read_date
 from deep_research.text.dates import ANY_YEAR, find_dates
@@ -41,6 +41,8 @@ _SMALLEST = re.compile(
 _BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last(?! year)|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
 # What ends is told by the later of two columns of dates.
 _ENDS = re.compile(r"\b(?:expir|laps|end|run(?:s|ning)? out)|到期|届满|期满|结束|截止|终止")
+# What joins a year to the words before it in the name of a file or a sheet.
+_BEFORE_YEAR = re.compile(rf"_|(?<=[{CJK}])(?=\d{{4}}(?!\d))")
 # Of the months, one is asked for.
 _WHICH_MONTH = re.compile(r"\b(?:which|what|\w+est) month\b|哪一?个?月")
 _RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年", re.IGNORECASE)
@@ -76,7 +78,7 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
     """
     is_extreme = analysis.kind == "extreme"
     rows = [row for row in table.rows if not is_note(row) and not (is_extreme and _is_total(row))]
-    around = around.replace("_", " ")
+    around = _BEFORE_YEAR.sub(" ", around)
     year = next((mention.iso[:4] for mention in reversed(find_dates(around))), ANY_YEAR)
     columns = columns_of(table.header.cells if table.header else (), [row.cells for row in rows], year)
     left_out = set[int]()
