@@ -17,6 +17,7 @@ from deep_research.text.bounds import bounded_periods
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
+from deep_research.text.stop_words import ENGLISH
 
 # "…, and when …?" asks a second thing; two Chinese questions are parted by a comma.
 _NEXT_PART = re.compile(
@@ -53,7 +54,9 @@ _MONTH_NAME = re.compile(
 )
 # "stage 2", "phase three", "Room 14", "第三期", "二期", "3号楼".
 _ORDINAL = re.compile(
-    r"\b(?P<en>(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
+    rf"\b(?P<en>(?!(?:{'|'.join(ENGLISH)}|least|last|next|past)\b)(?!{_MONTH_NAME.pattern}|\w+ed )[a-z]{{3,}} \d{{1,3}}"
+    r"(?= (?:of|in|on|at|by|for|from|and|was|is|has)\b|[?,.;]|$)"
+    r"|(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
     r"section|volume|week|quarter|no|number|version|grade|class|type|group|pump|station|boat|order|shipment)"
     r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six))\b"
     r"|(?P<zh>第?[一二三四五六七八九十\d]{1,3}(?:期|号|阶段|季度|楼|组|班|轮|车间|区|级|茬|等))",
@@ -72,7 +75,7 @@ _ASKS_FOR: dict[str, str] = {
     "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
     "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
     "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
-    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?[天年月日]|几[月号点]",
+    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?个?[天年月日]|几[月号点]",
     "person": r"\bwho(?:m|se)?\b|\b(?:which|what) (?:firm|company|supplier)\b|谁|哪位|何人|什么人|哪[一]?家",
     "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
 }

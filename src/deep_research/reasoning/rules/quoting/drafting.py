@@ -15,6 +15,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     AnswerSought,
     Place,
     Subjects,
+    is_said,
     opening_dates,
     opening_terms,
 )
@@ -32,7 +33,6 @@ from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
-from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading, blank line or line of a log.
@@ -167,11 +167,11 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
     places = _places(draft)
     units = {piece.id: _unit(piece) for piece in draft.evidence}
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
-    question = to_simplified(draft.brief.question).lower()
+    question = draft.brief.question
     subjects = Subjects(
         frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values())),
-        tuple(name for name in beside if name in question),
-        tuple(name for name in beside if name not in question),
+        tuple(name for name in beside if is_said(name, question)),
+        tuple(name for name in beside if not is_said(name, question)),
     )
     wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
     ranked = best_first(wanted)
