@@ -372,7 +372,8 @@ class ExtractiveReasoner:
         parts = await self._sought(draft.brief)
         if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
-            answer = answer_of(draft, parts, beside_in_columns(question, (hit.text for hit in found)))
+            asked = " ".join(draft.brief.analysis.parts) or question
+            answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named, analysis = await self._named(question), draft.brief.analysis

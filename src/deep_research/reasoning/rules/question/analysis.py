@@ -54,14 +54,15 @@ _MONTH_NAME = re.compile(
 )
 # "stage 2", "phase three", "Room 14", "第三期", "二期", "3号楼".
 _ORDINAL = re.compile(
-    rf"\b(?P<en>(?!(?:{'|'.join(ENGLISH)}|least|last|next|past)\b)(?!{_MONTH_NAME.pattern}|\w+ed )[a-z]{{3,}} \d{{1,3}}"
-    r"(?= (?:of|in|on|at|by|for|from|and|was|is|has)\b|[?,.;]|$)"
-    r"|(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
+    r"\b(?P<en>(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
     r"section|volume|week|quarter|no|number|version|grade|class|type|group|pump|station|boat|order|shipment)"
-    r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six))\b"
+    r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six)"
+    rf"|(?P<any>(?!(?:{'|'.join(ENGLISH)}|least|last|next|past)\b|{_MONTH_NAME.pattern})[a-z]{{3,}} \d{{1,3}}))\b"
     r"|(?P<zh>第?[一二三四五六七八九十\d]{1,3}(?:期|号|阶段|季度|楼|组|班|轮|车间|区|级|茬|等))",
     re.IGNORECASE,
 )
+# What follows the number of a thing; "took 12 days" numbers nothing.
+_NOTHING_COUNTED = re.compile(r" (?:of|in|on|at|by|for|from|and|was|is|has)\b|[?,.;]|$")
 _DIGITS = dict(
     zip(
         "one two three four five six i ii iii iv v vi 一 二 三 四 五 六 七 八 九".split(),
@@ -153,7 +154,13 @@ def _anchors(text: str) -> dict[str, tuple[str, ...]]:
     return {
         "names": tuple(dict.fromkeys(_names(text))),
         "periods": tuple(dict.fromkeys(dates)),
-        "ordinals": tuple(dict.fromkeys(match.group() for match in _ORDINAL.finditer(text))),
+        "ordinals": tuple(
+            dict.fromkeys(
+                match.group()
+                for match in _ORDINAL.finditer(text)
+                if not match["any"] or _NOTHING_COUNTED.match(text, match.end())
+            )
+        ),
     }
 
 

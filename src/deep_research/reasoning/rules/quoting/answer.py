@@ -149,8 +149,8 @@ def is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<![a-z]){re.escape(name)}(?:e?s)?(?![a-z])", to_simplified(text).lower()) is not None
 
 
-def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of columns of which a question names one, in simplified script and small letters."""
+def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names in columns that a question says, and those beside them, in simplified script, small letters."""
     found: dict[str, None] = {}
     for text in texts:
         for table in find_tables(text):
@@ -158,7 +158,8 @@ def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[str, ...]:
                 names = sorted({to_simplified(cell).lower() for cell in cells if _IS_NAME.fullmatch(cell)})
                 if len(names) > 1 and any(is_said(name, question) for name in names):
                     found |= dict.fromkeys(names)
-    return tuple(found)
+    asked = tuple(name for name in found if is_said(name, question))
+    return asked, tuple(name for name in found if name not in asked)
 
 
 @dataclass(frozen=True)
@@ -274,13 +275,9 @@ class AnswerSought:
         them.
         """
         parts = _terms(" ".join(self.analysis.parts))
-        named = self.idle.union(*self.names, *map(_terms, subjects.name))
-        asked = [
-            term
-            for term in self.weights.without_question_words().without_seams().of
-            if term not in named and (term in parts or not parts)
-        ]
-        about = [term for term in asked if term in subjects.terms]
+        terms = self.weights.without_question_words().without_seams().of.keys() - self.idle
+        told = terms & parts if parts else terms
+        about, asked = told & subjects.terms, told.difference(*self.names, *map(_terms, subjects.name))
         least = _MIN_COVERED
         if is_row and self.analysis.kind in TABLE_KINDS:
             least = _MIN_COVERED_BY_ROW[any(map(CJK_CHARACTER.match, asked))]

@@ -15,7 +15,6 @@ from deep_research.reasoning.rules.quoting.answer import (
     AnswerSought,
     Place,
     Subjects,
-    is_said,
     opening_dates,
     opening_terms,
 )
@@ -30,7 +29,7 @@ from deep_research.reasoning.rules.quoting.selection import (
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
-from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
+from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs, Strings
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
@@ -158,21 +157,17 @@ def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
     return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
-def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str] = ()) -> Conclusion:
+def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings, Strings] = ((), ())) -> Conclusion:
     """Return the answer: for each part of the question the best sentences, or the table that holds it.
 
-    Only a question for something that is there or is not can be found not to be answered. `beside` are names that
-    stand in one column: of shops, towns or customers.
+    Only a question for something that is there or is not can be found not to be answered. `beside` are names of shops,
+    towns or customers that stand in one column: those asked about, and the others.
     """
     places = _places(draft)
     units = {piece.id: _unit(piece) for piece in draft.evidence}
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
-    question = draft.brief.question
-    subjects = Subjects(
-        frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values())),
-        tuple(name for name in beside if is_said(name, question)),
-        tuple(name for name in beside if not is_said(name, question)),
-    )
+    headed = (place.headed for place in places.values())
+    subjects = Subjects(frozenset(analyze(" ".join(labels))).union(*headed), *beside)
     wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
     ranked = best_first(wanted)
     if not ranked:
