@@ -10,12 +10,12 @@ from deep_research.text.analyzer import content_terms
 from deep_research.text.sentences import TextSpan
 
 
-def is_met(question: str, told: str | dict[str, str], around: str = "", subjects: Subjects = Subjects()) -> bool:
+def is_met(question: str, told: str | dict[str, str], around: str = "", subjects: Subjects | None = None) -> bool:
     weights = Weights(dict.fromkeys(content_terms(question), 1.0))
     [sought, *_] = sought_parts(analyze_question(question), weights)
     text = told if isinstance(told, str) else labelled(list(told), told.values())
     unit = Unit((as_sentence(text),), "", None if isinstance(told, str) else TextSpan(0, 0))
-    return sought.is_met(unit, Place(around), subjects)
+    return sought.is_met(unit, Place(around), subjects or Subjects())
 
 
 @pytest.mark.parametrize(
