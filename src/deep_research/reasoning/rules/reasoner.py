@@ -1,8 +1,10 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus, Listed
@@ -33,13 +35,13 @@ from deep_research.reasoning.rules.quoting.drafting import (
     paragraphs_of,
     quoted,
     supporting,
-    worths_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
     UNITS_A_DOCUMENT,
     Candidate,
     Interest,
+    apart,
     best_first,
     by_document,
     choose,
@@ -88,7 +90,7 @@ _PASSAGE_SHARE = 0.3
 RELEVANT = 0.27
 # Relevance is a share of 1, a unit's score up to 4: together they rank evidence.
 _RELEVANCE_WEIGHT = 2.0
-# Each further unit of a document stands behind the best of the next.
+# In a section, each further unit of a document stands behind the best of the next.
 _SAME_DOCUMENT = 0.5
 # From this coverage and so many documents on, a section suffices: two rounds read about nine pages for each.
 _SUFFICIENT = 0.7
@@ -178,10 +180,13 @@ class ExtractiveReasoner:
             self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
-        return tuple(
-            _finding(candidate, match.relevance, rank, fitting(candidate.unit))
-            for rank, candidate in enumerate(match.chosen)
-        )
+        ranks = Counter[str]()
+        found = []
+        for candidate in match.chosen:
+            section = fitting(candidate.unit)
+            found.append(_finding(candidate, match.relevance, ranks[section], section))
+            ranks[section] += 1
+        return tuple(found)
 
     async def _answers(self, document: Document, brief: Brief) -> tuple[Finding, ...]:
         """Mark what answers the question, whatever else the document is about."""
@@ -236,6 +241,8 @@ class ExtractiveReasoner:
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
+        # Each part of a question has its own best passages.
+        asked = dict.fromkeys(map(aspects_named, parts)) if len(parts) > 1 else [()]
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
@@ -248,7 +255,8 @@ class ExtractiveReasoner:
             if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
                 wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
-            return DocumentMatch(relevance, choose_units(wanted, interest, room=room), terms)
+            each = [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
+            return DocumentMatch(relevance, apart(chain(*each)), terms)
 
         return await in_thread(judge)
 
@@ -267,8 +275,7 @@ class ExtractiveReasoner:
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
-        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
-        return Interest(weights if is_foreign else weights.known(), names, asked)
+        return Interest(weights if is_foreign else weights.known(), names)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
@@ -380,7 +387,7 @@ class ExtractiveReasoner:
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
         asked = wanted_of_document(question) if named else asked
         return Conclusion(
-            abstract=abstract_of(draft, worths_for(draft, parts)),
+            abstract=abstract_of(draft, parts),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )

@@ -7,7 +7,7 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.analysis import is_topic
-from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
     STEPS,
@@ -33,6 +33,7 @@ from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Con
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.folding import to_simplified
+from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading, blank line or line of a log.
@@ -41,6 +42,7 @@ _STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
+_A_PART = 2
 _ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
 
 
@@ -79,14 +81,17 @@ def row_of(piece: Evidence) -> Sentence:
     return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
-def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
-    """Return the passages that say most: first one for each part of the question, then the best of all."""
+def abstract_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
+    """Return the passages that say most: of several parts the best sentences of each, else the best of all."""
+    worths, asked = _worths_for(draft, parts), draft.brief.analysis.parts
     scores = {piece.id: piece.score for piece in draft.evidence}
     told = [paragraph for paragraph in draft.paragraphs if paragraph.kind == "claim"]
 
     def rank(paragraph: Paragraph, worth: Worth) -> float:
         return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
 
+    if len(worths) == len(asked) > 1:
+        return _in_parts(told, asked, worths)
     ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
     first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
     chosen: list[Paragraph] = []
@@ -105,6 +110,25 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         cited.sort(key=lambda piece: next(iter(places[piece.id].dated), places[piece.id].published), reverse=True)
     order = [piece.id for piece in by_document(cited)]
     return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
+
+
+def _in_parts(told: Sequence[Paragraph], asked: Sequence[str], worths: Sequence[Worth]) -> Paragraphs:
+    """Return for each part of a question the two sentences of its section that answer best, in the parts' order."""
+    chosen: list[Sentence] = []
+    figures: set[tuple[float, str]] = set()
+    for part, worth in zip(asked, worths, strict=True):
+        keys = {aspect.key for aspect in aspects_named(part)}
+        own = [paragraph for paragraph in told if aspect_of(paragraph.section).key in keys] or told
+        alone = [each for paragraph in own for each in paragraph.sentences if stands_alone(each.text)]
+        left = _A_PART
+        for sentence in sorted(alone, key=lambda each: -worth(each.text)):
+            found = {(each.value, each.unit) for each in find_quantities(sentence.text)}
+            # What has a figure that was told already tells that again.
+            if left and not found & figures:
+                chosen.append(sentence)
+                figures |= found
+                left -= 1
+    return tuple(Paragraph(section="abstract", sentences=(sentence,)) for sentence in chosen)
 
 
 def _texts(paragraph: Paragraph) -> list[str]:
@@ -250,7 +274,7 @@ def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
     return paragraph.model_copy(update={"lead": lead})
 
 
-def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
+def _worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     """Return for each part of the question how well a sentence of a report answers it."""
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)

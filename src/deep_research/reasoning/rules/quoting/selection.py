@@ -1,5 +1,6 @@
 """Choosing what to quote: units that say most on the question, each in the one section it fits best, nothing twice."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -128,12 +129,16 @@ def choose_units(
     candidates.sort(key=lambda candidate: candidate.unit.start)
     # Of rows that are worth the same, the newest says how things stand.
     candidates.sort(key=lambda candidate: _newest(candidate.unit), reverse=True)
-    ranked = sorted(candidates, key=lambda candidate: -candidate.score)
+    return apart(candidates, room)
+
+
+def apart(candidates: Iterable[Candidate], room: tuple[int, int] | None = None) -> list[Candidate]:
+    """Return candidates of which none shares a sentence with another, best first, as many as there is room for."""
     taken: set[int] = set()
     # First for sentences, then for rows.
-    left = list(room)
+    left = list(room or (math.inf, math.inf))
     chosen = []
-    for candidate in ranked:
+    for candidate in sorted(candidates, key=lambda candidate: -candidate.score):
         unit, is_row = candidate.unit, candidate.unit.header is not None
         starts = {sentence.start for sentence in unit.sentences}
         if left[is_row] and not starts & taken:
