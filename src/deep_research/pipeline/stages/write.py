@@ -25,6 +25,7 @@ from deep_research.pipeline.stages.verify import Checked, CheckedBody, body_from
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, headings_above, rows_around
 from deep_research.reasoning.values import Brief, Conclusion, Context, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
@@ -159,7 +160,13 @@ def _chapters(
         own = [paragraph for paragraph in body.paragraphs if paragraph.section == section.title]
         left = []
         for paragraph in own:
-            unsaid = (each for each in paragraph.sentences if each.text not in said)
+            following = (*paragraph.sentences[1:], None)
+            # What the next sentence leans on is said again.
+            unsaid = (
+                each
+                for each, after in zip(paragraph.sentences, following, strict=True)
+                if each.text not in said or (after and after.text not in said and not stands_alone(after.text))
+            )
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
         # A section that was asked for stands, even where the abstract says all of it.
@@ -180,7 +187,7 @@ def _chapters(
 # Whoever is quoted so speaks for somebody whom only the document names.
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
-_TITLE_CHARS = 30
+_TITLE_CHARS = 60
 
 
 def _with_lead(
@@ -201,7 +208,9 @@ def _with_lead(
     source = next(source for source in sources if source.document == document)
     # A label is no sentence: it is short and has no stop.
     title = re.split(r"[.。!?！？;]|: ", source.title)[0].strip()
-    title = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rstrip()}…"
+    title = (
+        title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rpartition(' ')[0] or title[:_TITLE_CHARS]}…"
+    )
     day = f" ({source.published[:10]})" if source.published else ""
     return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
 

@@ -1,6 +1,5 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -180,12 +179,14 @@ class ExtractiveReasoner:
             self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
-        ranks = Counter[str]()
+        ranks: dict[str, dict[int, int]] = {}
         found = []
         for candidate in match.chosen:
             section = fitting(candidate.unit)
-            found.append(_finding(candidate, match.relevance, ranks[section], section))
-            ranks[section] += 1
+            # The rows of a table stand together.
+            own, start = ranks.setdefault(section, {}), (candidate.unit.header or candidate.unit).start
+            rank = own.setdefault(start, len(own))
+            found.append(_finding(candidate, match.relevance, rank, section))
         return tuple(found)
 
     async def _answers(self, document: Document, brief: Brief) -> tuple[Finding, ...]:

@@ -91,7 +91,7 @@ def abstract_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
         return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
 
     if len(worths) == len(asked) > 1:
-        return _in_parts(told, asked, worths)
+        return _in_parts(told, asked, worths, draft.evidence)
     ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
     first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
     chosen: list[Paragraph] = []
@@ -112,23 +112,40 @@ def abstract_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
     return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
 
 
-def _in_parts(told: Sequence[Paragraph], asked: Sequence[str], worths: Sequence[Worth]) -> Paragraphs:
-    """Return for each part of a question the two sentences of its section that answer best, in the parts' order."""
+def _in_parts(
+    told: Sequence[Paragraph], asked: Sequence[str], worths: Sequence[Worth], evidence: Sequence[Evidence]
+) -> Paragraphs:
+    """Return for each part of a question the two sentences of its section that answer best, in the parts' order.
+
+    A figure that several documents give stands before one that is given once.
+    """
     chosen: list[Sentence] = []
     figures: set[tuple[float, str]] = set()
+    given = Counter(
+        figure for _, figure in {(each.document, figure) for each in evidence for figure in _figures(each.quote)}
+    )
+    counts = {
+        each.text: max((given[figure] for figure in _figures(each.text)), default=0)
+        for paragraph in told
+        for each in paragraph.sentences
+    }
     for part, worth in zip(asked, worths, strict=True):
         keys = {aspect.key for aspect in aspects_named(part)}
         own = [paragraph for paragraph in told if aspect_of(paragraph.section).key in keys] or told
         alone = [each for paragraph in own for each in paragraph.sentences if stands_alone(each.text)]
         left = _A_PART
-        for sentence in sorted(alone, key=lambda each: -worth(each.text)):
-            found = {(each.value, each.unit) for each in find_quantities(sentence.text)}
+        for sentence in sorted(alone, key=lambda each: -worth(each.text) - _GIVEN * counts[each.text]):
+            found = _figures(sentence.text)
             # What has a figure that was told already tells that again.
             if left and not found & figures:
                 chosen.append(sentence)
                 figures |= found
                 left -= 1
     return tuple(Paragraph(section="abstract", sentences=(sentence,)) for sentence in chosen)
+
+
+def _figures(text: str) -> set[tuple[float, str]]:
+    return {(each.value, each.unit) for each in find_quantities(text)}
 
 
 def _texts(paragraph: Paragraph) -> list[str]:
@@ -146,6 +163,10 @@ _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
 # What a word of the aspect that a part asks for counts.
 _HIT = 0.4
+# Two figures of one unit beside such a word tell how something changed.
+_CHANGE = 0.6
+# What each document that gives its figure counts for a sentence.
+_GIVEN = 0.1
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
@@ -281,7 +302,9 @@ def _worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
 
     def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
+        hits, units = shown_of(asked, text), Counter(each.unit for each in find_quantities(text))
+        is_change = hits and max(units.values(), default=0) > 1
+        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * hits + _CHANGE * is_change
 
     told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
     return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]

@@ -22,6 +22,8 @@ from deep_research.verify.trimming import possible_cuts
 
 # Of one document, so many units may be quoted, and so many rows of its tables.
 UNITS_A_DOCUMENT = (4, 4)
+# A table of so few rows is quoted whole.
+_SMALL_TABLE = 8
 # What a unit's best, second and third sentence count for.
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
@@ -50,7 +52,9 @@ _ABOVE = re.compile(
     r"(?! (?:in|of)\b)"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
-    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下"
+    r"|\bof (?:that|this|these|those) [a-z]"
+    # "60毫米以上" and "三级及以上" are bounds.
+    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![岁歲年月日及])(?<!\d)(?<!\d.)(?<!\d..)(?<!\d...)以上|如下"
 )
 # What would be, not what is.
 _SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
@@ -129,7 +133,18 @@ def choose_units(
     candidates.sort(key=lambda candidate: candidate.unit.start)
     # Of rows that are worth the same, the newest says how things stand.
     candidates.sort(key=lambda candidate: _newest(candidate.unit), reverse=True)
-    return apart(candidates, room)
+    return _with_whole_tables(apart(candidates, room), units)
+
+
+def _with_whole_tables(chosen: Sequence[Candidate], units: Sequence[Unit]) -> list[Candidate]:
+    """Return what was chosen, with all rows of each small table of which one is among it."""
+    sizes = Counter(unit.header for unit in units if unit.header)
+    found: dict[int, Candidate] = {}
+    for unit, score in chosen:
+        is_small = 0 < sizes[unit.header] <= _SMALL_TABLE
+        for each in [other for other in units if other.header == unit.header] if is_small else [unit]:
+            found.setdefault(each.start, Candidate(each, score))
+    return list(found.values())
 
 
 def apart(candidates: Iterable[Candidate], room: tuple[int, int] | None = None) -> list[Candidate]:
@@ -167,7 +182,7 @@ def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: froz
 def fit(unit: Unit, aspect: Aspect, around: frozenset[str], document: frozenset[str]) -> float:
     """Return how well a unit fits a section, about 0 to 1; its aspect is what it looks at, such as cost or results."""
     if aspect.key:
-        hits = aspect.hits(unit.text)
+        hits = aspect.hits(unit.text) + _FITS_AROUND * aspect.hits(unit.heading)
         return hits / (hits + _ASPECT_HITS)
     own = aspect.terms & unit.terms
     near = (aspect.terms & around) - own
@@ -261,7 +276,9 @@ def share_room(
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
-        size = sentence_count(piece)
+        # The rows of a table stand together.
+        is_begun = piece.header and any(other.header == piece.header for other in kept[position])
+        size = 0 if is_begun else sentence_count(piece)
         if size <= room and filled[position] + size <= most and piece.id not in quoted:
             kept[position].append(piece)
             filled[position] += size
