@@ -34,6 +34,7 @@ from deep_research.reasoning.rules.quoting.drafting import (
     paragraphs_of,
     quoted,
     supporting,
+    worths_for,
 )
 from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
 from deep_research.reasoning.rules.quoting.selection import (
@@ -47,6 +48,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     choose_units,
     section_of,
     trimmed,
+    whole_tables,
 )
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
@@ -183,9 +185,9 @@ class ExtractiveReasoner:
         found = []
         for candidate in match.chosen:
             section = fitting(candidate.unit)
-            # The rows of a table stand together.
-            own, start = ranks.setdefault(section, {}), (candidate.unit.header or candidate.unit).start
-            rank = own.setdefault(start, len(own))
+            own, unit = ranks.setdefault(section, {}), candidate.unit
+            # Under one of several headings the rows of a table stand together.
+            rank = own.setdefault((unit.header or unit).start if len(outline) > 1 else unit.start, len(own))
             found.append(_finding(candidate, match.relevance, rank, section))
         return tuple(found)
 
@@ -242,8 +244,10 @@ class ExtractiveReasoner:
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
-        # Each part of a question has its own best passages.
-        asked = dict.fromkeys(map(aspects_named, parts)) if len(parts) > 1 else [()]
+        # In a report with sections each part of a question has its own best passages.
+        is_one = has_one_subject(brief)
+        told = (" ".join(parts),) if is_one else parts
+        asked = dict.fromkeys(map(aspects_named, told)) if len(parts) > 1 else [()]
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
@@ -257,7 +261,8 @@ class ExtractiveReasoner:
                 wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
             each = [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
-            return DocumentMatch(relevance, apart(chain(*each)), terms)
+            chosen = apart(chain(*each))
+            return DocumentMatch(relevance, chosen if is_one else whole_tables(chosen, wanted), terms)
 
         return await in_thread(judge)
 
@@ -388,7 +393,7 @@ class ExtractiveReasoner:
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
         asked = wanted_of_document(question) if named else asked
         return Conclusion(
-            abstract=abstract_of(draft, parts),
+            abstract=abstract_of(draft, worths_for(draft, parts)),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )

@@ -81,16 +81,16 @@ def row_of(piece: Evidence) -> Sentence:
     return row(cells_of(piece.finding), (piece.id, piece.header))
 
 
-def abstract_of(draft: Draft, parts: Sequence[AnswerSought]) -> Paragraphs:
+def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
     """Return the passages that say most: of several parts the best sentences of each, else the best of all."""
-    worths, asked = _worths_for(draft, parts), draft.brief.analysis.parts
+    asked = draft.brief.analysis.parts
     scores = {piece.id: piece.score for piece in draft.evidence}
     told = [paragraph for paragraph in draft.paragraphs if paragraph.kind == "claim"]
 
     def rank(paragraph: Paragraph, worth: Worth) -> float:
         return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
 
-    if len(worths) == len(asked) > 1:
+    if len(worths) == len(asked) > 1 and len(draft.plan.sections) > 1:
         return _in_parts(told, asked, worths, draft.evidence)
     ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
     first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
@@ -295,7 +295,7 @@ def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
     return paragraph.model_copy(update={"lead": lead})
 
 
-def _worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
+def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     """Return for each part of the question how well a sentence of a report answers it."""
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)

@@ -52,7 +52,6 @@ _ABOVE = re.compile(
     r"(?! (?:in|of)\b)"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
-    r"|\bof (?:that|this|these|those) [a-z]"
     # "60毫米以上" and "三级及以上" are bounds.
     r"|因此|为此|為此|其余|其餘|上述|前述|(?<![岁歲年月日及])(?<!\d)(?<!\d.)(?<!\d..)(?<!\d...)以上|如下"
 )
@@ -133,16 +132,15 @@ def choose_units(
     candidates.sort(key=lambda candidate: candidate.unit.start)
     # Of rows that are worth the same, the newest says how things stand.
     candidates.sort(key=lambda candidate: _newest(candidate.unit), reverse=True)
-    return _with_whole_tables(apart(candidates, room), units)
+    return apart(candidates, room)
 
 
-def _with_whole_tables(chosen: Sequence[Candidate], units: Sequence[Unit]) -> list[Candidate]:
+def whole_tables(chosen: Sequence[Candidate], units: Sequence[Unit]) -> list[Candidate]:
     """Return what was chosen, with all rows of each small table of which one is among it."""
-    sizes = Counter(unit.header for unit in units if unit.header)
     found: dict[int, Candidate] = {}
     for unit, score in chosen:
-        is_small = 0 < sizes[unit.header] <= _SMALL_TABLE
-        for each in [other for other in units if other.header == unit.header] if is_small else [unit]:
+        rows = [other for other in units if unit.header and other.header == unit.header]
+        for each in rows if 0 < len(rows) <= _SMALL_TABLE else [unit]:
             found.setdefault(each.start, Candidate(each, score))
     return list(found.values())
 
@@ -276,8 +274,8 @@ def share_room(
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
-        # The rows of a table stand together.
-        is_begun = piece.header and any(other.header == piece.header for other in kept[position])
+        # Under one of several headings the rows of a table stand together.
+        is_begun = len(sections) > 1 and piece.header and any(other.header == piece.header for other in kept[position])
         size = 0 if is_begun else sentence_count(piece)
         if size <= room and filled[position] + size <= most and piece.id not in quoted:
             kept[position].append(piece)
