@@ -170,8 +170,8 @@ def _chapters(
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
         # A section that was asked for stands, even where the abstract says all of it.
-        if left or (own and not is_short):
-            chapters.append(Chapter(title=section.title, paragraphs=tuple(left or own)))
+        if left or (own and not is_short and (findings.brief.has_own_focus or not support)):
+            chapters.append(Chapter(title=section.title, paragraphs=tuple(left or own[: 1 if support else None])))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
     if is_nearest:

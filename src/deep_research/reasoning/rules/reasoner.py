@@ -30,6 +30,7 @@ from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
+    best_of_sections,
     joined,
     paragraphs_of,
     quoted,
@@ -46,6 +47,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     by_document,
     choose,
     choose_units,
+    is_on,
     section_of,
     trimmed,
     whole_tables,
@@ -244,10 +246,12 @@ class ExtractiveReasoner:
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
-        # In a report with sections each part of a question has its own best passages.
+        # In a report with sections each part of a question has its own best passages, and so has each focus.
         is_one = has_one_subject(brief)
         told = (" ".join(parts),) if is_one else parts
         asked = dict.fromkeys(map(aspects_named, told)) if len(parts) > 1 else [()]
+        focuses = brief.focus if brief.has_own_focus else ()
+        interests = [await self._interest(f"{question} {focus}", (focus,), is_foreign=is_foreign) for focus in focuses]
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
@@ -260,7 +264,10 @@ class ExtractiveReasoner:
             if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
                 wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
-            each = [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
+            each = [
+                choose_units([unit for unit in wanted if is_on(unit, focus)], own, room=room)
+                for focus, own in zip(focuses, interests, strict=True)
+            ] or [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
             chosen = apart(chain(*each))
             return DocumentMatch(relevance, chosen if is_one else whole_tables(chosen, wanted), terms)
 
@@ -394,6 +401,7 @@ class ExtractiveReasoner:
         asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
+            support=best_of_sections(draft) if draft.brief.length == "short" else (),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )

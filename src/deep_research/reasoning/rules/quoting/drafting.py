@@ -148,6 +148,17 @@ def _figures(text: str) -> set[tuple[float, str]]:
     return {(each.value, each.unit) for each in find_quantities(text)}
 
 
+def best_of_sections(draft: Draft) -> tuple[str, ...]:
+    """Return the evidence that a short report shows beside its abstract: the best, or of each focus the best."""
+    own = [
+        {id_ for each in draft.paragraphs if each.section == title for id_ in each.cite_ids}
+        for title in draft.plan.titles
+    ]
+    groups = own if draft.brief.has_own_focus else [set().union(*own)]
+    ranked = best_first(draft.evidence)
+    return tuple(next(piece.id for piece in ranked if piece.id in group) for group in groups if group)
+
+
 def _texts(paragraph: Paragraph) -> list[str]:
     return [sentence.text for sentence in paragraph.sentences]
 

@@ -28,6 +28,7 @@ _SMALL_TABLE = 8
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _ASPECT_HITS = 2
+_ON_FOCUS = 0.3
 # What a word of an aspect that is asked for is worth, and how many count.
 _HIT, _MAX_HITS = 0.15, 3
 _REPEATED_SHARE = 0.55
@@ -175,6 +176,11 @@ def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: froz
     """Return the section that a unit fits best, by its own words, then by what stands above it and around it."""
     around = frozenset(analyze(f"{unit.heading} {title}"))
     return max(outline, key=lambda section: fit(unit, aspect_of(section), around, document))
+
+
+def is_on(unit: Unit, focus: str) -> bool:
+    """Return whether a unit, with what stands above it, speaks of a focus that the user set."""
+    return fit(unit, aspect_of(focus), frozenset(analyze(unit.heading)), frozenset()) >= _ON_FOCUS
 
 
 def fit(unit: Unit, aspect: Aspect, around: frozenset[str], document: frozenset[str]) -> float:
