@@ -32,6 +32,7 @@ from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, note
 from deep_research.request import BUDGET_KINDS, Budget
+from deep_research.text.script import detect_language
 from deep_research.value import canonical_json
 
 
@@ -109,7 +110,7 @@ class ReportGenerator:
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
-                "notice": account.notice(),
+                "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
                 **({"abstract": (), "gaps": ()} if health.is_unanswered else {}),
                 "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
@@ -213,6 +214,12 @@ def _with_lead(
     )
     day = f" ({source.published[:10]})" if source.published else ""
     return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
+
+
+def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
+    """Say that rules cannot read the language of the question."""
+    is_ours = detect_language(brief.question).startswith(("en", "zh"))
+    return () if has_model or is_ours else (words("nothing.third_language"),)
 
 
 def _closing(body: CheckedBody, conclusion: Conclusion, words: Words) -> list[Chapter]:

@@ -322,6 +322,7 @@ class ExtractiveReasoner:
         words = words_in(work.brief.language)
         aspect = aspect_of(work.section.title)
         is_asked = not aspect.key or aspect.hits(work.brief.question)
+        is_asked = is_asked and not has_short_outline(work.brief, [work.section.title])
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         return Reflection(
             is_sufficient=is_enough,
@@ -396,12 +397,14 @@ class ExtractiveReasoner:
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named, analysis = await self._named(question), draft.brief.analysis
+        # Of a question in a language that rules cannot read, little is shown.
+        is_short = draft.brief.length == "short" or not detect_language(question).startswith(("en", "zh"))
         # Of a long question, only what it names is missed.
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
         asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
-            support=best_of_sections(draft) if draft.brief.length == "short" else (),
+            support=best_of_sections(draft) if is_short else (),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )
