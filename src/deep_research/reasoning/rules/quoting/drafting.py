@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from deep_research.evidence.passage import Evidence
@@ -261,6 +261,8 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
         chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
         chosen = [piece for piece in rows if piece.header == rows[0].header]
+    elif beside_each_other := _compared(ranked, parts, units, places, draft.brief):
+        return Conclusion(abstract=beside_each_other, support=tuple(piece.id for piece in shown))
     else:
         for part in parts:
             own = sorted(ranked, key=lambda piece: -part.score(units[piece.id], places[piece.id]) - piece.score)
@@ -268,6 +270,32 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
     return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
+
+
+def _compared(
+    ranked: Sequence[Evidence],
+    parts: Sequence[AnswerSought],
+    units: Mapping[str, Unit],
+    places: Mapping[str, Place],
+    brief: Brief,
+) -> Paragraphs:
+    """Return the best on each of the things that are compared, under its name; nothing where one is not told of."""
+    told: list[Paragraph] = []
+    for part in parts if brief.analysis.kind == "comparison" and len(parts) > 1 else ():
+        # What names one of them alone speaks of it.
+        others = [name for other in parts if other is not part for name in other.names]
+        own = [
+            piece
+            for piece in ranked
+            if all(name <= units[piece.id].terms for name in part.names)
+            and not any(name <= units[piece.id].terms for name in others)
+        ]
+        own.sort(key=lambda piece: -part.score(units[piece.id], places[piece.id]))
+        if not own or not part.names:
+            return ()
+        lead = {"lead": part.analysis.names[0].removeprefix("the ")}
+        told += (each.model_copy(update=lead) for each in paragraphs_of("abstract", own[:_A_PART]))
+    return tuple(told)
 
 
 def _answer_with(chosen: Sequence[Evidence], draft: Draft) -> Conclusion:
