@@ -188,7 +188,7 @@ def _chapters(
 # Whoever is quoted so speaks for somebody whom only the document names.
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
-_TITLE_CHARS = 60
+_TITLE_CHARS = 40
 
 
 def _with_lead(

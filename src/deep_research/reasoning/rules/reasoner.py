@@ -109,6 +109,7 @@ _MIN_REACH = 0.3
 _OF_TOPIC = (8, 4)
 # Where fewer of the documents are in the question's language, they are foreign to it.
 _OWN_LANGUAGE = 0.2
+_LONG_TITLE = 240
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -130,7 +131,10 @@ class ExtractiveReasoner:
         """Make a section of each phrase and aspect of the question that the documents have something on."""
         titles = brief.focus if brief.has_own_focus else await self._titles(brief)
         sections = tuple(SectionPlan(title=title) for title in titles)
-        return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
+        question, parts = brief.question.strip(), brief.analysis.parts
+        # Of a long question, what asks is its title.
+        title = " ".join(parts) if parts and len(question) > _LONG_TITLE else question
+        return Plan(research_title=title, goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
         if has_one_subject(brief):

@@ -293,7 +293,8 @@ def _compared(
         own.sort(key=lambda piece: -part.score(units[piece.id], places[piece.id]))
         if not own or not part.names:
             return ()
-        lead = {"lead": part.analysis.names[0].removeprefix("the ")}
+        # A label has no stop.
+        lead = {"lead": part.analysis.names[0].removeprefix("the ").replace(".", "")}
         told += (each.model_copy(update=lead) for each in paragraphs_of("abstract", own[:_A_PART]))
     return tuple(told)
 
