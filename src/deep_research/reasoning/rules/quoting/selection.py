@@ -9,7 +9,7 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import Aspect, aspect_of
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit, states_nothing
 from deep_research.text.analyzer import analyze, content_terms
@@ -180,7 +180,10 @@ def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: froz
 
 def is_on(unit: Unit, focus: str) -> bool:
     """Return whether a unit, with what stands above it, speaks of a focus that the user set."""
-    return fit(unit, aspect_of(focus), frozenset(analyze(unit.heading)), frozenset()) >= _ON_FOCUS
+    # A single word that shows an aspect ("costs") stands for it.
+    named = aspects_named(focus) if len(content_terms(focus)) == 1 else ()
+    around = frozenset(analyze(unit.heading))
+    return any(fit(unit, aspect, around, frozenset()) >= _ON_FOCUS for aspect in (aspect_of(focus), *named))
 
 
 def fit(unit: Unit, aspect: Aspect, around: frozenset[str], document: frozenset[str]) -> float:
