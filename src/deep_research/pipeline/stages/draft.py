@@ -18,7 +18,7 @@ from deep_research.report.paragraph import Paragraph
 # Pieces of evidence that each section has room for, however well the others do.
 _MIN_PIECES = 2
 # So many sentences of its sources a report without sections has room for, and each section of another.
-_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
+_SENTENCES = {"short": (12, 12), "standard": (40, 12), "long": (90, 30)}
 
 
 async def begin_draft(work: SectionWork, context: StageContext) -> list[Paragraph]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus, Listed
@@ -29,6 +30,7 @@ from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
+    best_of_sections,
     joined,
     paragraphs_of,
     quoted,
@@ -40,12 +42,15 @@ from deep_research.reasoning.rules.quoting.selection import (
     UNITS_A_DOCUMENT,
     Candidate,
     Interest,
+    apart,
     best_first,
     by_document,
     choose,
     choose_units,
+    is_on,
     section_of,
     trimmed,
+    whole_tables,
 )
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
@@ -88,7 +93,7 @@ _PASSAGE_SHARE = 0.3
 RELEVANT = 0.27
 # Relevance is a share of 1, a unit's score up to 4: together they rank evidence.
 _RELEVANCE_WEIGHT = 2.0
-# Each further unit of a document stands behind the best of the next.
+# In a section, each further unit of a document stands behind the best of the next.
 _SAME_DOCUMENT = 0.5
 # From this coverage and so many documents on, a section suffices: two rounds read about nine pages for each.
 _SUFFICIENT = 0.7
@@ -104,6 +109,7 @@ _MIN_REACH = 0.3
 _OF_TOPIC = (8, 4)
 # Where fewer of the documents are in the question's language, they are foreign to it.
 _OWN_LANGUAGE = 0.2
+_LONG_TITLE = 240
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -125,7 +131,10 @@ class ExtractiveReasoner:
         """Make a section of each phrase and aspect of the question that the documents have something on."""
         titles = brief.focus if brief.has_own_focus else await self._titles(brief)
         sections = tuple(SectionPlan(title=title) for title in titles)
-        return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
+        question, parts = brief.question.strip(), brief.analysis.parts
+        # Of a long question, what asks is its title.
+        title = " ".join(parts) if parts and len(question) > _LONG_TITLE else question
+        return Plan(research_title=title, goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
         if has_one_subject(brief):
@@ -178,10 +187,15 @@ class ExtractiveReasoner:
             self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
-        return tuple(
-            _finding(candidate, match.relevance, rank, fitting(candidate.unit))
-            for rank, candidate in enumerate(match.chosen)
-        )
+        ranks: dict[str, dict[int, int]] = {}
+        found = []
+        for candidate in match.chosen:
+            section = fitting(candidate.unit)
+            own, unit = ranks.setdefault(section, {}), candidate.unit
+            # Under one of several headings the rows of a table stand together.
+            rank = own.setdefault((unit.header or unit).start if len(outline) > 1 else unit.start, len(own))
+            found.append(_finding(candidate, match.relevance, rank, section))
+        return tuple(found)
 
     async def _answers(self, document: Document, brief: Brief) -> tuple[Finding, ...]:
         """Mark what answers the question, whatever else the document is about."""
@@ -236,6 +250,12 @@ class ExtractiveReasoner:
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
+        # In a report with sections each part of a question has its own best passages, and so has each focus.
+        is_one = has_one_subject(brief)
+        told = (" ".join(parts),) if is_one else parts
+        asked = dict.fromkeys(map(aspects_named, told)) if len(parts) > 1 else [()]
+        focuses = brief.focus if brief.has_own_focus else ()
+        interests = [await self._interest(f"{question} {focus}", (focus,), is_foreign=is_foreign) for focus in focuses]
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
@@ -248,7 +268,12 @@ class ExtractiveReasoner:
             if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
                 wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
-            return DocumentMatch(relevance, choose_units(wanted, interest, room=room), terms)
+            each = [
+                choose_units([unit for unit in wanted if is_on(unit, focus)], own, room=room)
+                for focus, own in zip(focuses, interests, strict=True)
+            ] or [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
+            chosen = apart(chain(*each))
+            return DocumentMatch(relevance, chosen if is_one else whole_tables(chosen, wanted), terms)
 
         return await in_thread(judge)
 
@@ -267,8 +292,7 @@ class ExtractiveReasoner:
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
-        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
-        return Interest(weights if is_foreign else weights.known(), names, asked)
+        return Interest(weights if is_foreign else weights.known(), names)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
@@ -302,6 +326,7 @@ class ExtractiveReasoner:
         words = words_in(work.brief.language)
         aspect = aspect_of(work.section.title)
         is_asked = not aspect.key or aspect.hits(work.brief.question)
+        is_asked = is_asked and not has_short_outline(work.brief, [work.section.title])
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         return Reflection(
             is_sufficient=is_enough,
@@ -377,11 +402,14 @@ class ExtractiveReasoner:
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
         named, analysis = await self._named(question), draft.brief.analysis
+        # Of a question in a language that rules cannot read, little is shown.
+        is_short = draft.brief.length == "short" or not detect_language(question).startswith(("en", "zh"))
         # Of a long question, only what it names is missed.
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
         asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
+            support=best_of_sections(draft) if is_short else (),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )

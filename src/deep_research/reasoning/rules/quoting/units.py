@@ -50,6 +50,17 @@ _NO_CONTENT = re.compile(
     r"|(?:\b[A-Z]{3,}\b[ \-–—:]+){3}"
     r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
 )
+# Sellers call to buy and praise themselves: neither is evidence.
+_SELLS = re.compile(
+    r"^(?:contact|call|visit|order|buy|book|try|join|shop|sign up)\b(?=.*\b(?:today|now)\b)"
+    r"(?=.*\b(?:us|our|free|offer|save|quote)\b)"
+    r"|(?:\b(?:our|we)\b[^.]{0,40}|\b(?:market|industry|world|country)(?:['’]s |-))"
+    r"\b(?:leading|best|most trusted|award-winning|world-class|unrivall?ed)\b"
+    r"[^.]{0,30}\b(?:providers?|suppliers?|brands?|makers?|manufacturers?|partners?|products?|solutions?)\b"
+    r"|(?:欢迎|敬请|立即|马上)(?:来电|致电|咨询|垂询|选购|订购|购买|下单|抢购|联系)|联系我们[。！!]?$"
+    r"|(?:行业|业界|市场|国内|全球)领先的?[^，。]{0,10}(?:品牌|企业|公司|商|产品|方案)|值得(?:您|你)?(?:信赖|拥有)",
+    re.IGNORECASE,
+)
 # None of these patterns without one of these; sentences without are quickly let through.
 _SIGNS = tuple(
     sign.replace("_", " ")
@@ -202,6 +213,8 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
 
 def _is_no_content(sentence: str) -> bool:
     if _BEGINS_NO_CONTENT.match(sentence) or _ONLY_NAMES.fullmatch(sentence):
+        return True
+    if _SELLS.search(to_simplified(sentence)):
         return True
     is_suspect = any(sign in sentence for sign in _SIGNS) or _SHOUTED.search(sentence) is not None
     return is_suspect and _NO_CONTENT.search(sentence) is not None
