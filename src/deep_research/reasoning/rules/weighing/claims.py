@@ -38,11 +38,6 @@ _RANGE = re.compile(
     r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d"
 )
 _CLAUSE = re.compile(r"[;；]|,\s|，|\b(?:while|whereas|but)\b")
-# Whose count it is does not change what is counted.
-_ATTRIBUTION = re.compile(
-    r"(?i)^(?:according to|as counted by|in the (?:count|view) of)\b.*"
-    r"|^(?:据|據|按照?|根据|根據).*(?:统计|統計|测算|測算|估算|说法|說法|数据|數據|核算)$"
-)
 # Who says whom a figure is from adds no origin to it.
 _HEARSAY = re.compile(
     r"(?i)\b(?:according to|as (?:stated|reported|told) (?:by|in)|cit(?:es|ing)|quot(?:es|ing))\b"
@@ -140,11 +135,7 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
     ]
     figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
-    clauses = [
-        span
-        for span in spans_between(_CLAUSE.finditer(undated), len(text))
-        if not _ATTRIBUTION.match(text[slice(*span)].strip(" ,，"))
-    ] or [(0, len(text))]
+    clauses = spans_between(_CLAUSE.finditer(undated), len(text))
     bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
@@ -205,11 +196,10 @@ def _of_cell(cell: str, label: str) -> Quantity | None:
     figures = _figures(cell, find_dates(cell))
     if len(figures) != 1:
         return None
-    named = _UNIT_OF_COLUMN.findall(label)
-    for unit in () if figures[0].unit else named or label.split():
+    for unit in () if figures[0].unit else _UNIT_OF_COLUMN.findall(label):
         sign = "".join(re.findall(r"[$€£¥]", unit))
         found = _figures(f"{sign}{cell.strip()}{unit.replace(sign, '')}", ())
-        if len(found) == 1 and (named or found[0].in_base_unit[1] not in ("", "ms", "month")):
+        if len(found) == 1:
             return found[0]._replace(raw=figures[0].raw)
     return figures[0]
 
@@ -254,7 +244,7 @@ def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _terms(text: str) -> frozenset[str]:
-    plain = _KIND.sub(lambda word: " " if len(word[0]) > 1 else word[0], to_simplified(text))
+    plain = _KIND.sub(" ", to_simplified(text))
     return frozenset(content_terms(_IDLE.sub(" ", plain)))
 
 
