@@ -82,7 +82,7 @@ _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮
 class FigureClaim(NamedTuple):
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant;
+    `about` are the words of its clause or column, `names` those that say which one is meant;
     `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
     plain.
     """
@@ -92,7 +92,6 @@ class FigureClaim(NamedTuple):
     place: str
     figure: Quantity
     about: frozenset[str]
-    noun: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
@@ -144,14 +143,12 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         # A short clause has its subject in the first one, or the first one in the next.
         if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
             own += clauses[1:2] if own == clauses[:1] else clauses[:1]
-        beside = f"{before[-8:]} {behind.strip()[:5]}" if CJK_CHARACTER.search(text) else " ".join(behind.split()[:5])
         yield FigureClaim(
             piece,
             sentence,
             place,
             figure,
             about=_terms(" ".join(bare[at:end] for at, end in own)),
-            noun=_terms(beside),
             names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
             dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
@@ -183,7 +180,6 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
                 place,
                 figure,
                 about=about or subject,
-                noun=about or subject,
                 names=subject if about else frozenset(),
                 kinds=_kinds(f"{words} {names}", place),
                 dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
@@ -269,20 +265,18 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
         return True
     if one.piece.header or other.piece.header:
         return _is_told_in_row(one, other)
-    is_whole = (one.figure.value % 1 == 0) == (other.figure.value % 1 == 0)
-    is_counted = is_whole and (one.noun & other.about or other.noun & one.about)
-    return bool(one.figure.unit or is_counted) and _is_told_alike(one, other)
+    return _is_told_alike(one, other)
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    is_dated = (one.dates and other.dates) or (
-        not (one.dates or other.dates) and (one.piece.header or other.piece.header)
-    )
     unit = one.figure.in_base_unit[1]
     is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
-    return bool((one.names or other.names) and is_telling and is_dated and is_alone) and _distance(one, other) < _NEAR
+    return (
+        bool((one.names or other.names) and is_telling and one.dates and other.dates and is_alone)
+        and _distance(one, other) < _NEAR
+    )
 
 
 def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
@@ -290,10 +284,8 @@ def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
     row, told = (one, other) if one.piece.header else (other, one)
     if told.piece.header:
         return row.about <= told.about or told.about <= row.about
-    least = _SAME_SENTENCE / 2 if CJK_CHARACTER.search(told.sentence) else _SAME_SENTENCE
-    is_held = len(told.about & row.around) >= least * len(told.about)
-    column = row.about & (told.about if told.figure.unit else told.noun)
-    return is_held and len(column) >= _SAME_SENTENCE * len(row.about)
+    is_held = len(told.about & row.around) >= _SAME_SENTENCE * len(told.about)
+    return is_held and len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
 
 
 def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
@@ -305,16 +297,15 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
     first, second = one.about - topic, other.about - topic
     shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
     is_near = _distance(one, other) < _NEAR
-    is_pattern = shared >= _LARGELY * len(first | second) or len(one.around & other.around) >= _SAME_SENTENCE * len(
-        one.around | other.around
-    )
+    is_pattern = shared >= _LARGELY * len(first | second)
     if is_pattern and not (is_near and one.names & other.names):
         fewer, more = sorted((len(first - second), len(second - first)))
         enough = _MIN_SHARED - bool(one.dates and other.dates)
         return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
-    share = _SAME_SENTENCE if is_chinese or (is_near and one.figure.unit != "%") else _LARGELY
     return shared >= max(
-        2 if is_near or is_chinese else 3, share * min(len(first), len(second)), max(len(first), len(second)) / 3
+        2 if is_near or is_chinese else 3,
+        _SAME_SENTENCE * min(len(first), len(second)),
+        max(len(first), len(second)) / 3,
     )
 
 
