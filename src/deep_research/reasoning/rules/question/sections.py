@@ -10,7 +10,7 @@ from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.phrases import Phrase, phrases
 from deep_research.request import Language
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 
@@ -83,7 +83,6 @@ _COMPARES = re.compile(
 )
 # A single word heads a section only if its ending shows a noun.
 _NOUN = re.compile(r"\w{4}(?:tion|sion|ity|ment|ance|ence|ness|ship|ism|logy|ics)s?$")
-_WIDE = re.compile(f"[{CJK}]")
 
 
 def sections_of(
@@ -144,7 +143,7 @@ def _may_head(phrase: Phrase, *, compares: bool) -> bool:
     """Return whether a phrase is specific enough for a heading; names are headings only where they are compared."""
     if phrase.is_name:
         return compares
-    if _WIDE.search(phrase.text):
+    if CJK_CHARACTER.search(phrase.text):
         return len(phrase.text) >= 3
     return " " in phrase.text or _NOUN.search(phrase.text) is not None
 

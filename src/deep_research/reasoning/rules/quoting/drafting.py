@@ -18,7 +18,6 @@ from deep_research.reasoning.rules.quoting.answer import (
     opening_dates,
     opening_terms,
 )
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import (
     best_first,
     by_document,
@@ -31,7 +30,7 @@ from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
-from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, analyze
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
