@@ -76,7 +76,6 @@ MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
 _MIN_SENTENCES = 3
-_MAX_HITS = 4
 _USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
     r"(?i)\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更"
@@ -94,16 +93,8 @@ def sections_of(
     chosen = [*named, *(aspect_title(key, language) for key in asked)][:MAX_SECTIONS]
     if len(chosen) > 1:
         return chosen
-    # Where nothing shows an aspect, the usual ones are looked for.
-    mass = {
-        aspect.key: sum(min(aspect.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (aspect.key in _USUAL)
-        for aspect in aspects()
-    }
-    room = MAX_SECTIONS - len(chosen)
-    others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
-    chosen += [aspect_title(aspect.key, language) for aspect in aspects() if aspect.key in others]
-    # What comes next stands last.
-    return sorted(chosen, key=lambda title: title == aspect_title("outlook", language))
+    # Where the question names no sides, the usual ones are looked for.
+    return [*chosen, *(aspect_title(key, language) for key in _USUAL if key not in asked)]
 
 
 def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> list[str]:

@@ -23,7 +23,6 @@ from deep_research.reasoning.rules.quoting.selection import (
     by_document,
     choose,
     shown_of,
-    stands_alone,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
@@ -91,7 +90,7 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
     chosen: list[Paragraph] = []
     length = 0
     for paragraph in dict.fromkeys((*first, *ranked)):
-        own = paragraph.sentences if len(paragraph.sentences) <= MAX_SENTENCES else (_lead(paragraph, worths),)
+        own = paragraph.sentences[:MAX_SENTENCES]
         more = sum(_length(sentence.text) for sentence in own)
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
@@ -108,12 +107,6 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
 
 def _texts(paragraph: Paragraph) -> list[str]:
     return [sentence.text for sentence in paragraph.sentences]
-
-
-def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
-    """Return the sentence of a paragraph that says most and can stand alone."""
-    alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
-    return max(alone or paragraph.sentences, key=lambda sentence: max(worth(sentence.text) for worth in worths))
 
 
 # What stands beside the best of an answer is nearly as good.
