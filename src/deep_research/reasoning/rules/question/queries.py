@@ -30,7 +30,7 @@ def typed_queries(brief: Brief, title: str = "", aim: str = "") -> Iterator[str]
     head = _joined(_typed(title) or title, aim)
     topic = _typed(question, names, room=min(_TOPIC_WORDS if title else MAX_WORDS, MAX_WORDS - _size(head)))
     yield _joined(topic or " ".join(question.split()[:MAX_WORDS]), head)
-    first = names[:1] if sum(map(_size, names[:1])) <= _TOPIC_WORDS else ()
+    first = names[:1]
     parts = () if title else map(_typed, brief.analysis.parts)
     for text in [*parts, *first, *(phrase.text for phrase in phrases(question))]:
         query = _joined(*(() if title else first), text, head)
@@ -69,7 +69,7 @@ def _typed(text: str, names: Iterable[str] = (), *, room: float = MAX_WORDS) -> 
 
     def worth(one: _Stretch) -> float:
         terms = content_terms(one.text)
-        repeated = sum(min(counts[term] - 1, 2) for term in terms) / max(len(terms), 1)
+        repeated = sum(counts[term] - 1 for term in terms) / max(len(terms), 1)
         return 2 * (one.is_fixed and (one.text[0].isalpha() or one.is_date)) + repeated + min(_size(one.text), 4) / 2
 
     kept = _within((one.text for one in sorted(stretches, key=lambda one: (-worth(one), one.start))), room)

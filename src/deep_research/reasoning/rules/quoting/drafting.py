@@ -7,7 +7,6 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.analysis import is_topic
-from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
     STEPS,
@@ -22,7 +21,6 @@ from deep_research.reasoning.rules.quoting.selection import (
     best_first,
     by_document,
     choose,
-    shown_of,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
@@ -112,11 +110,9 @@ def _texts(paragraph: Paragraph) -> list[str]:
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
-# What a word of the aspect that a part asks for counts.
-_HIT = 0.4
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
-_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
+_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend": 3}
 
 
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
@@ -130,14 +126,15 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     """Return what of the evidence a report shows: the rows of the table that answers, and the best sentences."""
     if not ranked:
         return []
-    best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
-    room = (_OVERVIEW_SUPPORT if brief.analysis.kind == "overview" else _SUPPORT)[brief.length]
-    room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
-    least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
+    kind, best = brief.analysis.kind, ranked[0].score
+    is_table = kind in TABLE_KINDS
+    room = (_OVERVIEW_SUPPORT if kind == "overview" else _SUPPORT)[brief.length]
+    room += _MAX_PIECES.get(kind, 4) + STEPS * (kind == "procedure")
+    least = (_OVERVIEW_SUPPORTS if kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
-    if brief.analysis.kind == "procedure":
+    if kind == "procedure":
         prose = _steps_first([piece for piece in ranked if not piece.header])
-    rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _SUPPORTS * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
     return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
@@ -178,14 +175,12 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
                 ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
             )
             # The nearest stands first, also where it is a row.
-            near = [_answer_with(own, draft).abstract for own in (nearest[:1], nearest[1:_NEAREST])]
-            return Conclusion(abstract=(*near[0], *near[1]), is_answered=False)
+            near = (*_shown(nearest[:1], draft.brief), *_shown(nearest[1:_NEAREST], draft.brief))
+            return Conclusion(abstract=near, is_answered=False)
         shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
-    rows = [
-        piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
-    ]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _TABLE * best]
     chosen: list[Evidence] = []
     if kind == "overview":
         own = [piece for piece in ranked if piece.document == ranked[0].document and not piece.header]
@@ -203,12 +198,11 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
+    return Conclusion(abstract=_shown(chosen, draft.brief), support=tuple(piece.id for piece in shown))
 
 
-def _answer_with(chosen: Sequence[Evidence], draft: Draft) -> Conclusion:
-    shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
-    return Conclusion(abstract=shown)
+def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
+    return tuple(_with_summary(paragraph, brief) for paragraph in paragraphs_of("abstract", chosen))
 
 
 def _places(draft: Draft) -> dict[str, Place]:
@@ -247,12 +241,11 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)
 
-    def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
+    def worth(text: str, part: AnswerSought) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
+        return part.score(Unit((as_sentence(text),), ""), place)
 
-    told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
-    return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]
+    return [partial(worth, part=part) for part in parts]
 
 
 def _length(text: str) -> int:
