@@ -23,7 +23,7 @@ from deep_research.reasoning.rules.question.material import (
 )
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.queries import shared_queries, typed_queries
-from deep_research.reasoning.rules.question.sections import aspect_of, sections_of
+from deep_research.reasoning.rules.question.sections import aspect_of, aspects_named, sections_of
 from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering_parts, beside_in_columns, sought_parts
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
@@ -257,7 +257,8 @@ class ExtractiveReasoner:
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
-        return Interest(weights if is_foreign else weights.known(), names)
+        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
+        return Interest(weights if is_foreign else weights.known(), names, asked)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""

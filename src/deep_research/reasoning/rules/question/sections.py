@@ -143,6 +143,11 @@ def _title(phrase: Phrase) -> str:
     return phrase.text[:1].upper() + phrase.text[1:]
 
 
+def aspects_named(text: str) -> tuple[Aspect, ...]:
+    """Return the aspects that a text names."""
+    return tuple(aspect for aspect in aspects() if aspect.hits(text))
+
+
 def _asked_aspects(question: str, *, strictly: bool) -> list[str]:
     """Return the aspects that a question names; strictly, only those that one of its phrases consists of."""
     own = (

@@ -7,6 +7,7 @@ from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.analysis import is_topic
+from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
     STEPS,
@@ -21,6 +22,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     best_first,
     by_document,
     choose,
+    shown_of,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
@@ -110,6 +112,8 @@ def _texts(paragraph: Paragraph) -> list[str]:
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
+# What a word of the aspect that a part asks for counts.
+_HIT = 0.4
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend": 3}
@@ -241,11 +245,12 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     cited = {sentence.text: sentence.evidence for paragraph in draft.paragraphs for sentence in paragraph.sentences}
     places = _places(draft)
 
-    def worth(text: str, part: AnswerSought) -> float:
+    def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return part.score(Unit((as_sentence(text),), ""), place)
+        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
 
-    return [partial(worth, part=part) for part in parts]
+    told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
+    return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]
 
 
 def _length(text: str) -> int:

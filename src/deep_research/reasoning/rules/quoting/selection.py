@@ -25,6 +25,8 @@ UNITS_A_DOCUMENT = (4, 4)
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _ASPECT_HITS = 2
+# What a word of an aspect that is asked for is worth, and how many count.
+_HIT, _MAX_HITS = 0.15, 3
 _REPEATED_SHARE = 0.55
 # No section takes more of the room than this.
 MAX_SECTION_SHARE = 0.5
@@ -74,10 +76,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Interest:
-    """What is looked for: the question's terms by weight, and the terms of each name in it."""
+    """What is looked for: the question's terms by weight, the terms of each name in it, and the aspects it asks for."""
 
     weights: Weights
     names: tuple[frozenset[str], ...] = ()
+    aspects: tuple[Aspect, ...] = ()
 
     @cached_property
     def topic(self) -> Weights:
@@ -98,8 +101,13 @@ class Interest:
         figures = min(len(find_quantities(sentence.text)), 3)
         is_dated = bool(find_dates(sentence.text))
         is_weak = _SUPPOSED.search(sentence.text) is not None or states_nothing(sentence.text)
-        covered = self.weights.share(sentence.terms)
+        covered = self.weights.share(sentence.terms) + _HIT * shown_of(self.aspects, sentence.text)
         return bool(figures) + 0.1 * figures + 2 * covered + 0.5 * is_own + 0.25 * is_dated - 0.3 * is_weak
+
+
+def shown_of(aspects: Iterable[Aspect], text: str) -> int:
+    """Return how many words of the aspects that are asked for a text shows, up to a few."""
+    return min(sum(aspect.hits(text) for aspect in aspects), _MAX_HITS)
 
 
 def choose_units(
