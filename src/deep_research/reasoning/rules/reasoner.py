@@ -20,7 +20,6 @@ from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
     names_document,
     topic_part,
-    wanted_of_document,
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
@@ -144,10 +143,7 @@ class ExtractiveReasoner:
         if await self._is_overview(brief):
             looked_for = "\n".join(each.title for each in await self._contents())
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
-        named = await self._named(brief.question)
-        near = [hit for hit in found if hit.title in named] or [
-            hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE
-        ]
+        near = [hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE]
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
@@ -236,12 +232,6 @@ class ExtractiveReasoner:
     async def _match(self, document: Document, brief: Brief) -> "DocumentMatch":
         question, parts = brief.question, brief.analysis.parts
         stretches = await self._stretches(document, question)
-        if await self._named(question):
-            # All of a document that was asked for by name, or what it has on the subject named beside it.
-            wanted = wanted_of_document(question)
-            interest = await self._interest(wanted or question)
-            chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
-            return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
         weights = (await self._weights(question, parts)).without_aspects()
@@ -401,12 +391,11 @@ class ExtractiveReasoner:
             answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
-        named, analysis = await self._named(question), draft.brief.analysis
+        analysis = draft.brief.analysis
         # Of a question in a language that rules cannot read, little is shown.
         is_short = draft.brief.length == "short" or not detect_language(question).startswith(("en", "zh"))
         # Of a long question, only what it names is missed.
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
-        asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
             support=best_of_sections(draft) if is_short else (),

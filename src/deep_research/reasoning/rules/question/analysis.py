@@ -12,7 +12,7 @@ from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
 from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
-from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.bounds import bounded_periods
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -41,7 +41,6 @@ _NAME = re.compile(
     rf"|(?<![A-Za-z])(?P<latin>(?:{_WORD})(?: (?:(?:of|the|de|van|von|&) )*(?:{_WORD}|\d+[A-Za-z]?(?![\d年月])))*)"
 )
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof"})
-_HAN = re.compile(f"[{CJK}]")
 _MAX_KEYWORDS = 6
 # An open question of so few terms has one subject.
 _FEW_TERMS = 8
@@ -206,7 +205,7 @@ def _size(brief: Brief) -> float:
 def _has_subject(question: str) -> bool:
     """Return whether a question holds more than the words that questions are asked with."""
     pieces = (question[start:end] for start, end in chinese_pieces(question))
-    return bool(phrases(question)) or any(len(_HAN.findall(piece)) > 1 for piece in pieces)
+    return bool(phrases(question)) or any(len(CJK_CHARACTER.findall(piece)) > 1 for piece in pieces)
 
 
 def _matched(part: str) -> str:

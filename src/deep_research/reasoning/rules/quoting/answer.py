@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis, sort_asked_for
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER, Weights
+from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
 from deep_research.reasoning.rules.quoting.table_answer import choose_rows
 from deep_research.reasoning.rules.quoting.units import (
@@ -21,7 +21,7 @@ from deep_research.reasoning.rules.quoting.units import (
 )
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
-from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.columns import OF_YEARS
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified

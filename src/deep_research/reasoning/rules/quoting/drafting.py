@@ -18,20 +18,18 @@ from deep_research.reasoning.rules.quoting.answer import (
     opening_dates,
     opening_terms,
 )
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import (
     best_first,
     by_document,
     choose,
     shown_of,
-    stands_alone,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Paragraphs, Strings
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
-from deep_research.text.analyzer import CJK, analyze
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, analyze
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
@@ -96,7 +94,7 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
     chosen: list[Paragraph] = []
     length = 0
     for paragraph in dict.fromkeys((*first, *ranked)):
-        own = paragraph.sentences if len(paragraph.sentences) <= MAX_SENTENCES else (_lead(paragraph, worths),)
+        own = paragraph.sentences[:MAX_SENTENCES]
         more = sum(_length(sentence.text) for sentence in own)
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
@@ -162,12 +160,6 @@ def _texts(paragraph: Paragraph) -> list[str]:
     return [sentence.text for sentence in paragraph.sentences]
 
 
-def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
-    """Return the sentence of a paragraph that says most and can stand alone."""
-    alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
-    return max(alone or paragraph.sentences, key=lambda sentence: max(worth(sentence.text) for worth in worths))
-
-
 # What stands beside the best of an answer is nearly as good.
 _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
@@ -179,7 +171,7 @@ _CHANGE = 0.6
 _GIVEN = 0.1
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
-_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
+_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend": 3}
 
 
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
@@ -193,14 +185,15 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     """Return what of the evidence a report shows: the rows of the table that answers, and the best sentences."""
     if not ranked:
         return []
-    best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
-    room = (_OVERVIEW_SUPPORT if brief.analysis.kind == "overview" else _SUPPORT)[brief.length]
-    room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
-    least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
+    kind, best = brief.analysis.kind, ranked[0].score
+    is_table = kind in TABLE_KINDS
+    room = (_OVERVIEW_SUPPORT if kind == "overview" else _SUPPORT)[brief.length]
+    room += _MAX_PIECES.get(kind, 4) + STEPS * (kind == "procedure")
+    least = (_OVERVIEW_SUPPORTS if kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
-    if brief.analysis.kind == "procedure":
+    if kind == "procedure":
         prose = _steps_first([piece for piece in ranked if not piece.header])
-    rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _SUPPORTS * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
     return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
@@ -237,14 +230,12 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
                 ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
             )
             # The nearest stands first, also where it is a row.
-            near = [_answer_with(own, draft).abstract for own in (nearest[:1], nearest[1:_NEAREST])]
-            return Conclusion(abstract=(*near[0], *near[1]), is_answered=False)
+            near = (*_shown(nearest[:1], draft.brief), *_shown(nearest[1:_NEAREST], draft.brief))
+            return Conclusion(abstract=near, is_answered=False)
         shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
-    rows = [
-        piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
-    ]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _TABLE * best]
     chosen: list[Evidence] = []
     if kind == "overview":
         own = [piece for piece in ranked if piece.document == ranked[0].document and not piece.header]
@@ -264,7 +255,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
+    return Conclusion(abstract=_shown(chosen, draft.brief), support=tuple(piece.id for piece in shown))
 
 
 def _compared(
@@ -294,9 +285,8 @@ def _compared(
     return tuple(told)
 
 
-def _answer_with(chosen: Sequence[Evidence], draft: Draft) -> Conclusion:
-    shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
-    return Conclusion(abstract=shown)
+def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
+    return tuple(_with_summary(paragraph, brief) for paragraph in paragraphs_of("abstract", chosen))
 
 
 def _places(draft: Draft) -> dict[str, Place]:

@@ -12,12 +12,11 @@ from deep_research.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, question_word_terms
 from deep_research.reasoning.rules.question.sections import aspect_terms
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.dates import find_dates, find_months
 from deep_research.text.folding import to_simplified
 
 _QUIET = 0.3
-CJK_CHARACTER = re.compile(f"[{CJK}]")
 # What is told beside a part of a question counts so much.
 BACKGROUND = 0.35
 

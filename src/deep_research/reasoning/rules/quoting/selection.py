@@ -98,7 +98,7 @@ class Interest:
             return False
         terms = unit.terms.union(analyze(unit.heading), *(each.terms for each in unit.before))
         held, share = len(self.topic.of) - len(self.topic.missing(terms)), self.topic.share(terms)
-        return share >= _NEAR_SHARE and (held >= min(_NEAR_TERMS, len(self.topic.of)) or share > _MOST)
+        return share >= _NEAR_SHARE and (held >= _NEAR_TERMS or share > _MOST)
 
     def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""

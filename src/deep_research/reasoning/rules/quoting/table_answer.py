@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
-from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, content_terms
 from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
 from deep_research.text.columns import Column, columns_of, read_date
 from deep_research.text.dates import ANY_YEAR, find_dates
