@@ -23,6 +23,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     by_document,
     choose,
     shown_of,
+    stands_alone,
     trimmed,
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
