@@ -15,16 +15,16 @@ BUDGETS = {
     "llm": 12_000,
     "messages": 7_500,  # why a run fell back, what was searched
     "net": 6_600,
-    "pipeline": 51_100,  # rules stand in for a lost model, contents from search services, corrections of a waiting run
+    "pipeline": 51_400,  # rules stand in for a lost model, contents from search services, corrections of a waiting run
     "readers": 37_000,  # tables of PDF files
-    "reasoning": 61_800,  # questions are answered first, figures compared across wordings; code has to go in return
+    "reasoning": 63_200,  # questions are answered first and part by part, compared across wordings; code has to go
     "report": 3_600,  # rows that are left out are counted
     "sandbox": 100,
     "search": 15_800,  # abstracts and contents that services deliver
     "settings": 3_800,  # other providers, dates in months
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_300,
-    "text": 13_100,  # bounds, columns and units of tables
+    "text": 13_200,  # bounds, columns, units and months of tables
     "verify": 14_800,
     "wiring": 3_300,  # the next provider
 }

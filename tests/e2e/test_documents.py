@@ -166,7 +166,7 @@ def test_chinese_report_is_chinese(chinese: Asked) -> None:
     assert "### 已引用来源（用于报告）" in chinese.report
     for title in chinese.sections:
         assert re.fullmatch(r"[\u4e00-\u9fff]+", title), title
-    first = chinese.report.split("## 摘要\n\n")[1].split("\n\n")[0]
+    first = chinese.report.split("## 摘要\n\n")[1].split("\n## ")[0]
     assert re.search(r"。\[\d+\]", first)
     assert not re.search(r"[。，] ", first)
 

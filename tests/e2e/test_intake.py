@@ -55,7 +55,7 @@ def test_strange_name_that_no_document_has_is_asked_about_once(tmp_path: Path, d
     assert "  1. 按原样检索“XYZ123”（推荐）" in said
     ended = user.call("runs", "answer", user.only_run().id, "1")
     assert ended.returncode == 0, ended.stderr
-    assert "“XYZ123”" in ended.stdout.partition("##")[0], "the assumption is stated"
+    assert "“XYZ123”" in ended.stdout, "the assumption is stated"
     found = clarified(user)
     assert found["question"] == found["refined_question"] == "XYZ123 基因"
     assert [exchange["answer"] for exchange in found["exchanges"]] == ["按原样检索“XYZ123”"]
@@ -111,7 +111,7 @@ def test_nobody_to_answer_exits_with_two_and_assume_starts(tmp_path: Path, docs:
     other = User(tmp_path / "assumed")
     ended = other.call("ask", "癌症", "--docs", docs, "--assume")
     assert ended.returncode == 0, ended.stderr
-    assert "“癌症”" in ended.stdout.partition("##")[0], "the assumption is stated"
+    assert "“癌症”" in ended.stdout, "the assumption is stated"
 
 
 @pytest.mark.parametrize("answer", ["", "随便", "9"])
@@ -151,7 +151,7 @@ def test_refusal_is_stated_in_the_report_also_with_a_model_that_states_nothing(t
     user = User(tmp_path)
     lab = Lab(user, world=World(pages=8, reasoner=ScriptedReasoner(questions=9)))
     lab.answer(lab.ask("cancer").id, "start now")
-    assert "an overview of “cancer”" in user.report().partition("##")[0]
+    assert "an overview of “cancer”" in user.report()
 
 
 def test_rules_of_ones_own_are_kept_with_the_run(tmp_path: Path, docs: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.request import ReportLength
 from deep_research.runner import research
 from deep_research.settings import load_settings
 
@@ -41,13 +42,15 @@ SITES_ZH = """# 两处场所的安全情况
 """
 
 
-def ask(question: str, folder: Path, **documents: str) -> str:
+def ask(
+    question: str, folder: Path, *, focus: tuple[str, ...] = (), length: ReportLength = "standard", **documents: str
+) -> str:
     docs = folder / "documents"
-    docs.mkdir()
+    docs.mkdir(exist_ok=True)
     for name, text in documents.items():
         (docs / f"{name}.md").write_text(text, encoding="utf-8")
     settings = load_settings(home=folder / "home", logs=folder / "runs", docs=docs, offline=True, clarify="off")
-    report = asyncio.run(research(question, settings=settings)).final_report
+    report = asyncio.run(research(question, settings=settings, focus=focus, length=length)).final_report
     return report.partition("## References")[0].partition("## 参考文献")[0]
 
 
@@ -90,3 +93,96 @@ def test_a_question_for_a_person_is_not_answered_by_a_sentence_that_names_nobody
     opened = SITES + "\nThe Mill Lane store was opened on 2 May 2024 with bread and salt.\n"
     report = ask("Who opened the Mill Lane store?", tmp_path, sites=opened)
     assert report.index("do not answer this question") < report.index("was opened on 2 May 2024")
+
+
+WORKS = """# Waterworks of Brannock: closing report
+
+## Cost
+
+The new waterworks of Brannock cost £4.2 million in total by the end of 2025. The budget was £3.9 million.
+
+| Part | Cost (£ million) |
+| --- | --- |
+| Pumps | 1.9 |
+| Pipes | 1.4 |
+| Tank | 0.9 |
+
+## Results
+
+Leaks in the network of Brannock fell from 21 per cent in 2021 to 9 per cent in 2025, a reduction by more than half.
+
+## Residents
+
+The residents of Brannock sent 31 complaints about noise in 2024 and 4 complaints in 2025.
+"""
+WORKS_ZH = """# 柏诺水厂改造总结报告
+
+## 投资
+
+截至2025年底，柏诺水厂改造累计完成投资4.2亿元。批准的预算为3.9亿元。
+
+## 效果
+
+柏诺水厂改造后，管网漏损率由2021年的21%降低到2025年的9%，效果明显。
+
+## 居民
+
+柏诺水厂附近居民2024年投诉噪声31次，2025年投诉4次。
+"""
+ASKED = "How much did the new waterworks of Brannock cost and what did it achieve?"
+ASKED_ZH = "柏诺水厂改造花了多少钱，效果如何？"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "cost", "result"),
+    [(ASKED, WORKS, "£4.2 million", "9 per cent"), (ASKED_ZH, WORKS_ZH, "4.2亿元", "9%")],
+)
+def test_of_two_things_asked_both_are_answered_first_and_in_their_order(
+    question: str, text: str, cost: str, result: str, tmp_path: Path
+) -> None:
+    first = ask(question, tmp_path, works=text).split("\n## ")[1]
+    assert 0 < first.index(cost) < first.index(result)
+
+
+def test_a_small_table_is_shown_whole(tmp_path: Path) -> None:
+    report = ask(ASKED, tmp_path, works=WORKS)
+    assert all(f"| {part} | {cost} |" in report for part, cost in (("Pumps", 1.9), ("Pipes", 1.4), ("Tank", 0.9)))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "focus", "told", "untold"),
+    [
+        (ASKED, WORKS, "noise complaints", "31 complaints", "£3.9 million"),
+        (ASKED_ZH, WORKS_ZH, "噪声投诉", "31次", "3.9亿元"),
+    ],
+)
+def test_a_focus_decides_what_is_quoted(
+    question: str, text: str, focus: str, told: str, untold: str, tmp_path: Path
+) -> None:
+    report = ask(question, tmp_path, focus=(focus,), works=text)
+    assert told in report
+    assert untold not in report
+
+
+@pytest.mark.parametrize(("question", "text"), [(ASKED, WORKS), (ASKED_ZH, WORKS_ZH)])
+def test_a_short_report_is_the_answer_and_one_paragraph(question: str, text: str, tmp_path: Path) -> None:
+    short = ask(question, tmp_path, length="short", works=text)
+    assert sum(title.count("\n\n") > 0 for title in short.split("\n## ")[2:]) <= 1
+    assert "31" not in short
+
+
+def test_things_that_are_compared_stand_each_under_its_name(tmp_path: Path) -> None:
+    tests = "The Corvo P3 pumped 97 litres per minute. The Hydra 20 pumped 88 litres per minute and costs €310."
+    report = ask("Compare the Corvo P3 and the Hydra 20.", tmp_path, tests=f"# Pumps in a test\n\n{tests}\n")
+    assert report.index("**Corvo P3**") < report.index("97 litres") < report.index("**Hydra 20**")
+
+
+def test_a_question_that_rules_cannot_read_is_told_so_first(tmp_path: Path) -> None:
+    report = ask("Wie viel haben die Pumpen von Brannock gekostet?", tmp_path, works=WORKS)
+    assert "English and Chinese only" in report.split("\n## ")[0]
+
+
+def test_a_file_that_cannot_be_read_is_told_in_the_reports_language(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "letter.pdf").write_bytes(b"%PDF-1.7\n1 0 obj\n")
+    assert "“letter.pdf”无法读取" in ask(ASKED_ZH, tmp_path, works=WORKS_ZH)

@@ -24,6 +24,7 @@ from deep_research.events import OnEvent, OnLive, RunStatus
 from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
+from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
@@ -307,7 +308,18 @@ class AgentRuntime:
         await emit("progress", {"step": "index", "status": "started"})
         survey = await self._adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
-        skipped = [Gap(kind="page", scope="index", subject=one.address, reason=one.reason) for one in survey.skipped]
+        request = context.row.request
+        words = words_in(report_language(request.question, request.language))
+        # A reader says in English what is wrong with a file.
+        skipped = [
+            Gap(
+                kind="page",
+                scope="index",
+                subject=one.address,
+                reason=one.reason if words.language == "en" else words("failed.file", address=one.address),
+            )
+            for one in survey.skipped
+        ]
         for gap in skipped:
             await emit("error", {"message": gap.in_words, "step": "index"})
         counted: JsonObject = {"files": survey.files, "indexed": survey.indexed, "read_now": survey.read_now}

@@ -20,7 +20,7 @@ from deep_research.sources.document import Place
 from deep_research.text.tables import is_label
 
 _UNREADABLE_TITLE = re.compile(
-    r"^(?:untitled|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
+    r"^(?:untitled|\(?anonymous\)?|无标题|microsoft word -.*|.*\.(?:docx?|pdf|indd|tex|pptx?))$", re.IGNORECASE
 )
 _PROPERTIES = ("Title", "Author", "CreationDate", "ModDate")
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")

@@ -61,8 +61,8 @@ class Report(Value):
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
     blocks = [f"# {escape_heading(report.title)}"]
-    for key, items in (("notice", report.notice), ("assumptions", report.assumptions)):
-        blocks += [f"**{words(f'report.{key}')}**", *_bullets(items)] if items else []
+    if report.notice:
+        blocks += [f"**{words('report.notice')}**", *_bullets(report.notice)]
     if report.abstract:
         title = report.abstract_title or words("report.abstract")
         report = report.model_copy(
@@ -81,6 +81,7 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": _bullets(report.gaps),
         "limits": _bullets(report.limits),
+        "assumptions": _bullets(report.assumptions),
         "references": _references(citations, words),
         "account": account,
         "writing": _bullets(report.writing),

@@ -30,7 +30,7 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
 )
 _LETTER = rf"[^\W_{CJK}]"
 _TERM = re.compile(rf"[{CJK}]+|\d+(?:\.\d+)+(?![a-z])|[a-z0-9]+(?:['-][a-z0-9]+)*|{_LETTER}+(?:-{_LETTER}+)*")
-_CJK_START = re.compile(f"[{CJK}]")
+CJK_CHARACTER = re.compile(f"[{CJK}]")
 # Longer ones are no words of a language, and no stem of theirs is worth remembering.
 _MAX_WORD_CHARS = 60
 _STEM_LOCK = threading.Lock()
@@ -69,7 +69,7 @@ def analyze(text: str) -> list[str]:
     for token in _TERM.findall(_spell_out(text)):
         if token.isascii():
             terms += _joined_terms(token) if "-" in token else (_stem(token),)
-        elif _CJK_START.match(token):
+        elif CJK_CHARACTER.match(token):
             terms += [token] if len(token) == 1 else [token[i : i + 2] for i in range(len(token) - 1)]
         else:
             terms += token.split("-")

@@ -58,9 +58,15 @@ def bounded_periods(text: str, *, are_years: bool = False) -> list[tuple[str, st
             (start, end, f"{iso}/{iso[:2]}{years.group()[-2:]}" if (years := YEARS.match(text, end - 4)) else iso)
             for start, end, iso in periods
         ]
-    if len(periods) < 2 and all(len(iso) == 4 for *_, iso in periods) and (months := find_months(cased)):
-        year = periods[0][2] if periods else ANY_YEAR
-        periods = [(month.start, month.end, year + month.iso[4:]) for month in months]
+    if len(periods) < 2:
+        # Months that name no year are of the one year that is named: "from May to August 2024", "in May and in 2024".
+        year, dated = periods[0][2][:4] if periods else ANY_YEAR, [each for each in periods if len(each[2]) > 4]
+        months = [
+            (month.start, month.end, year + month.iso[4:])
+            for month in find_months(cased)
+            if not any(start <= month.start < end for start, end, _ in dated)
+        ]
+        periods = sorted([*dated, *months]) if months else periods
     ends: dict[str, str] = {}
     for (*_, low), (start, _, high) in pairwise(periods):
         ends |= {low: "ge", high: "le"} if _TO.search(text[:start]) else {}

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.quantities import find_quantities
 
 _NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
 _MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
 _DAY_CELL = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
-_OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
+OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Column:
 
     label: str
     cells: tuple[str, ...]
+    # Of this year are months that name none.
+    year: str = ANY_YEAR
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -35,13 +37,14 @@ class Column:
     @cached_property
     def dates(self) -> tuple[str, ...]:
         """Return the cells' dates, "" where there is none; four digits are a year where the label says so."""
-        has_years = _OF_YEARS.search(self.label) is not None
+        has_years = OF_YEARS.search(self.label) is not None
         # 07/04/2025 is in April if another cell is 22/04/2025.
         found = [(int(match[1]), int(match[2])) for match in map(_DAY_CELL.match, self.cells) if match]
         orders = {r"\3-\2-\1": any(day > 12 for day, _ in found), r"\3-\1-\2": any(day > 12 for _, day in found)}
         order = next((order for order, is_sure in orders.items() if is_sure), r"\g<0>")
         return tuple(
-            "" if cell.isdigit() and not has_years else read_date(_DAY_CELL.sub(order, cell)) for cell in self.cells
+            "" if cell.isdigit() and not has_years else read_date(_DAY_CELL.sub(order, cell), self.year)
+            for cell in self.cells
         )
 
     @cached_property
@@ -66,13 +69,16 @@ def _number(cell: str) -> float | None:
     return float(digits) if re.fullmatch(r"[-+]?\d+(?:\.\d+)?", digits) else None
 
 
-def read_date(text: str) -> str:
-    """Return the first date of a text, or the month that a cell is, "" for none."""
+def read_date(text: str, year: str = "") -> str:
+    """Return the first date of a text, or the month that a cell is, of this year if it names none; "" for none."""
     if match := _MONTH_CELL.fullmatch(text.strip()):
         return f"{match[1]}-{int(match[2]):02}"
-    return next((mention.iso for mention in find_dates(text)), "")
+    months = [f"{year}{month.iso[4:]}" for month in find_months(text) if year and month.raw == text.strip()]
+    return next((mention.iso for mention in find_dates(text)), "".join(months))
 
 
-def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
-    """Return the columns of a table."""
-    return [Column(label, tuple(row[at] if at < len(row) else "" for row in rows)) for at, label in enumerate(labels)]
+def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]], year: str = ANY_YEAR) -> list[Column]:
+    """Return the columns of a table; months that name no year are of this one."""
+    return [
+        Column(label, tuple(row[at] if at < len(row) else "" for row in rows), year) for at, label in enumerate(labels)
+    ]

@@ -86,11 +86,13 @@ ANY_YEAR = "????"
 _CHINESE_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 # Of several days of a month, the month is the period.
 _RANGE = r"\s?(?:[-–—~到至]|to\b|and\b)\s?\d{1,2}(?!\d|月)"
+_MONTH_NUMERAL = rf"(?:\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})"
 _CHINESE_DAY = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 _ANY_MONTH = re.compile(
     rf"(?:(?<![-–—\d])(?<!to )(?<!and )\b{_DAY}(?:st|nd|rd|th)?\s(?:of\s)?)?\b{_MONTH}(?!\w)"
     rf"(?:\s(?P<after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!{_RANGE}))?"
-    rf"|(?P<number>\d{{1,2}}|{'|'.join(reversed(_CHINESE_MONTHS))})月(?:份|(?P<of>{_CHINESE_DAY})[日号號](?!{_RANGE}))?"
+    rf"|(?<![\d.])(?P<number>{_MONTH_NUMERAL})"
+    rf"(?:(?=[-–—~到至]{_MONTH_NUMERAL}月)|月(?:份|(?P<of>{_CHINESE_DAY})[日号號](?!{_RANGE}))?)"
 )
 
 

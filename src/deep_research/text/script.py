@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from deep_research.text.folding import simplified_table
-from deep_research.text.stop_words import ENGLISH, OTHER_LATIN
+from deep_research.text.stop_words import ENGLISH, OTHER_LATIN, SHARED_LATIN
 
 Language = Literal["en", "zh-Hans", "zh-Hant", "ja", "ko", "other"]
 
@@ -76,7 +76,8 @@ def _latin_language(words: list[str]) -> Language:
         return "other"
     lowered = [word.lower().replace("’", "'") for word in words]
     english = sum(word in ENGLISH for word in lowered)
-    other = sum(word in OTHER_LATIN for word in lowered)
+    shared = sum(word in SHARED_LATIN for word in lowered)
+    other = sum(word in OTHER_LATIN - SHARED_LATIN for word in lowered)
     accented = sum(not word.isascii() for word in lowered)
     # A short question or a table may hold no common word at all: plain letters then count as English.
-    return "en" if english >= other and accented <= max(english, len(words) // 4) else "other"
+    return "en" if english - shared / 2 >= other and accented <= max(english, len(words) // 4) else "other"

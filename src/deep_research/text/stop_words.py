@@ -30,5 +30,8 @@ OTHER_LATIN = frozenset(
     """der die das und ist nicht ein eine mit von für auf dem den des zu im sich auch wird sind le la les des est une un
     et dans pour que qui sur par avec pas plus au aux du ce el los las de en por con una para del se su como más qué es
     y il di che per non sono della gli nel alla o os um uma não na do da em ao pelo het een van voor niet zijn op och
-    att som det""".split()
-) - frozenset("a i in an as is was are no so we to do on".split())
+    att som det wie wer wann warum welche welcher viel viele hat haben waren wurde quel quelle combien comment pourquoi
+    où cuánto cuántos cuál cómo dónde quanto quanti perché quale hoe waarom""".split()
+)
+# Words of other languages too, which show little.
+SHARED_LATIN = frozenset("a i in an as is was are no so we to do on".split())

@@ -6,7 +6,6 @@ from deep_research.reasoning.rules.question.material import (
     is_own_option,
     names_document,
     topic_part,
-    wanted_of_document,
     without_commands,
 )
 from deep_research.reasoning.rules.question.signals import is_whole_material
@@ -63,9 +62,3 @@ def test_commands_and_sides_leave_what_is_asked_about() -> None:
 )
 def test_document_is_named_by_title_or_file(question: str, title: str, address: str, is_named: bool) -> None:
     assert names_document(question, title, address) == is_named
-
-
-def test_what_is_wanted_of_a_document() -> None:
-    assert wanted_of_document("What does the tariff sheet say about pensioners?").strip(" ?") == "pensioners"
-    assert wanted_of_document("技術說明關於施工寫了什麼") == "施工寫了什麼"
-    assert wanted_of_document("What does the tariff sheet say?") == ""

@@ -76,6 +76,9 @@ def test_names_end_where_latin_letters_end():
 def test_numbered_things_are_compared_by_their_number():
     assert ordinals_in("Stage two begins after phase 1") == [("stage", "2"), ("phase", "1")]
     assert ordinals_in("第三期和二期") == [("期", "3"), ("期", "2")]
+    assert ordinals_in("The valve of compartment 7 leaked") == [("compartment", "7")]
+    assert analyze_question("Who changed the valve on compartment 7 of the washer?").ordinals == ("compartment 7",)
+    assert analyze_question("Which of the orders took 12 days?").ordinals == ()
 
 
 async def test_a_name_that_the_documents_spell_otherwise(tmp_path: Path):

@@ -97,3 +97,8 @@ def test_missing_chinese_words_are_whole_and_in_the_script_of_the_asker():
     assert surface_words("熱泵噪音投訴", ["噪音", "音投"], known=["热泵", "投诉"]) == ["噪音"]
     assert surface_words("海綿城市", ["海绵", "绵城", "城市"]) == ["海綿城市"]
     assert surface_words("熱", ["热"]) == []
+
+
+def test_a_pair_across_two_chinese_words_is_no_word() -> None:
+    weights = Weights({"布袋": 1.0, "袋场": 1.0, "场最": 3.9, "最后": 3.4, "产销": 3.1, "销履": 3.1, "履历": 3.1})
+    assert list(weights.without_seams().of) == ["布袋", "袋场", "最后", "产销", "履历"]

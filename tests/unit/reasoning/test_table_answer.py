@@ -161,6 +161,76 @@ def test_periods_days_and_failures_are_told_however_they_are_written(table: str,
     assert firsts(table, question) == rows
 
 
+LEASES = """| Tenant | Lease from | Lease until |
+| --- | --- | --- |
+| Ames | 2021-01-01 | 2025-06-30 |
+| Bram | 2024-03-01 | 2027-12-31 |
+| Cole | 2022-09-01 | 2024-08-31 |
+"""
+LEASES_ZH = """| 租戶 | 契約起日 | 契約迄日 |
+| --- | --- | --- |
+| 甲行 | 2021-01-01 | 2025-06-30 |
+| 乙店 | 2024-03-01 | 2027-12-31 |
+| 丙社 | 2022-09-01 | 2024-08-31 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "rows"),
+    [
+        (LEASES, "Which leases expire in 2024?", ["Cole"]),
+        (LEASES, "Which leases began in 2024?", ["Bram"]),
+        (LEASES, "Which tenants do we lose in 2025?", ["Ames"]),
+        (LEASES_ZH, "哪些租户的契约在2024年到期？", ["丙社"]),
+        (LEASES_ZH, "哪些租戶的契約從2024年開始？", ["乙店"]),
+    ],
+)
+def test_an_end_is_told_by_the_later_of_two_columns_of_dates(table: str, question: str, rows: list[str]):
+    assert firsts(table, question) == rows
+
+
+MONTHS = """| Month | Gas (kWh) |
+| --- | --- |
+| Jan | 402 |
+| Feb | 377 |
+| Mar | 371 |
+| Apr | 349 |
+"""
+MONTHS_ZH = """| 月份 | 用電度數 |
+| --- | --- |
+| 1月 | 213 |
+| 2月 | 201 |
+| 3月 | 248 |
+| 4月 | 312 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "around", "question", "rows"),
+    [
+        (MONTHS, "Gas 2024", "How did gas use develop from February to March 2024?", ["Feb", "Mar"]),
+        (MONTHS, "Gas 2024", "In which month of 2024 was most gas used?", ["Jan"]),
+        (MONTHS, "gas_2023", "In which month of 2024 was most gas used?", []),
+        (MONTHS, "", "How did gas use develop from February to March 2024?", ["Feb", "Mar"]),
+        (MONTHS_ZH, "用電2024", "2024年2到3月的用電度數怎麼變化？", ["2月", "3月"]),
+        (MONTHS_ZH, "用电2024", "2023年哪一个月用电最多？", []),
+    ],
+)
+def test_months_without_a_year_are_of_the_year_that_their_table_stands_under(
+    table: str, around: str, question: str, rows: list[str]
+):
+    [found] = find_tables(table)
+    chosen = choose_rows(found, question, analyze_question(question), around)
+    assert ([row.cells[0] for row in chosen.rows] if chosen else []) == rows
+
+
+def test_a_year_is_not_the_month_that_is_asked_for():
+    table = "| Year | Gas (kWh) |\n| --- | --- |\n| 2023 | 900 |\n| 2024 | 800 |\n"
+    assert firsts(table, "Which month had the highest gas use in 2023?") == []
+    assert firsts(table, "2023年哪個月用的 gas 最多？") == []
+    assert firsts(table, "Which year had the highest gas use?") == ["2023"]
+
+
 def test_a_table_under_the_asked_financial_year_is_whole_and_one_under_another_is_none():
     question = "How did the arrears develop over the financial year 2024-25?"
     [table] = find_tables(RENTS)

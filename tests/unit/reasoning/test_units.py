@@ -245,3 +245,23 @@ def test_a_quote_has_the_sentences_of_its_unit():
 @pytest.mark.parametrize("text", ["", "\n\n", "| |", "#", "- ", "？？？", "\x00"])
 def test_a_text_without_sentences_gives_nothing(text):
     assert not units_of(text)
+
+
+@pytest.mark.parametrize("sentence", [
+    "AquaPro is the market's leading supplier of tanks for every city.",
+    "Contact us today for a free quote on your own tank!",
+    "蓝盾是行业领先的排水设备供应商，产品远销海外。",
+    "立即訂購可享八折優惠，數量有限。",
+])  # fmt: skip
+def test_what_sellers_say_is_no_evidence(sentence):
+    assert not is_usable(sentence)
+
+
+@pytest.mark.parametrize("sentence", [
+    "The leading cause of the delay was the late delivery of steel.",
+    "Veolia is the leading supplier with a share of 34 per cent of orders.",
+    "国内领先水平的监测平台于2024年投用。",
+    "市水務局聯繫我們提供了監測數據。",
+])  # fmt: skip
+def test_what_is_told_of_a_market_is_evidence(sentence):
+    assert is_usable(sentence)

@@ -304,9 +304,9 @@ def test_a_small_heading_stands_once_above_its_paragraphs_and_is_no_claim():
 
 def test_the_opening_is_the_answer_with_its_sources_and_what_was_assumed():
     report = (
-        "# Cost?\n\n**Assumptions**\n\n- In euros\n\n## Answer\n\nIt cost 5 euros. [2]\n\n## More\n\nText. [1]\n\n"
+        "# Cost?\n\n**Please note**\n\n- In euros\n\n## Answer\n\nIt cost 5 euros. [2]\n\n## More\n\nText. [1]\n\n"
         "## References\n\n[1] One - one.md  \n[2] Two - two.md (p. 3)  \n[3] Three - three.md\n"
     )
-    shown = "## Answer\n\nIt cost 5 euros. [2]\n\n[2] Two - two.md (p. 3)\n\n**Assumptions**\n\n- In euros"
+    shown = "## Answer\n\nIt cost 5 euros. [2]\n\n[2] Two - two.md (p. 3)\n\n**Please note**\n\n- In euros"
     assert opening_of(report) == shown
     assert opening_of("# 问题\n\n## 答案\n\n没有找到。\n") == "## 答案\n\n没有找到。"

@@ -27,12 +27,14 @@ from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothin
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget
+from deep_research.text.script import detect_language
 from deep_research.value import canonical_json
 
 
@@ -111,7 +113,7 @@ class ReportGenerator:
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
-                "notice": account.notice(),
+                "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
                 **({"abstract": (), "gaps": ()} if health.is_unanswered else {}),
                 "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
@@ -162,12 +164,18 @@ def _chapters(
         own = [paragraph for paragraph in body.paragraphs if paragraph.section == title]
         left = []
         for paragraph in own:
-            unsaid = (each for each in paragraph.sentences if each.text not in said)
+            following = (*paragraph.sentences[1:], None)
+            # What the next sentence leans on is said again.
+            unsaid = (
+                each
+                for each, after in zip(paragraph.sentences, following, strict=True)
+                if each.text not in said or (after and after.text not in said and not stands_alone(after.text))
+            )
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
         # A section that was asked for stands, even where the abstract says all of it.
-        if left or (own and not is_short):
-            chapters.append(Chapter(title=title, paragraphs=tuple(left or own)))
+        if left or (own and not is_short and (findings.brief.has_own_focus or not support)):
+            chapters.append(Chapter(title=title, paragraphs=tuple(left or own[: 1 if support else None])))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
     if is_nearest:
@@ -185,7 +193,7 @@ def _chapters(
 # Whoever is quoted so speaks for somebody whom only the document names.
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
-_TITLE_CHARS = 30
+_TITLE_CHARS = 40
 
 
 def _with_lead(
@@ -206,9 +214,17 @@ def _with_lead(
     source = next(source for source in sources if source.document == document)
     # A label is no sentence: it is short and has no stop.
     title = re.split(r"[.。!?！？;]|: ", source.title)[0].strip()
-    title = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rstrip()}…"
+    title = (
+        title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rpartition(' ')[0] or title[:_TITLE_CHARS]}…"
+    )
     day = f" ({source.published[:10]})" if source.published else ""
     return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
+
+
+def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
+    """Say that rules cannot read the language of the question."""
+    is_ours = detect_language(brief.question).startswith(("en", "zh"))
+    return () if has_model or is_ours else (words("nothing.third_language"),)
 
 
 async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:

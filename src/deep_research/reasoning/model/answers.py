@@ -249,7 +249,6 @@ class ChartsAnswer(ModelAnswer):
 
     charts: Numbers = _described("numbers of the series worth a chart, the best first")
     titles: Column = _described("for each of them, in order: the chart's title", [])
-    kinds: Column = _described("for each of them, in order: bar or line", [])
 
 
 class CodeAnswer(ModelAnswer):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from deep_research.corpus.port import Corpus, Listed
@@ -20,7 +21,6 @@ from deep_research.reasoning.rules.question.material import (
     held_by,
     names_document,
     topic_part,
-    wanted_of_document,
     without_commands,
 )
 from deep_research.reasoning.rules.question.phrases import phrases
@@ -30,6 +30,7 @@ from deep_research.reasoning.rules.quoting.answer import AnswerSought, answering
 from deep_research.reasoning.rules.quoting.drafting import (
     abstract_of,
     answer_of,
+    best_of_sections,
     joined,
     paragraphs_of,
     supporting,
@@ -41,12 +42,15 @@ from deep_research.reasoning.rules.quoting.selection import (
     UNITS_A_DOCUMENT,
     Candidate,
     Interest,
+    apart,
     best_first,
     by_document,
     choose,
     choose_units,
+    is_on,
     section_of,
     trimmed,
+    whole_tables,
 )
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
@@ -91,7 +95,7 @@ _PASSAGE_SHARE = 0.3
 RELEVANT = 0.27
 # Relevance is a share of 1, a unit's score up to 4: together they rank evidence.
 _RELEVANCE_WEIGHT = 2.0
-# Each further unit of a document stands behind the best of the next.
+# In a section, each further unit of a document stands behind the best of the next.
 _SAME_DOCUMENT = 0.5
 # From this coverage and so many documents on, a section suffices: two rounds read about nine pages for each.
 _SUFFICIENT = 0.7
@@ -107,6 +111,7 @@ _MIN_REACH = 0.3
 _OF_TOPIC = (8, 4)
 # Where fewer of the documents are in the question's language, they are foreign to it.
 _OWN_LANGUAGE = 0.2
+_LONG_TITLE = 240
 # Of so many terms a page that answers may hold every one; with more, a question has several subjects.
 _SHORT_QUESTION = 6
 
@@ -128,7 +133,10 @@ class ExtractiveReasoner:
         """Make a section of each phrase and aspect of the question that the documents have something on."""
         titles = brief.focus if brief.has_own_focus else await self._titles(brief)
         sections = tuple(SectionPlan(title=title) for title in titles)
-        return Plan(research_title=brief.question.strip(), goal=brief.goal, sections=sections)
+        question, parts = brief.question.strip(), brief.analysis.parts
+        # Of a long question, what asks is its title.
+        title = " ".join(parts) if parts and len(question) > _LONG_TITLE else question
+        return Plan(research_title=title, goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
         if has_one_subject(brief):
@@ -138,10 +146,7 @@ class ExtractiveReasoner:
         if await self._is_overview(brief):
             looked_for = "\n".join(each.title for each in await self._contents())
         found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
-        named = await self._named(brief.question)
-        near = [hit for hit in found if hit.title in named] or [
-            hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE
-        ]
+        near = [hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE]
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
@@ -185,10 +190,15 @@ class ExtractiveReasoner:
             self._matches[key] = await self._match(reading.document, reading.brief)
         match = self._matches[key]
         fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
-        return tuple(
-            _finding(candidate, match.relevance, rank, fitting(candidate.unit))
-            for rank, candidate in enumerate(match.chosen)
-        )
+        ranks: dict[str, dict[int, int]] = {}
+        found = []
+        for candidate in match.chosen:
+            section = fitting(candidate.unit)
+            own, unit = ranks.setdefault(section, {}), candidate.unit
+            # Under one of several headings the rows of a table stand together.
+            rank = own.setdefault((unit.header or unit).start if len(outline) > 1 else unit.start, len(own))
+            found.append(_finding(candidate, match.relevance, rank, section))
+        return tuple(found)
 
     async def _answers(self, document: Document, brief: Brief) -> tuple[Finding, ...]:
         """Mark what answers the question, whatever else the document is about."""
@@ -229,12 +239,6 @@ class ExtractiveReasoner:
     async def _match(self, document: Document, brief: Brief) -> "DocumentMatch":
         question, parts = brief.question, brief.analysis.parts
         stretches = await self._stretches(document, question)
-        if await self._named(question):
-            # All of a document that was asked for by name, or what it has on the subject named beside it.
-            wanted = wanted_of_document(question)
-            interest = await self._interest(wanted or question)
-            chosen = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=bool(wanted))
-            return DocumentMatch(1.0, chosen, terms_of(document.text))
         text = "\n\n".join(document.text[start:end] for start, end in stretches)
         terms = await in_thread(terms_of, text)
         weights = (await self._weights(question, parts)).without_aspects()
@@ -243,6 +247,12 @@ class ExtractiveReasoner:
         topic = weights if is_foreign else weights.known()
         reach = _usual_reach(topic) if is_foreign else await self._reach(question, topic)
         interest, sought = await self._interest(question, parts, is_foreign=is_foreign), await self._sought(brief)
+        # In a report with sections each part of a question has its own best passages, and so has each focus.
+        is_one = has_one_subject(brief)
+        told = (" ".join(parts),) if is_one else parts
+        asked = dict.fromkeys(map(aspects_named, told)) if len(parts) > 1 else [()]
+        focuses = brief.focus if brief.has_own_focus else ()
+        interests = [await self._interest(f"{question} {focus}", (focus,), is_foreign=is_foreign) for focus in focuses]
 
         def judge() -> DocumentMatch:
             relevance = document_relevance(document.title, text, topic) / reach
@@ -255,7 +265,12 @@ class ExtractiveReasoner:
             if is_topic(brief) and named and (subject := interest.topic.of.keys() - named):
                 wanted = [unit for unit in wanted if subject & terms_of(unit.heading, unit.text)]
             room = _OF_TOPIC if is_topic(brief) else UNITS_A_DOCUMENT
-            return DocumentMatch(relevance, choose_units(wanted, interest, room=room), terms)
+            each = [
+                choose_units([unit for unit in wanted if is_on(unit, focus)], own, room=room)
+                for focus, own in zip(focuses, interests, strict=True)
+            ] or [choose_units(wanted, replace(interest, aspects=aspects), room=room) for aspects in asked]
+            chosen = apart(chain(*each))
+            return DocumentMatch(relevance, chosen if is_one else whole_tables(chosen, wanted), terms)
 
         return await in_thread(judge)
 
@@ -274,8 +289,7 @@ class ExtractiveReasoner:
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
-        asked = aspects_named(" ".join(parts)) if len(parts) > 1 else ()
-        return Interest(weights if is_foreign else weights.known(), names, asked)
+        return Interest(weights if is_foreign else weights.known(), names)
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
@@ -305,6 +319,7 @@ class ExtractiveReasoner:
         words = words_in(work.brief.language)
         aspect = aspect_of(work.section.title)
         is_asked = not aspect.key or aspect.hits(work.brief.question)
+        is_asked = is_asked and not has_short_outline(work.brief, [work.section.title])
         gaps = (words("nothing.aspect", title=work.section.title),) if is_asked and not work.evidence else ()
         return Reflection(
             is_sufficient=is_enough,
@@ -375,15 +390,18 @@ class ExtractiveReasoner:
         parts = await self._sought(draft.brief)
         if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
-            answer = answer_of(draft, parts, beside_in_columns(question, (hit.text for hit in found)))
+            asked = " ".join(draft.brief.analysis.parts) or question
+            answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             return answer.model_copy(update={"unanswered": unheld})
-        named, analysis = await self._named(question), draft.brief.analysis
+        analysis = draft.brief.analysis
+        # Of a question in a language that rules cannot read, little is shown.
+        is_short = draft.brief.length == "short" or not detect_language(question).startswith(("en", "zh"))
         # Of a long question, only what it names is missed.
         asked = " ".join(analysis.names) if analysis.kind == "advice" else topic_part(question)
-        asked = wanted_of_document(question) if named else asked
         return Conclusion(
             abstract=abstract_of(draft, worths_for(draft, parts)),
+            support=best_of_sections(draft) if is_short else (),
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )

@@ -12,11 +12,12 @@ from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
 from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
 from deep_research.request import Language
-from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.bounds import bounded_periods
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
+from deep_research.text.stop_words import ENGLISH
 
 # "…, and when …?" asks a second thing; two Chinese questions are parted by a comma.
 _NEXT_PART = re.compile(
@@ -40,7 +41,6 @@ _NAME = re.compile(
     rf"|(?<![A-Za-z])(?P<latin>(?:{_WORD})(?: (?:(?:of|the|de|van|von|&) )*(?:{_WORD}|\d+[A-Za-z]?(?![\d年月])))*)"
 )
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof"})
-_HAN = re.compile(f"[{CJK}]")
 _MAX_KEYWORDS = 6
 # An open question of so few terms has one subject.
 _FEW_TERMS = 8
@@ -55,10 +55,13 @@ _MONTH_NAME = re.compile(
 _ORDINAL = re.compile(
     r"\b(?P<en>(?:stage|phase|lot|part|round|step|level|floor|room|hall|building|batch|line|unit|route|zone|site|plot|"
     r"section|volume|week|quarter|no|number|version|grade|class|type|group|pump|station|boat|order|shipment)"
-    r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six))\b"
+    r"\.?\s(?:[A-Z]{0,3}-?\d[\w-]*|[IVX]{1,4}|[A-Z]|one|two|three|four|five|six)"
+    rf"|(?P<any>(?!(?:{'|'.join(ENGLISH)}|least|last|next|past)\b|{_MONTH_NAME.pattern})[a-z]{{3,}} \d{{1,3}}))\b"
     r"|(?P<zh>第?[一二三四五六七八九十\d]{1,3}(?:期|号|阶段|季度|楼|组|班|轮|车间|区|级|茬|等))",
     re.IGNORECASE,
 )
+# What follows the number of a thing; "took 12 days" numbers nothing.
+_NOTHING_COUNTED = re.compile(r" (?:of|in|on|at|by|for|from|and|was|is|has)\b|[?,.;]|$")
 _DIGITS = dict(
     zip(
         "one two three four five six i ii iii iv v vi 一 二 三 四 五 六 七 八 九".split(),
@@ -72,7 +75,7 @@ _ASKS_FOR: dict[str, str] = {
     "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
     "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
     "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
-    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?[天年月日]|几[月号点]",
+    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?个?[天年月日]|几[月号点]",
     "person": r"\bwho(?:m|se)?\b|\b(?:which|what) (?:firm|company|supplier)\b|谁|哪位|何人|什么人|哪[一]?家",
     "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
 }
@@ -150,7 +153,13 @@ def _anchors(text: str) -> dict[str, tuple[str, ...]]:
     return {
         "names": tuple(dict.fromkeys(_names(text))),
         "periods": tuple(dict.fromkeys(dates)),
-        "ordinals": tuple(dict.fromkeys(match.group() for match in _ORDINAL.finditer(text))),
+        "ordinals": tuple(
+            dict.fromkeys(
+                match.group()
+                for match in _ORDINAL.finditer(text)
+                if not match["any"] or _NOTHING_COUNTED.match(text, match.end())
+            )
+        ),
     }
 
 
@@ -196,7 +205,7 @@ def _size(brief: Brief) -> float:
 def _has_subject(question: str) -> bool:
     """Return whether a question holds more than the words that questions are asked with."""
     pieces = (question[start:end] for start, end in chinese_pieces(question))
-    return bool(phrases(question)) or any(len(_HAN.findall(piece)) > 1 for piece in pieces)
+    return bool(phrases(question)) or any(len(CJK_CHARACTER.findall(piece)) > 1 for piece in pieces)
 
 
 def _matched(part: str) -> str:

@@ -39,7 +39,6 @@ from deep_research.reasoning.rules.question.signals import (
     without_politeness,
 )
 from deep_research.reasoning.values import (
-    PRECISE_KINDS,
     Assessment,
     ClarificationQuestion,
     Inquiry,
@@ -331,7 +330,7 @@ def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> St
         lines.append(words("clarify.assume_subject", topic=_shortened(doubt.word or judged.text)))
     elif doubt and doubt.kind in _ASSUMPTIONS:
         lines.append(_message(_ASSUMPTIONS[doubt.kind], doubt, words))
-    elif not judged.has_goal and analyze_question(judged.text).kind not in PRECISE_KINDS:
+    elif not judged.has_goal and analyze_question(judged.text).kind == "open":
         lines.append(words("clarify.assume_goal", topic=topic))
     if inferred:
         lines.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))

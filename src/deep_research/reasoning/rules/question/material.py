@@ -75,12 +75,6 @@ def _named_by(stretches: Iterable[str]) -> list[str]:
     return [term for term in terms if not any(sign.isdigit() for sign in term)]
 
 
-def wanted_of_document(question: str) -> str:
-    """Return what is wanted of the document that a question names; nothing where it asks for all of it."""
-    wanted = WHAT_OF_IT.search(to_simplified(question))
-    return question[wanted.end() :] if wanted else ""
-
-
 def _holds_run(terms: list[str], wanted: list[str]) -> bool:
     return any(terms[at : at + len(wanted)] == wanted for at in range(len(terms) - len(wanted) + 1))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, is_asking, phrases
 from deep_research.reasoning.values import Brief
-from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.script import detect_language
 from deep_research.text.stop_words import ENGLISH
@@ -19,7 +19,6 @@ _TOPIC_WORDS = 6
 # A single word finds anything, unless it is a name.
 _MIN_WORDS = 2
 _WORD = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:[.,'’&/-][^\W_{CJK}]+)*")
-_HAN = re.compile(f"[{CJK}]")
 
 
 def typed_queries(brief: Brief, title: str = "", aim: str = "") -> Iterator[str]:
@@ -31,7 +30,7 @@ def typed_queries(brief: Brief, title: str = "", aim: str = "") -> Iterator[str]
     head = _joined(_typed(title) or title, aim)
     topic = _typed(question, names, room=min(_TOPIC_WORDS if title else MAX_WORDS, MAX_WORDS - _size(head)))
     yield _joined(topic or " ".join(question.split()[:MAX_WORDS]), head)
-    first = names[:1] if sum(map(_size, names[:1])) <= _TOPIC_WORDS else ()
+    first = names[:1]
     parts = () if title else map(_typed, brief.analysis.parts)
     for text in [*parts, *first, *(phrase.text for phrase in phrases(question))]:
         query = _joined(*(() if title else first), text, head)
@@ -70,7 +69,7 @@ def _typed(text: str, names: Iterable[str] = (), *, room: float = MAX_WORDS) -> 
 
     def worth(one: _Stretch) -> float:
         terms = content_terms(one.text)
-        repeated = sum(min(counts[term] - 1, 2) for term in terms) / max(len(terms), 1)
+        repeated = sum(counts[term] - 1 for term in terms) / max(len(terms), 1)
         return 2 * (one.is_fixed and (one.text[0].isalpha() or one.is_date)) + repeated + min(_size(one.text), 4) / 2
 
     kept = _within((one.text for one in sorted(stretches, key=lambda one: (-worth(one), one.start))), room)
@@ -101,10 +100,10 @@ def _stretches(text: str, names: Iterable[str], *, is_left_out: Callable[[str], 
 
 
 def _between(text: str, start: int, end: int, is_left_out: Callable[[str], bool]) -> Iterator[_Stretch]:
-    is_chinese = bool(_HAN.search(text))
+    is_chinese = bool(CJK_CHARACTER.search(text))
     run = _Stretch(start, "")
     for word in _WORD.finditer(text, start, end):
-        if _HAN.match(word[0]):
+        if CJK_CHARACTER.match(word[0]):
             for at, until in chinese_pieces(word[0]):
                 if until - at > 1:
                     yield _Stretch(word.start() + at, word[0][at : min(until, at + 2 * MAX_WORDS)])
@@ -136,4 +135,4 @@ def _joined(*texts: str) -> str:
 
 def _size(text: str) -> float:
     """Return how many words a text has; two Chinese characters are one."""
-    return sum(len(word) / 2 if _HAN.match(word) else 1 for word in _WORD.findall(text))
+    return sum(len(word) / 2 if CJK_CHARACTER.match(word) else 1 for word in _WORD.findall(text))

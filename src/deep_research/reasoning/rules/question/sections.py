@@ -10,7 +10,7 @@ from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.phrases import Phrase, phrases
 from deep_research.request import Language
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 
@@ -76,14 +76,12 @@ MIN_SECTIONS, MAX_SECTIONS = 3, 5
 # A phrase that so many sentences or titles hold is the topic of the report, not a section of it.
 _TOPIC_SHARE, _TOPIC_TITLES = 0.3, 0.4
 _MIN_SENTENCES = 3
-_MAX_HITS = 4
 _USUAL = ("background", "results", "problems")
 _COMPARES = re.compile(
     r"(?i)\b(?:compare|comparing|versus|vs|differences? between|better than)\b|比较|对比|相比|区别|差异|哪个更"
 )
 # A single word heads a section only if its ending shows a noun.
 _NOUN = re.compile(r"\w{4}(?:tion|sion|ity|ment|ance|ence|ness|ship|ism|logy|ics)s?$")
-_WIDE = re.compile(f"[{CJK}]")
 
 
 def sections_of(
@@ -95,16 +93,8 @@ def sections_of(
     chosen = [*named, *(aspect_title(key, language) for key in asked)][:MAX_SECTIONS]
     if len(chosen) > 1:
         return chosen
-    # Where nothing shows an aspect, the usual ones are looked for.
-    mass = {
-        aspect.key: sum(min(aspect.hits(passage), _MAX_HITS) for passage in passages) or 0.5 * (aspect.key in _USUAL)
-        for aspect in aspects()
-    }
-    room = MAX_SECTIONS - len(chosen)
-    others = sorted((key for key in mass if mass[key] and key not in asked), key=lambda key: -mass[key])[:room]
-    chosen += [aspect_title(aspect.key, language) for aspect in aspects() if aspect.key in others]
-    # What comes next stands last.
-    return sorted(chosen, key=lambda title: title == aspect_title("outlook", language))
+    # Where the question names no sides, the usual ones are looked for.
+    return [*chosen, *(aspect_title(key, language) for key in _USUAL if key not in asked)]
 
 
 def _facets(question: str, passages: Sequence[str], titles: Collection[str]) -> list[str]:
@@ -144,7 +134,7 @@ def _may_head(phrase: Phrase, *, compares: bool) -> bool:
     """Return whether a phrase is specific enough for a heading; names are headings only where they are compared."""
     if phrase.is_name:
         return compares
-    if _WIDE.search(phrase.text):
+    if CJK_CHARACTER.search(phrase.text):
         return len(phrase.text) >= 3
     return " " in phrase.text or _NOUN.search(phrase.text) is not None
 

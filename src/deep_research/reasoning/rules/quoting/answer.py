@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis, sort_asked_for
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER, Weights
+from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
 from deep_research.reasoning.rules.quoting.table_answer import choose_rows
 from deep_research.reasoning.rules.quoting.units import (
@@ -21,9 +21,11 @@ from deep_research.reasoning.rules.quoting.units import (
 )
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.sources.document import Document
-from deep_research.text.analyzer import analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
+from deep_research.text.columns import OF_YEARS
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified
+from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
 from deep_research.text.sentences import TextSpan, line_kind
 from deep_research.text.tables import find_tables
@@ -64,6 +66,7 @@ _DURATIONS = frozenset({"s", "ms", "min", "h", "day", "week", "month", "year"})
 _MONEY_LABEL = re.compile(
     r"[$€£¥]|\b(?:EUR|USD|GBP|CHF|CNY|RMB)\b|cost|price|fee|amount|元|费|价|金额|款", re.IGNORECASE
 )
+_IN_BRACKETS = re.compile(r"[(（](.{1,8})[)）]")
 _DAY = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|thurs"
     r"|fri|satur|sun)days?|\d{1,2}:\d{2})\b|\d+月|[周星期]+[一二三四五六日]|\d+[点點时時]",
@@ -78,7 +81,7 @@ _PERSON = re.compile(
     r"[一-龥]{1,2}(?=[、，。（(：:]|[一-龥]?(?:负责|签|主任|经理|医师|护理|老师|担任|提出|表示|说|报告|主持|接任|兼))"
 )
 _ORGANISATION = re.compile(
-    r"\b[A-Z]\w+ & [A-Z]\w+|\bby [A-Z]\w+|[一-龥A-Za-z]+(?:公司|厂|院|局|所|社|行|部|会|店|场|站)"
+    r"\b[A-Z]\w+ & [A-Z]\w+|\bby [A-Z]\w+|[一-龥A-Za-z]{2,}(?:公司|厂|院|局|所|社|行|部|会|店|场|站)"
 )
 _PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
 _DECIDED = re.compile(
@@ -133,21 +136,30 @@ class Subjects(NamedTuple):
 
     def is_another(self, text: str) -> bool:
         """Return whether a text names something beside what is asked about, and not that itself."""
-        simple = to_simplified(text).lower()
-        return any(each in simple for each in self.others) and not any(each in simple for each in self.asked)
+        return any(is_said(each, text) for each in self.others) and not any(is_said(each, text) for each in self.asked)
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """Return the one thing in a column that is asked about; of several names, some say what is asked of others."""
+        return self.asked if len(self.asked) == 1 else ()
 
 
-def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of columns of which a question names one, in simplified script and small letters."""
-    asked = to_simplified(question).lower()
+def is_said(name: str, text: str) -> bool:
+    """Return whether a text says a name, which is in simplified script and small letters; it may be a plural."""
+    return re.search(rf"(?<![a-z]){re.escape(name)}(?:e?s)?(?![a-z])", to_simplified(text).lower()) is not None
+
+
+def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names in columns that a question says, and those beside them, in simplified script, small letters."""
     found: dict[str, None] = {}
     for text in texts:
         for table in find_tables(text):
             for cells in zip(*(row.cells for row in table.rows), strict=False):
                 names = sorted({to_simplified(cell).lower() for cell in cells if _IS_NAME.fullmatch(cell)})
-                if len(names) > 1 and any(name in asked for name in names):
+                if len(names) > 1 and any(is_said(name, question) for name in names):
                     found |= dict.fromkeys(names)
-    return tuple(found)
+    asked = tuple(name for name in found if is_said(name, question))
+    return asked, tuple(name for name in found if name not in asked)
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,7 @@ class AnswerSought:
             # A meeting is told by the document of its day, whatever days it names; others may mention it.
             score += _OF_THAT_DAY * _meets((place.published, *place.dated), self.analysis.periods)
         else:
-            score += self._period(unit.text, place.around, place.published)
+            score += self._period(unit, place)
             score += _NO_STATEMENT * (
                 self.analysis.kind == "reason" and _NO_CAUSE.search(to_simplified(unit.text)) is not None
             )
@@ -220,50 +232,57 @@ class AnswerSought:
             if not name <= held and (name <= place.headed or not name <= held | beside):
                 return False
             held |= name
+        if not all(_terms(name) <= held for name in subjects.name):
+            return False
         if self._is_only_planned(unit.text, place.around):
             return False
         if unit.header is None and self._is_about_something_else(unit.text):
             return False
-        if self._period(unit.text, place.around, place.published) < 0 or self._numbered(unit.text, place.around) < 0:
+        if self._period(unit, place) < 0 or self._numbered(unit.text, place.around) < 0:
             return False
         if subjects.is_another(f"{unit.text} {place.around}"):
             return False
-        if not self._is_covered(held, subjects, is_row=unit.header is not None):
+        opening = place.opening if unit.header is None else frozenset()
+        if not self._is_covered(held, opening, subjects, is_row=unit.header is not None):
             return False
         if self.analysis.asks_for == "person":
-            return self._names_another(unit)
+            return self._names_another(unit, subjects) and not self._is_unclear_row(unit)
         return self.analysis.asks_for not in _SURE_SORTS or (self.has_sort(unit) and not self._is_unclear_row(unit))
 
     def _is_unclear_row(self, unit: Unit) -> bool:
-        """Return whether a row has several dates, and no column that the question names."""
-        cells = cells_of(unit.text) if unit.header and self.analysis.asks_for == "date" else []
-        labels = [label for label, value in cells if find_dates(value)]
-        return len(labels) > 1 and not self.weights.of.keys() & _terms(" ".join(labels))
+        """Return whether a row has nothing in the columns that the question names, or several dates and names none."""
+        cells = cells_of(unit.text) if unit.header and self.analysis.kind not in TABLE_KINDS else ()
+        named = [value for label, value in cells if self.weights.of.keys() & _terms(label)]
+        if named and not any(map(str.isalnum, "".join(named))):
+            return True
+        dates = [value for _, value in cells if find_dates(value)] if self.analysis.asks_for == "date" else []
+        return len(dates) > 1 and not {*dates} & {*named}
 
     def nearness(self, unit: Unit, place: Place) -> float:
         """Return how near a unit comes to an answer, whatever it is about: by the question's words, and by its sort."""
         return self.weights.share(unit.terms | _terms(place.around)) + _NEAR_SORT * self.has_sort(unit)
 
-    def _names_another(self, unit: Unit) -> bool:
-        """Return whether a unit names somebody whom the question does not name."""
+    def _names_another(self, unit: Unit, subjects: Subjects) -> bool:
+        """Return whether a unit names somebody whom the question does not name, nor what stands beside it."""
         text = to_simplified(unit.text)
-        for word in " ".join((*self.analysis.names, *self.analysis.parts)).split():
+        words = " ".join((*self.analysis.names, *self.analysis.parts)).split()
+        for word in (*words, *subjects.asked, *subjects.others):
             text = text.replace(word, "")
         return _PERSON.search(text) is not None or _ORGANISATION.search(text) is not None
 
-    def _is_covered(self, held: frozenset[str], subjects: Subjects, *, is_row: bool) -> bool:
+    def _is_covered(self, held: frozenset[str], opening: frozenset[str], subjects: Subjects, *, is_row: bool) -> bool:
         """Return whether these terms hold half of the subjects that are asked about, and enough of what is asked of
         them.
         """
-        asked = dict.fromkeys(self.weights.without_question_words().of.keys() - self.idle, 1.0)
-        about = {term: worth for term, worth in asked.items() if term in subjects.terms}
-        # Of several names of columns, some say what is asked of the others.
-        named = frozenset().union(*self.names, *map(_terms, subjects.asked if len(subjects.asked) == 1 else ()))
-        rest = {term: worth for term, worth in asked.items() if term not in named}
+        parts = _terms(" ".join(self.analysis.parts))
+        terms = self.weights.without_question_words().without_seams().of.keys() - self.idle
+        told = terms & parts if parts else terms
+        about, asked = told & subjects.terms, told.difference(*self.names, *map(_terms, subjects.name))
         least = _MIN_COVERED
         if is_row and self.analysis.kind in TABLE_KINDS:
-            least = _MIN_COVERED_BY_ROW[any(map(CJK_CHARACTER.match, rest))]
-        return min(Weights(about).share(held), Weights(rest).share(held)) >= least
+            least = _MIN_COVERED_BY_ROW[any(map(CJK_CHARACTER.match, asked))]
+        reaches = ((about, held | opening), (asked, held))
+        return min(Weights(dict.fromkeys(terms, 1.0)).share(reach) for terms, reach in reaches) >= least
 
     @cached_property
     def idle(self) -> frozenset[str]:
@@ -293,11 +312,16 @@ class AnswerSought:
         asked, told = to_simplified(" ".join(self.analysis.parts)), to_simplified(text)
         return _PLANNED.search(told) is not None and not _ACTUAL.search(told) and not _PLANNED.search(asked)
 
-    def _period(self, text: str, around: str, published: str) -> float:
-        wanted = self.analysis.periods
+    def _period(self, unit: Unit, place: Place) -> float:
+        wanted, published = self.analysis.periods, place.published
         if not wanted:
             return 0.0
-        own, near = _dates(text), _dates(around)
+        cells = cells_of(unit.text) if unit.header else (("", unit.text),)
+        # A bare number is a year where its column is one of years.
+        told = (f"{label} {value if OF_YEARS.search(label) or not value.isdigit() else ''}" for label, value in cells)
+        near = _dates(place.around)
+        # A month that names no year is of the year that it stands under.
+        own = [date.replace(ANY_YEAR, near[-1][:4] if near else ANY_YEAR) for date in _dates("; ".join(told))]
         if _meets(own, wanted):
             return _ANCHOR_OWN
         if _meets(near, wanted):
@@ -323,10 +347,14 @@ class AnswerSought:
     def has_sort(self, unit: Unit, around: str = "") -> bool:
         """Return whether a unit holds a thing of the sort that is asked for; a heading may say what was decided."""
         text, sort = to_simplified(unit.text), self.analysis.asks_for
-        units = {quantity.unit for quantity in find_quantities(text)}
+        # A column's label may hold the unit of its cells: "Yield (%)".
+        cells = cells_of(text) if unit.header else ()
+        measured = [f"{value} {held[1]}" for label, value in cells if (held := _IN_BRACKETS.search(label))]
+        units = {quantity.unit for quantity in find_quantities("; ".join((text, *measured)))}
+        units |= {unit for worded in find_worded(text) for _, unit in worded.values}
         match self.analysis.kind:
             case "reason":
-                return _CAUSAL.search(text) is not None
+                return _CAUSAL.search(f"{text} {to_simplified(around)}") is not None
             case "overview":
                 return _DECIDED.search(f"{text} {to_simplified(around)}") is not None
         match sort:
@@ -339,7 +367,9 @@ class AnswerSought:
             case "count":
                 return bool(units - _CURRENCIES - _SHARES)
             case "date":
-                return bool(find_dates(text)) or _DAY.search(text) is not None
+                # A year that the question names does not tell when in it.
+                dates = {mention.iso for mention in find_dates(text)}
+                return bool(dates - {*self.analysis.periods}) or _DAY.search(text) is not None
             case "person":
                 return _PERSON.search(text) is not None
             case "place":
@@ -387,7 +417,12 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _dates(text: str) -> list[str]:
-    """Return the dates of a text, and the months of those that name no year."""
+    """Return the dates of a text, and the months of those that name no year; a number in a row is no year by itself."""
+    cells = cells_of(text)
+    if len(cells) > 1:
+        text = "; ".join(
+            label if value.isdigit() and not OF_YEARS.search(label) else f"{label}: {value}" for label, value in cells
+        )
     found = [mention.iso for mention in find_dates(text)]
     return found or [mention.iso for mention in find_months(text)]
 

@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
-from deep_research.reasoning.rules.question.sections import Aspect, aspects_named
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MIN_STEPS,
     STEPS,
@@ -18,7 +18,6 @@ from deep_research.reasoning.rules.quoting.answer import (
     opening_dates,
     opening_terms,
 )
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import (
     MAX_SECTION_SHARE,
     best_first,
@@ -31,10 +30,19 @@ from deep_research.reasoning.rules.quoting.selection import (
 )
 from deep_research.reasoning.rules.quoting.table_answer import summary_of
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
-from deep_research.reasoning.values import PRECISE_KINDS, Brief, Conclusion, Context, Draft, Findings, Paragraphs
+from deep_research.reasoning.values import (
+    PRECISE_KINDS,
+    Brief,
+    Conclusion,
+    Context,
+    Draft,
+    Findings,
+    Paragraphs,
+    Strings,
+)
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
-from deep_research.text.analyzer import CJK, analyze
-from deep_research.text.folding import to_simplified
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, analyze
+from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
 # A line break inside a sentence: after no stop, and before no item, row, heading, blank line or line of a log.
@@ -43,6 +51,7 @@ _STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
+_A_PART = 2
 _ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
 
 
@@ -82,19 +91,22 @@ def row_of(piece: Evidence) -> Sentence:
 
 
 def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
-    """Return the passages that say most: first one for each part of the question, then the best of all."""
+    """Return the passages that say most: of several parts the best sentences of each, else the best of all."""
+    asked = draft.brief.analysis.parts
     scores = {piece.id: piece.score for piece in draft.evidence}
     told = [paragraph for paragraph in draft.paragraphs if paragraph.kind == "claim"]
 
     def rank(paragraph: Paragraph, worth: Worth) -> float:
         return max(map(worth, _texts(paragraph))) + max(scores.get(id_, 0.0) for id_ in paragraph.cite_ids)
 
+    if len(worths) == len(asked) > 1 and len(draft.plan.sections) > 1:
+        return _in_parts(told, asked, worths, draft.evidence)
     ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
     first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
     chosen: list[Paragraph] = []
     length = 0
     for paragraph in dict.fromkeys((*first, *ranked)):
-        own = paragraph.sentences if len(paragraph.sentences) <= MAX_SENTENCES else (_lead(paragraph, worths),)
+        own = paragraph.sentences[:MAX_SENTENCES]
         more = sum(_length(sentence.text) for sentence in own)
         if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
@@ -109,14 +121,55 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
     return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
 
 
+def _in_parts(
+    told: Sequence[Paragraph], asked: Sequence[str], worths: Sequence[Worth], evidence: Sequence[Evidence]
+) -> Paragraphs:
+    """Return for each part of a question the two sentences of its section that answer best, in the parts' order.
+
+    A figure that several documents give stands before one that is given once.
+    """
+    chosen: list[Sentence] = []
+    figures: set[tuple[float, str]] = set()
+    given = Counter(
+        figure for _, figure in {(each.document, figure) for each in evidence for figure in _figures(each.quote)}
+    )
+    counts = {
+        each.text: max((given[figure] for figure in _figures(each.text)), default=0)
+        for paragraph in told
+        for each in paragraph.sentences
+    }
+    for part, worth in zip(asked, worths, strict=True):
+        keys = {aspect.key for aspect in aspects_named(part)}
+        own = [paragraph for paragraph in told if aspect_of(paragraph.section).key in keys] or told
+        alone = [each for paragraph in own for each in paragraph.sentences if stands_alone(each.text)]
+        left = _A_PART
+        for sentence in sorted(alone, key=lambda each: -worth(each.text) - _GIVEN * counts[each.text]):
+            found = _figures(sentence.text)
+            # What has a figure that was told already tells that again.
+            if left and not found & figures:
+                chosen.append(sentence)
+                figures |= found
+                left -= 1
+    return tuple(Paragraph(section="abstract", sentences=(sentence,)) for sentence in chosen)
+
+
+def _figures(text: str) -> set[tuple[float, str]]:
+    return {(each.value, each.unit) for each in find_quantities(text)}
+
+
+def best_of_sections(draft: Draft) -> tuple[str, ...]:
+    """Return the evidence that a short report shows beside its abstract: the best, or of each focus the best."""
+    own = [
+        {id_ for each in draft.paragraphs if each.section == title for id_ in each.cite_ids}
+        for title in draft.plan.titles
+    ]
+    groups = own if draft.brief.has_own_focus else [set().union(*own)]
+    ranked = best_first(draft.evidence)
+    return tuple(next(piece.id for piece in ranked if piece.id in group) for group in groups if group)
+
+
 def _texts(paragraph: Paragraph) -> list[str]:
     return [sentence.text for sentence in paragraph.sentences]
-
-
-def _lead(paragraph: Paragraph, worths: Sequence[Worth]) -> Sentence:
-    """Return the sentence of a paragraph that says most and can stand alone."""
-    alone = [sentence for sentence in paragraph.sentences if stands_alone(sentence.text)]
-    return max(alone or paragraph.sentences, key=lambda sentence: max(worth(sentence.text) for worth in worths))
 
 
 # What stands beside the best of an answer is nearly as good.
@@ -124,15 +177,19 @@ _BESIDE, _TABLE = 0.85, 0.75
 _OVERVIEW_PIECES = 10
 # What a word of the aspect that a part asks for counts.
 _HIT = 0.4
+# Two figures of one unit beside such a word tell how something changed.
+_CHANGE = 0.6
+# What each document that gives its figure counts for a sentence.
+_GIVEN = 0.1
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
-_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "list": 4, "trend": 3, "comparison": 4}
+_MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend": 3}
 
 
 # Pieces of evidence that each section has room for, however well the others do.
 _MIN_PIECES = 2
 # So many sentences of its sources a report without sections has room for, and each section of another.
-_SENTENCES = {"short": (8, 4), "standard": (40, 12), "long": (90, 30)}
+_SENTENCES = {"short": (12, 12), "standard": (40, 12), "long": (90, 30)}
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
 _SUPPORT = {"short": 1, "standard": 3, "long": 10}
 _OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48}
@@ -158,14 +215,15 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     """Return what of the evidence a report shows: the rows of the table that answers, and the best sentences."""
     if not ranked:
         return []
-    best, is_table = ranked[0].score, brief.analysis.kind in TABLE_KINDS
-    room = (_OVERVIEW_SUPPORT if brief.analysis.kind == "overview" else _SUPPORT)[brief.length]
-    room += _MAX_PIECES.get(brief.analysis.kind, 4) + STEPS * (brief.analysis.kind == "procedure")
-    least = (_OVERVIEW_SUPPORTS if brief.analysis.kind == "overview" else _SUPPORTS) * best
+    kind, best = brief.analysis.kind, ranked[0].score
+    is_table = kind in TABLE_KINDS
+    room = (_OVERVIEW_SUPPORT if kind == "overview" else _SUPPORT)[brief.length]
+    room += _MAX_PIECES.get(kind, 4) + STEPS * (kind == "procedure")
+    least = (_OVERVIEW_SUPPORTS if kind == "overview" else _SUPPORTS) * best
     prose = [piece for piece in ranked if not piece.header and piece.score >= least]
-    if brief.analysis.kind == "procedure":
+    if kind == "procedure":
         prose = _steps_first([piece for piece in ranked if not piece.header])
-    rows = [piece for piece in ranked if piece.header and piece.score >= (_TABLE if is_table else _SUPPORTS) * best]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _SUPPORTS * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
     return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
@@ -178,21 +236,17 @@ def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
     return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
-def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str] = ()) -> Conclusion:
+def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings, Strings] = ((), ())) -> Conclusion:
     """Return the answer: for each part of the question the best sentences, or the table that holds it.
 
-    Only a question for something that is there or is not can be found not to be answered. `beside` are names that
-    stand in one column: of shops, towns or customers.
+    Only a question for something that is there or is not can be found not to be answered. `beside` are names of shops,
+    towns or customers that stand in one column: those asked about, and the others.
     """
     places = _places(draft)
     units = {piece.id: _unit(piece) for piece in draft.evidence}
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
-    question = to_simplified(draft.brief.question).lower()
-    subjects = Subjects(
-        frozenset(analyze(" ".join(labels))).union(*(place.headed for place in places.values())),
-        tuple(name for name in beside if name in question),
-        tuple(name for name in beside if name not in question),
-    )
+    headed = (place.headed for place in places.values())
+    subjects = Subjects(frozenset(analyze(" ".join(labels))).union(*headed), *beside)
     wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
     ranked = best_first(wanted)
     if not ranked:
@@ -206,14 +260,12 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
                 ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
             )
             # The nearest stands first, also where it is a row.
-            near = [_answer_with(own, draft).abstract for own in (nearest[:1], nearest[1:_NEAREST])]
-            return Conclusion(abstract=(*near[0], *near[1]), is_answered=False)
+            near = (*_shown(nearest[:1], draft.brief), *_shown(nearest[1:_NEAREST], draft.brief))
+            return Conclusion(abstract=near, is_answered=False)
         shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
-    rows = [
-        piece for piece in ranked if piece.header and piece.score >= (_TABLE if kind in TABLE_KINDS else _BESIDE) * best
-    ]
+    rows = [piece for piece in ranked if piece.header and piece.score >= _TABLE * best]
     chosen: list[Evidence] = []
     if kind == "overview":
         own = [piece for piece in ranked if piece.document == ranked[0].document and not piece.header]
@@ -225,18 +277,46 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: Sequence[str]
         chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
         chosen = [piece for piece in rows if piece.header == rows[0].header]
+    elif beside_each_other := _compared(ranked, parts, units, places, draft.brief):
+        return Conclusion(abstract=beside_each_other, support=tuple(piece.id for piece in shown))
     else:
         for part in parts:
             own = sorted(ranked, key=lambda piece: -part.score(units[piece.id], places[piece.id]) - piece.score)
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    return _answer_with(chosen, draft).model_copy(update={"support": tuple(piece.id for piece in shown)})
+    return Conclusion(abstract=_shown(chosen, draft.brief), support=tuple(piece.id for piece in shown))
 
 
-def _answer_with(chosen: Sequence[Evidence], draft: Draft) -> Conclusion:
-    shown = tuple(_with_summary(paragraph, draft.brief) for paragraph in paragraphs_of("abstract", chosen))
-    return Conclusion(abstract=shown)
+def _compared(
+    ranked: Sequence[Evidence],
+    parts: Sequence[AnswerSought],
+    units: Mapping[str, Unit],
+    places: Mapping[str, Place],
+    brief: Brief,
+) -> Paragraphs:
+    """Return the best on each of the things that are compared, under its name; nothing where one is not told of."""
+    told: list[Paragraph] = []
+    for part in parts if brief.analysis.kind == "comparison" and len(parts) > 1 else ():
+        # What names one of them alone speaks of it.
+        others = [name for other in parts if other is not part for name in other.names]
+        own = [
+            piece
+            for piece in ranked
+            if all(name <= units[piece.id].terms for name in part.names)
+            and not any(name <= units[piece.id].terms for name in others)
+        ]
+        own.sort(key=lambda piece: -part.score(units[piece.id], places[piece.id]))
+        if not own or not part.names:
+            return ()
+        # A label has no stop.
+        lead = {"lead": part.analysis.names[0].removeprefix("the ").replace(".", "")}
+        told += (each.model_copy(update=lead) for each in paragraphs_of("abstract", own[:_A_PART]))
+    return tuple(told)
+
+
+def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
+    return tuple(_with_summary(paragraph, brief) for paragraph in paragraphs_of("abstract", chosen))
 
 
 def _places(draft: Draft) -> dict[str, Place]:
@@ -277,7 +357,9 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
 
     def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
         place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
-        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * shown_of(asked, text)
+        hits, units = shown_of(asked, text), Counter(each.unit for each in find_quantities(text))
+        is_change = hits and max(units.values(), default=0) > 1
+        return part.score(Unit((as_sentence(text),), ""), place) + _HIT * hits + _CHANGE * is_change
 
     told = draft.brief.analysis.parts if 1 < len(parts) == len(draft.brief.analysis.parts) else [""] * len(parts)
     return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]

@@ -12,11 +12,11 @@ from deep_research.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, question_word_terms
 from deep_research.reasoning.rules.question.sections import aspect_terms
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
+from deep_research.text.dates import find_dates, find_months
 from deep_research.text.folding import to_simplified
 
 _QUIET = 0.3
-CJK_CHARACTER = re.compile(f"[{CJK}]")
 # What is told beside a part of a question counts so much.
 BACKGROUND = 0.35
 
@@ -54,6 +54,16 @@ class Weights:
         """Return the weights without words that questions are asked with; one made of nothing else is about them."""
         left = self._only(lambda term: term not in question_word_terms() and not term.isdigit())
         return left if left.of else self
+
+    def without_seams(self) -> "Weights":
+        """Return the weights without the Chinese pairs that stand across two words, each met no less often."""
+        kept: dict[str, float] = {}
+        terms = list(self.of)
+        for before, term, after in zip(["", *terms], terms, [*terms[1:], ""], strict=False):
+            is_inner = before in kept and before[-1:] == term[0] and term[-1] == after[:1] and len(term) == 2
+            if not (is_inner and CJK_CHARACTER.match(term) and self.of[term] >= max(self.of[before], self.of[after])):
+                kept[term] = self.of[term]
+        return replace(self, of=kept)
 
     def with_quiet_question_words(self) -> "Weights":
         """Return the weights with little for words that questions are asked with."""
@@ -95,6 +105,9 @@ _ABOUT_DOCUMENTS = frozenset(analyze("document file source say tell summary summ
 async def weigh(question: str, corpus: Corpus | None) -> Weights:
     """Weigh a question's terms by how rare they are in the corpus; without one, all are worth the same."""
     question = topic_part(question)
+    # What follows a date begins a word.
+    for date in reversed(find_dates(question) or find_months(question)):
+        question = f"{question[: date.end]} {question[date.end :]}"
     stretches = [question[start:end] for start, end in chinese_pieces(question)]
     pieces = [list(dict.fromkeys(content_terms(stretch))) for stretch in stretches]
     terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))

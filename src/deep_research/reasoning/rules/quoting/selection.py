@@ -1,5 +1,6 @@
 """Choosing what to quote: units that say most on the question, each in the one section it fits best, nothing twice."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +9,7 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.question.sections import Aspect, aspect_of
+from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit, states_nothing
 from deep_research.text.analyzer import analyze, content_terms
@@ -21,10 +22,13 @@ from deep_research.verify.trimming import possible_cuts
 
 # Of one document, so many units may be quoted, and so many rows of its tables.
 UNITS_A_DOCUMENT = (4, 4)
+# A table of so few rows is quoted whole.
+_SMALL_TABLE = 8
 # What a unit's best, second and third sentence count for.
 _PLACES = (1.0, 0.5, 0.25)
 _FITS_AROUND, _FITS_DOCUMENT = 0.4, 0.1
 _ASPECT_HITS = 2
+_ON_FOCUS = 0.3
 # What a word of an aspect that is asked for is worth, and how many count.
 _HIT, _MAX_HITS = 0.15, 3
 _REPEATED_SHARE = 0.55
@@ -49,7 +53,8 @@ _ABOVE = re.compile(
     r"(?! (?:in|of)\b)"
     r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
-    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![\d岁歲年月日])以上|如下"
+    # "60毫米以上" and "三级及以上" are bounds.
+    r"|因此|为此|為此|其余|其餘|上述|前述|(?<![岁歲年月日及])(?<!\d)(?<!\d.)(?<!\d..)(?<!\d...)以上|如下"
 )
 # What would be, not what is.
 _SUPPOSED = re.compile(r"\bwould\b|^If\b|如果|假如|若(?=每|不|能)")
@@ -93,7 +98,7 @@ class Interest:
             return False
         terms = unit.terms.union(analyze(unit.heading), *(each.terms for each in unit.before))
         held, share = len(self.topic.of) - len(self.topic.missing(terms)), self.topic.share(terms)
-        return share >= _NEAR_SHARE and (held >= min(_NEAR_TERMS, len(self.topic.of)) or share > _MOST)
+        return share >= _NEAR_SHARE and (held >= _NEAR_TERMS or share > _MOST)
 
     def worth(self, sentence: SourceSentence) -> float:
         """Return what a sentence adds: a figure first of all, then the question's words, its names, a date."""
@@ -128,12 +133,26 @@ def choose_units(
     candidates.sort(key=lambda candidate: candidate.unit.start)
     # Of rows that are worth the same, the newest says how things stand.
     candidates.sort(key=lambda candidate: _newest(candidate.unit), reverse=True)
-    ranked = sorted(candidates, key=lambda candidate: -candidate.score)
+    return apart(candidates, room)
+
+
+def whole_tables(chosen: Sequence[Candidate], units: Sequence[Unit]) -> list[Candidate]:
+    """Return what was chosen, with all rows of each small table of which one is among it."""
+    found: dict[int, Candidate] = {}
+    for unit, score in chosen:
+        rows = [other for other in units if unit.header and other.header == unit.header]
+        for each in rows if 0 < len(rows) <= _SMALL_TABLE else [unit]:
+            found.setdefault(each.start, Candidate(each, score))
+    return list(found.values())
+
+
+def apart(candidates: Iterable[Candidate], room: tuple[int, int] | None = None) -> list[Candidate]:
+    """Return candidates of which none shares a sentence with another, best first, as many as there is room for."""
     taken: set[int] = set()
     # First for sentences, then for rows.
-    left = list(room)
+    left = list(room or (math.inf, math.inf))
     chosen = []
-    for candidate in ranked:
+    for candidate in sorted(candidates, key=lambda candidate: -candidate.score):
         unit, is_row = candidate.unit, candidate.unit.header is not None
         starts = {sentence.start for sentence in unit.sentences}
         if left[is_row] and not starts & taken:
@@ -159,10 +178,18 @@ def section_of(unit: Unit, outline: Sequence[str], *, title: str, document: froz
     return max(outline, key=lambda section: fit(unit, aspect_of(section), around, document))
 
 
+def is_on(unit: Unit, focus: str) -> bool:
+    """Return whether a unit, with what stands above it, speaks of a focus that the user set."""
+    # A single word that shows an aspect ("costs") stands for it.
+    named = aspects_named(focus) if len(content_terms(focus)) == 1 else ()
+    around = frozenset(analyze(unit.heading))
+    return any(fit(unit, aspect, around, frozenset()) >= _ON_FOCUS for aspect in (aspect_of(focus), *named))
+
+
 def fit(unit: Unit, aspect: Aspect, around: frozenset[str], document: frozenset[str]) -> float:
     """Return how well a unit fits a section, about 0 to 1; its aspect is what it looks at, such as cost or results."""
     if aspect.key:
-        hits = aspect.hits(unit.text)
+        hits = aspect.hits(unit.text) + _FITS_AROUND * aspect.hits(unit.heading)
         return hits / (hits + _ASPECT_HITS)
     own = aspect.terms & unit.terms
     near = (aspect.terms & around) - own
@@ -256,7 +283,9 @@ def share_room(
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):
-        size = sentence_count(piece)
+        # Under one of several headings the rows of a table stand together.
+        is_begun = len(sections) > 1 and piece.header and any(other.header == piece.header for other in kept[position])
+        size = 0 if is_begun else sentence_count(piece)
         if size <= room and filled[position] + size <= most and piece.id not in quoted:
             kept[position].append(piece)
             filled[position] += size

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.values import QuestionAnalysis
-from deep_research.text.analyzer import content_terms
+from deep_research.text.analyzer import CJK, CJK_CHARACTER, content_terms
 from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
 from deep_research.text.columns import Column, columns_of, read_date
+from deep_research.text.dates import ANY_YEAR, find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
@@ -38,6 +38,12 @@ _SMALLEST = re.compile(
     r"|最(?:少|低|小|早|便宜|短|轻|差|不)"
 )
 _BY_DATE = re.compile(r"\b(?:latest|newest|oldest|earliest|first|last(?! year)|most recent(?:ly)?)\b|最(?:早|晚|新|近)")
+# What ends is told by the later of two columns of dates.
+_ENDS = re.compile(r"\b(?:expir|laps|end|run(?:s|ning)? out)|到期|届满|期满|结束|截止|终止")
+# What joins a year to the words before it in the name of a file or a sheet.
+_BEFORE_YEAR = re.compile(rf"_|(?<=[{CJK}])(?=\d{{4}}(?!\d))")
+# Of the months, one is asked for.
+_WHICH_MONTH = re.compile(r"\b(?:which|what|\w+est) month\b|哪一?个?月")
 _RELATIVE = re.compile(r"(\blast year\b|去年|上年)|\bthis year\b|今年|本年", re.IGNORECASE)
 # What is dear or cheap is told by a column of money.
 _DEAR = re.compile("expensive|dear|cheap|cost|贵|便宜")
@@ -71,7 +77,9 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
     """
     is_extreme = analysis.kind == "extreme"
     rows = [row for row in table.rows if not is_note(row) and not (is_extreme and _is_total(row))]
-    columns = columns_of(table.header.cells if table.header else (), [row.cells for row in rows])
+    around = _BEFORE_YEAR.sub(" ", around)
+    year = next((mention.iso[:4] for mention in reversed(find_dates(around))), ANY_YEAR)
+    columns = columns_of(table.header.cells if table.header else (), [row.cells for row in rows], year)
     left_out = set[int]()
     for text in analysis.excluded:
         question = question.replace(text, " ")
@@ -97,7 +105,8 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
         # One thing alone is not compared.
         values = []
     kept = sorted(set(range(len(rows))).intersection(*bounds, *values, *periods) - left_out)
-    if not kept:
+    has_months = any("-" in date for column in columns for date in column.dates)
+    if not kept or (is_extreme and _WHICH_MONTH.search(asks.text) and not has_months):
         return None
     fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if periods else 0.0
     if is_extreme and (ranked := _ranked_by(columns, asks)):
@@ -119,7 +128,7 @@ def _is_total(row: TableRow) -> bool:
 
 def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set[str]:
     """Return the cells of a column that the question names, unless it names them all; the longest name counts."""
-    values = {cell for cell in column.cells if cell and not cell.strip().isdigit() and column.sort != "number"}
+    values = {cell for cell in column.cells if cell and not cell.strip().isdigit() and column.sort == "text"}
     # In Chinese, what ends all cells alike need not be said: "上坪和下坪" are the villages 上坪村 and 下坪村.
     is_shortened = len(values) > 1 and len({cell.strip()[-1:] for cell in values}) == 1
     rest, named = asks.text, set()
@@ -219,30 +228,42 @@ def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: boo
     return next(totals, None)
 
 
-def _by_date(columns: Sequence[Column], asks: _Asks) -> Column | None:
-    """Return the column of dates that a question speaks of, or the first."""
-    dated = [column for column in columns if column.sort == "date"]
-    return max(dated, key=lambda column: len(column.terms & asks.terms), default=None)
+def _by_date(columns: Sequence[Column], asks: _Asks) -> list[Column]:
+    """Return the columns of dates, the one that a question speaks of first."""
+    is_end = _ENDS.search(asks.text) is not None
+    return sorted(
+        (column for column in columns if column.sort == "date"),
+        key=lambda column: (len(column.terms & asks.terms), is_end and max(column.dates)),
+        reverse=True,
+    )
 
 
 def _ranked_by(columns: Sequence[Column], asks: _Asks) -> Column | None:
     """Return the column that an extreme is sought in."""
-    dated = _by_date(columns, asks) if _BY_DATE.search(asks.text) else None
-    return dated or _measured(columns, asks, asks.text)
+    dated = _by_date(columns, asks) if _BY_DATE.search(asks.text) else []
+    return dated[0] if dated else _measured(columns, asks, asks.text)
 
 
 def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
-    """Return the rows of the periods that the question names; the last year of a table is this year."""
-    column = _by_date(columns, asks)
-    if column is None:
-        return []
-    newest = max(column.dates)[:4]
-    text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", asks.cased)
+    """Return the rows of the periods that the question names, by the first column of dates that has some."""
+    dated = _by_date(columns, asks)
+    alike = [column for column in dated if column.terms & asks.terms == dated[0].terms & asks.terms]
+    found = [_of_periods(column, asks) for column in alike]
+    return next(filter(any, found), found[0] if found else [])
+
+
+def _of_periods(column: Column, asks: _Asks) -> list[set[int]]:
+    """Return the rows of each period by a column; the last year of a table is this year."""
+    newest, text = max(column.dates)[:4], asks.cased
+    if newest != ANY_YEAR:
+        text = _RELATIVE.sub(lambda match: f" {int(newest) - bool(match[1])} ", text)
     are_years = any(map(YEARS.search, column.cells))
     # Periods that are only named add up; each bound must be met.
     found: dict[str, set[int]] = {}
     for name, iso in bounded_periods(text, are_years=are_years):
-        own = {at for at, date in enumerate(column.dates) if date and meets_bound(date, name, iso)}
+        # A month of a table without a year may be of any.
+        wanted = f"{ANY_YEAR}{iso[4:]}" if newest == ANY_YEAR else iso
+        own = {at for at, date in enumerate(column.dates) if date and meets_bound(date, name, wanted)}
         found[name and iso] = own | found.get(name and iso, set())
     return list(found.values())
 
@@ -257,12 +278,12 @@ def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysi
         names = (" · ".join(each.cells[at] for each in naming if each.cells[at]) for at in range(len(rows)))
         return "; ".join(f"{name}: {column.label} {cell}" for name, cell in zip(names, column.cells, strict=True))
     dated, column = _by_date(columns[:2], asks), _measured(columns, asks, asks.text)
-    if analysis.kind != "trend" or dated is None or column is None:
+    if analysis.kind != "trend" or not dated or column is None:
         return ""
-    cells = zip(dated.dates, column.numbers, column.cells, strict=True)
-    points = sorted((date, number, cell) for date, number, cell in cells if date and number)
+    cells = zip(dated[0].dates, column.numbers, column.cells, dated[0].cells, strict=True)
+    points = sorted((date, number, cell, told) for date, number, cell, told in cells if date and number)
     if len(points) < 2:
         return ""
-    (begin, low, first), (end, high, last) = points[0], points[-1]
+    (_, low, first, begin), (_, high, last, end) = points[0], points[-1]
     change = f"{100 * (high / low - 1):+.1f} %" if "%" not in column.label + first else f"{high - low:+.1f}"
     return f"{column.label}: {first} ({begin}) → {last} ({end}), {change}"

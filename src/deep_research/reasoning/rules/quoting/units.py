@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from deep_research.text.analyzer import CJK, analyze, content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.sentences import STAMPED, LineKind, TextSpan, line_kind, split_sentences
@@ -25,7 +25,6 @@ _MAX_ROWS = 2_000
 _MAX_COLUMNS, _MAX_ASKED_COLUMNS, _MAX_CELL_CHARS = 8, 12, 200
 # Thin spaces stand in no cell, so that a labelled row can be taken apart again.
 _LABEL, _NEXT = ":\u2009", ";\u2009"
-_CJK = re.compile(f"[{CJK}]")
 _NUMBERED_TITLE = re.compile(
     r"\(?\d{1,2}(?:[.)]|(?:\.\d{1,2})+[.)]?)\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
 )
@@ -50,12 +49,16 @@ _NO_CONTENT = re.compile(
     r"|(?:\b[A-Z]{3,}\b[ \-–—:]+){3}"
     r"|\d{1,2}:\d{2}\s*(?:to|[-–—至])\s*\d{1,2}:\d{2}"
 )
-# None of these patterns without one of these; sentences without are quickly let through.
-_SIGNS = tuple(
-    sign.replace("_", " ")
-    for sign in """I_hope ooking_forward et_me_know you_well lease_find lease_see meeting call his_document his_report
-    his_presentation his_paper his_memo his_proposal his_section his_email his_deck updated_on published_on presented_on
-    printed_on issued_on :""".split()
+# Sellers call to buy and praise themselves: neither is evidence.
+_SELLS = re.compile(
+    r"^(?:contact|call|visit|order|buy|book|try|join|shop|sign up)\b(?=.*\b(?:today|now)\b)"
+    r"(?=.*\b(?:us|our|free|offer|save|quote)\b)"
+    r"|(?:\b(?:our|we)\b[^.]{0,40}|\b(?:market|industry|world|country)(?:['’]s |-))"
+    r"\b(?:leading|best|most trusted|award-winning|world-class|unrivall?ed)\b"
+    r"[^.]{0,30}\b(?:providers?|suppliers?|brands?|makers?|manufacturers?|partners?|products?|solutions?)\b"
+    r"|(?:欢迎|敬请|立即|马上)(?:来电|致电|咨询|垂询|选购|订购|购买|下单|抢购|联系)|联系我们[。！!]?$"
+    r"|(?:行业|业界|市场|国内|全球)领先的?[^，。]{0,10}(?:品牌|企业|公司|商|产品|方案)|值得(?:您|你)?(?:信赖|拥有)",
+    re.IGNORECASE,
 )
 _ATTENDANCE = re.compile(
     r"(?:Present|Attending|Apologies|Attendees|In (?:the chair|attendance)|Date|Time|Venue"
@@ -71,7 +74,6 @@ _NOT_STATED = re.compile(
 )
 # A byline, or where and when a meeting was.
 _ONLY_NAMES = re.compile(r"(?:(?:[A-Z\d][\w.'’-]*|and|of|the|for|to|by|in|on|at|&)[,;]?\s*){1,10}\.")
-_SHOUTED = re.compile(r"\b[A-Z]{3,}\b[ \-–—:]+[A-Z]{3}")
 
 
 @dataclass(frozen=True)
@@ -189,22 +191,17 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
     """Return whether a sentence tells something: no question, greeting, dateline or scrap; one of several steps may
     be short.
     """
-    if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _is_no_content(sentence):
+    if _ASKING.search(sentence, max(0, len(sentence) - 2)) or _ONLY_NAMES.fullmatch(sentence):
+        return False
+    if _BEGINS_NO_CONTENT.match(sentence) or _NO_CONTENT.search(sentence) or _SELLS.search(to_simplified(sentence)):
         return False
     if kind == "item" and not is_step and _NUMBERED_TITLE.match(sentence):
         return False
-    han = len(_CJK.findall(sentence))
+    han = len(CJK_CHARACTER.findall(sentence))
     is_chinese = han > len(sentence) / 4
     is_sized = han in _CHINESE_CHARACTERS if is_chinese else len(sentence.split()) in _ENGLISH_WORDS
     # A line of a log or a chat often ends without a stop.
     return is_sized and (kind == "item" or bool(_FINISHED.search(sentence) or STAMPED.match(sentence)))
-
-
-def _is_no_content(sentence: str) -> bool:
-    if _BEGINS_NO_CONTENT.match(sentence) or _ONLY_NAMES.fullmatch(sentence):
-        return True
-    is_suspect = any(sign in sentence for sign in _SIGNS) or _SHOUTED.search(sentence) is not None
-    return is_suspect and _NO_CONTENT.search(sentence) is not None
 
 
 def states_nothing(text: str) -> bool:

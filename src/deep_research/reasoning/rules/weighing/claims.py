@@ -12,11 +12,10 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.phrases import spans_between
 from deep_research.reasoning.rules.quoting.drafting import row_of
-from deep_research.reasoning.rules.quoting.relevance import CJK_CHARACTER
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.report.paragraph import Paragraph, Sentence
-from deep_research.text.analyzer import content_terms
+from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import ORDER
@@ -38,11 +37,6 @@ _RANGE = re.compile(
     r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d"
 )
 _CLAUSE = re.compile(r"[;；]|,\s|，|\b(?:while|whereas|but)\b")
-# Whose count it is does not change what is counted.
-_ATTRIBUTION = re.compile(
-    r"(?i)^(?:according to|as counted by|in the (?:count|view) of)\b.*"
-    r"|^(?:据|據|按照?|根据|根據).*(?:统计|統計|测算|測算|估算|说法|說法|数据|數據|核算)$"
-)
 # Who says whom a figure is from adds no origin to it.
 _HEARSAY = re.compile(
     r"(?i)\b(?:according to|as (?:stated|reported|told) (?:by|in)|cit(?:es|ing)|quot(?:es|ing))\b"
@@ -87,7 +81,7 @@ _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮
 class FigureClaim(NamedTuple):
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `noun` those beside it, `names` those that say which one is meant;
+    `about` are the words of its clause or column, `names` those that say which one is meant;
     `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
     plain.
     """
@@ -97,7 +91,6 @@ class FigureClaim(NamedTuple):
     place: str
     figure: Quantity
     about: frozenset[str]
-    noun: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
@@ -140,11 +133,7 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
     ]
     figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
-    clauses = [
-        span
-        for span in spans_between(_CLAUSE.finditer(undated), len(text))
-        if not _ATTRIBUTION.match(text[slice(*span)].strip(" ,，"))
-    ] or [(0, len(text))]
+    clauses = spans_between(_CLAUSE.finditer(undated), len(text))
     bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
@@ -153,14 +142,12 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         # A short clause has its subject in the first one, or the first one in the next.
         if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
             own += clauses[1:2] if own == clauses[:1] else clauses[:1]
-        beside = f"{before[-8:]} {behind.strip()[:5]}" if CJK_CHARACTER.search(text) else " ".join(behind.split()[:5])
         yield FigureClaim(
             piece,
             sentence,
             place,
             figure,
             about=_terms(" ".join(bare[at:end] for at, end in own)),
-            noun=_terms(beside),
             names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
             dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
@@ -192,7 +179,6 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
                 place,
                 figure,
                 about=about or subject,
-                noun=about or subject,
                 names=subject if about else frozenset(),
                 kinds=_kinds(f"{words} {names}", place),
                 dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
@@ -205,11 +191,10 @@ def _of_cell(cell: str, label: str) -> Quantity | None:
     figures = _figures(cell, find_dates(cell))
     if len(figures) != 1:
         return None
-    named = _UNIT_OF_COLUMN.findall(label)
-    for unit in () if figures[0].unit else named or label.split():
+    for unit in () if figures[0].unit else _UNIT_OF_COLUMN.findall(label):
         sign = "".join(re.findall(r"[$€£¥]", unit))
         found = _figures(f"{sign}{cell.strip()}{unit.replace(sign, '')}", ())
-        if len(found) == 1 and (named or found[0].in_base_unit[1] not in ("", "ms", "month")):
+        if len(found) == 1:
             return found[0]._replace(raw=figures[0].raw)
     return figures[0]
 
@@ -254,7 +239,7 @@ def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _terms(text: str) -> frozenset[str]:
-    plain = _KIND.sub(lambda word: " " if len(word[0]) > 1 else word[0], to_simplified(text))
+    plain = _KIND.sub(" ", to_simplified(text))
     return frozenset(content_terms(_IDLE.sub(" ", plain)))
 
 
@@ -279,20 +264,18 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
         return True
     if one.piece.header or other.piece.header:
         return _is_told_in_row(one, other)
-    is_whole = (one.figure.value % 1 == 0) == (other.figure.value % 1 == 0)
-    is_counted = is_whole and (one.noun & other.about or other.noun & one.about)
-    return bool(one.figure.unit or is_counted) and _is_told_alike(one, other)
+    return _is_told_alike(one, other)
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    is_dated = (one.dates and other.dates) or (
-        not (one.dates or other.dates) and (one.piece.header or other.piece.header)
-    )
     unit = one.figure.in_base_unit[1]
     is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
-    return bool((one.names or other.names) and is_telling and is_dated and is_alone) and _distance(one, other) < _NEAR
+    return (
+        bool((one.names or other.names) and is_telling and one.dates and other.dates and is_alone)
+        and _distance(one, other) < _NEAR
+    )
 
 
 def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
@@ -300,10 +283,8 @@ def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
     row, told = (one, other) if one.piece.header else (other, one)
     if told.piece.header:
         return row.about <= told.about or told.about <= row.about
-    least = _SAME_SENTENCE / 2 if CJK_CHARACTER.search(told.sentence) else _SAME_SENTENCE
-    is_held = len(told.about & row.around) >= least * len(told.about)
-    column = row.about & (told.about if told.figure.unit else told.noun)
-    return is_held and len(column) >= _SAME_SENTENCE * len(row.about)
+    is_held = len(told.about & row.around) >= _SAME_SENTENCE * len(told.about)
+    return is_held and len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
 
 
 def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
@@ -315,16 +296,15 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
     first, second = one.about - topic, other.about - topic
     shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
     is_near = _distance(one, other) < _NEAR
-    is_pattern = shared >= _LARGELY * len(first | second) or len(one.around & other.around) >= _SAME_SENTENCE * len(
-        one.around | other.around
-    )
+    is_pattern = shared >= _LARGELY * len(first | second)
     if is_pattern and not (is_near and one.names & other.names):
         fewer, more = sorted((len(first - second), len(second - first)))
         enough = _MIN_SHARED - bool(one.dates and other.dates)
         return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
-    share = _SAME_SENTENCE if is_chinese or (is_near and one.figure.unit != "%") else _LARGELY
     return shared >= max(
-        2 if is_near or is_chinese else 3, share * min(len(first), len(second)), max(len(first), len(second)) / 3
+        2 if is_near or is_chinese else 3,
+        _SAME_SENTENCE * min(len(first), len(second)),
+        max(len(first), len(second)) / 3,
     )
 
 
