@@ -15,7 +15,7 @@ MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py"]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
-    "pipeline/nodes.py": "the edge of a fan-out branch, where an error would cancel the siblings",
+    "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",

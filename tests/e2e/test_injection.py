@@ -64,12 +64,24 @@ def _reflect(request: ModelRequest) -> str:
     scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), 4 if is_first else 9)
     found = re.search(r"^Title: (.+)$", request.text, re.MULTILINE)
     assert found is not None
-    gaps = {"gaps": [f"more on {found[1]}"], "next_queries": [f"{found[1]} more {number}" for number in (1, 2)]}
+    gaps = {"gaps": [f"more on {found[1]}"], "next_queries": _more(found[1])}
     return json.dumps(scores | (gaps if is_first else {}), ensure_ascii=False)
 
 
+def _more(title: str) -> list[str]:
+    return [f"{title} more {number}" for number in (1, 2)]
+
+
+def _queries(request: ModelRequest) -> str:
+    """Ask for more as a reflection would: which of them is asked depends on which section read a page first."""
+    found = re.search(r"^Title: (.+)$", request.prompt, re.MULTILINE)
+    assert found is not None
+    return json.dumps({"queries": _more(found[1])}, ensure_ascii=False)
+
+
 def _analyst(language: Language, attacks: Sequence[str]) -> ObedientAnalyst:
-    answers: Mapping[str, Reply] = {"plan": _plan(language), "extract": _extract, "reflect": _reflect}
+    own = {"queries": _queries, "extract": _extract, "reflect": _reflect}
+    answers: Mapping[str, Reply] = own | {"plan": _plan(language)}
     return ObedientAnalyst(answers=answers, attacks=attacks)
 
 
@@ -128,7 +140,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_no_attack_stands_outside_the_marks_of_any_prompt(runs: tuple[Site, Outcome, Outcome]) -> None:
     site, hostile, _ = runs
     acts = {request.act for request in hostile.prompts}
-    assert acts >= {"plan", "extract", "synthesize", "reflect", "analyze", "draft", "judge_support", "conclude"}
+    assert acts >= {"plan", "extract", "reflect", "draft", "judge", "edit"}
     assert hostile.obeyed == ()
     for request in hostile.prompts:
         assert attacks_in(outside_marks(request.text), site.attacks) == [], request.act

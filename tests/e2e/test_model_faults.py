@@ -76,7 +76,7 @@ def test_a_run_with_a_model_writes_a_verified_report(user: User, server: ModelSe
     assert ended.returncode == 0, ended.stderr
     assert "As reported, The harbour retrofit of Halden cost €146.2 million" in ended.stdout
     assert "€118.0 million" in ended.stdout
-    assert {act_of(asked.text) for asked in server.requests} >= {"assess", "plan", "extract", "draft", "conclude"}
+    assert {act_of(asked.text) for asked in server.requests} >= {"assess", "plan", "extract", "draft", "judge", "edit"}
     assert _stats(user)["model"]["calls"] == len(server.requests)
 
 
@@ -88,16 +88,16 @@ FAULTS: dict[str, tuple[str, Answer]] = {
     "cut in mid-stream": ("draft", Answer(text="The harbour retrofit of Halden cost much. " * 9, cut_after=6)),
     "hang before the first word": ("draft", Answer(text="x", hang_after=0)),
     "hang in mid-answer": ("extract", Answer(text='{"passages": [1, 2, 3]}', hang_after=2)),
-    "cut at the token limit": ("extract", Answer(text='{"findings": ["The', stop="length")),
+    "cut at the token limit": ("extract", Answer(text='{"passages": ["The', stop="length")),
     "cut at the token limit in prose": ("draft", Answer(text="The harbour retrofit of Halden", stop="length")),
     "an empty answer": ("draft", Answer(text="")),
-    "wrong types": ("reflect", Answer(text='{"coverage": "good", "depth": [], "gaps": {"a": 1}}')),
+    "wrong types": ("judge", Answer(text='{"sentences": {"a": 1}, "verdicts": 5}')),
     "ten thousand repeated tokens": ("draft", Answer(text="harbour " * 10_000, piece_chars=400)),
     "a refusal": ("draft", Answer(text="I can't help with that.", stop="refusal")),
     "another language": ("draft", Answer(text=FRENCH)),
     "an HTML page in place of an answer": ("extract", Answer(raw=b"<html><body>Bad gateway</body></html>")),
-    "garbage at the judge": ("judge_support", Answer(text="Certainly!")),
-    "garbage at the end": ("conclude", Answer(text="[]")),
+    "garbage at the judge": ("judge", Answer(text="Certainly!")),
+    "garbage at the end": ("edit", Answer(text="[]")),
 }
 
 
@@ -119,7 +119,7 @@ def test_a_fault_at_a_step_ends_in_a_correct_report_that_says_so(
 
 
 def test_half_an_answer_is_used_as_far_as_it_goes(user: User, server: ModelServer) -> None:
-    half = Answer(text='{"passages": [1, 2], "sections": [1, 2], "findings": ["The harbour retr', stop="length")
+    half = Answer(text='{"passages": [1, 2], "sections": [1, 2], "relevance": [9', stop="length")
     server.script = _faulty("extract", half)
     ended = _ask(user, server)
     assert ended.returncode == 0, ended.stderr
@@ -167,7 +167,7 @@ def test_a_refused_call_stops_with_what_to_mend_and_goes_on_after_it(
     assert not set(before) & {asked.text for asked in server.requests}
 
 
-ACTS = ("assess", "plan", "extract", "synthesize", "reflect", "draft", "judge_support", "conclude")
+ACTS = ("assess", "plan", "extract", "draft", "judge", "edit")
 
 
 def _dying(server: ModelServer, act: str) -> Callable[[Asked], Answer]:
@@ -192,22 +192,22 @@ def test_a_server_that_dies_at_any_act_leaves_a_report_by_rules(user: User, serv
     assert report.count("The model no longer answered; rules without a model stood in for ") == 1
     assert "stood in" not in report.replace("rules without a model stood in for", ""), "said in one line"
     assert json.loads((Path(user.only_run().folder) / "verify.json").read_text())["passed"]
-    if act == "conclude":
+    if act == "edit":
         assert "As reported, The harbour retrofit of Halden cost €146.2 million" in report, "the paid draft stands"
 
 
 def test_a_run_by_rules_in_a_dead_models_place_is_written_by_it_when_it_is_back(user: User) -> None:
     with ModelServer(answer_over_the_wire) as server:
-        server.script = _dying(server, "conclude")
+        server.script = _dying(server, "edit")
         _ask(user, server, DEEP_RESEARCH_MODEL_TRIES="1")
-    before = {asked.text for asked in server.requests if act_of(asked.text) != "conclude"}
+    before = {asked.text for asked in server.requests if act_of(asked.text) != "edit"}
     with ModelServer(answer_over_the_wire) as back:
         address = back.address_of("openai-compatible")
         run = user.only_run().id[:8]
         ended = user.call("runs", "retry", run, DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS=address)
     assert ended.returncode == 0, ended.stderr
     assert "stood in" not in user.report()
-    assert [act_of(asked.text) for asked in back.requests] == ["conclude"]
+    assert [act_of(asked.text) for asked in back.requests] == ["edit"]
     assert not before & {asked.text for asked in back.requests}
 
 

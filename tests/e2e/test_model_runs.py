@@ -141,7 +141,7 @@ class _Failing(ScriptedAnalyst):
         return await super().complete(request, on_delta=on_delta)
 
 
-@pytest.mark.parametrize("act", ["assess", "extract", "judge_support"])
+@pytest.mark.parametrize("act", ["assess", "extract", "draft", "judge", "edit"])
 def test_a_refused_key_stops_the_run_and_keeps_what_was_paid(tmp_path: Path, act: str) -> None:
     user = User(tmp_path)
     failing = _Failing(act, lambda: ModelRefused("The key of openai is not accepted; check OPENAI_API_KEY."))

@@ -22,6 +22,11 @@ _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 _TO_JUDGE = re.compile(r"^(\d+) \(([a-z ]+)\) (.*)$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
 _PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_ADVICE = {
+    "en": "1. **Look again.** So this deserves a second look [so: {label}].",
+    "zh": "1. **重新审视。** 因此这一点值得重新审视[so: {label}]。",
+}
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 Reply = Callable[[ModelRequest], str]
 
@@ -137,19 +142,25 @@ def _reflect(request: ModelRequest) -> str:
     )
 
 
-def retold(text: str) -> str:
-    """Return the first sentence of a passage in slightly other words, so that it is no quotation."""
-    start, end = split_sentences(text)[0]
-    sentence = " ".join(text[start:end].split())
-    return f"资料显示，{sentence}" if re.search(r"[\u4e00-\u9fff]", sentence) else f"As reported, {sentence}"
+def retold(text: str) -> list[str]:
+    """Return the sentences of a passage in slightly other words, so that they are no quotations."""
+    sentences = [" ".join(text[start:end].split()) for start, end in split_sentences(text)]
+    return [
+        f"资料显示，{sentence}" if _CHINESE.search(sentence) else f"As reported, {sentence}" for sentence in sentences
+    ]
 
 
 def _report(request: ModelRequest) -> str:
-    """Return a report: the first passages as its answer, the others under the planned sections in turn."""
-    told = [f"{retold(text)} [{label}]" for label, text in sources_of(request).items()]
+    """Return a report: the first passages as its answer, the others under the planned sections in turn.
+
+    The answer ends with what to do about it, which follows from its first passage.
+    """
+    passages = sources_of(request)
+    told = [" ".join(f"{each} [{label}]" for each in retold(text)) for label, text in passages.items()]
     titles = [line.removeprefix("- ") for line in _PLANNED.findall(request.text)[-1].splitlines()]
     count = max(1, len(told) // (len(titles) + 1))
-    parts = ["\n\n".join(told[:count])]
+    advice = _ADVICE["zh" if "Chinese" in request.prompt else "en"].format(label=next(iter(passages)))
+    parts = ["\n\n".join(told[:count]), advice]
     rest = told[count:] or told
     for place, title in enumerate(titles):
         own = rest[place :: len(titles)]

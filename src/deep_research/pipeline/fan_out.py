@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
+from deep_research.errors import DeepResearchError
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.gap import GapKind
 
 Item = TypeVar("Item")
 One = TypeVar("One")
@@ -23,6 +25,24 @@ async def fan_out(
     results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
     context.trail.join([branch.trail for branch in branches])
     return results
+
+
+async def isolated(
+    work: Awaitable[Result], otherwise: Result, kind: GapKind, subject: str, context: StageContext
+) -> Result:
+    """The edge of a fan-out branch: an unforeseen error is put on record, and does not cancel the other branches."""
+    try:
+        return await work
+    except DeepResearchError:
+        raise
+    except Exception as exc:
+        await context.lost(kind, subject, unforeseen(exc))
+        return otherwise
+
+
+def unforeseen(exc: Exception) -> str:
+    """Return what is said of an error that nobody foresaw: not its message, which may hold page content."""
+    return f"unexpected {type(exc).__name__}"
 
 
 async def together(work: Sequence[Awaitable[Result]]) -> list[Result]:

@@ -4,7 +4,7 @@ A node is a unit of checkpoint; everything in it may run again after a crash, so
 ports that know what was done before.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph.runtime import Runtime
@@ -19,8 +19,8 @@ from deep_research.pipeline.approval import Correction, Proposal, answered_plan,
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
-from deep_research.pipeline.fan_out import both, fan_out, together
-from deep_research.pipeline.gap import Gap, GapKind
+from deep_research.pipeline.fan_out import both, fan_out, isolated, together, unforeseen
+from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope, section_scope
@@ -72,7 +72,7 @@ class Nodes:
         except StopRun:
             raise
         except Exception as exc:
-            await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else _unforeseen(exc))
+            await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else unforeseen(exc))
             raise
         lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]
         if context.skips:
@@ -86,7 +86,7 @@ class Nodes:
     async def _in_branch(self, stage: Stage, state: State, context: StageContext) -> Update:
         """Run a stage of one part of the report; where it fails unforeseen, the run goes on without."""
         work = self._with_events(stage, state, context)
-        return await _isolated(work, {}, "section", _part(state, context), context)
+        return await isolated(work, {}, "section", _part(state, context), context)
 
     # The top: intake, its two pauses, and the supervisor
 
@@ -228,7 +228,7 @@ class Nodes:
         work = (await section_work(state, context.records)).model_copy(update={"round": number})
         section = work.section
         choosing = next_queries(state, work, grant=grant, planner=self._machine.planner, context=context)
-        chosen = await _isolated(choosing, [], "section", section.title, context)
+        chosen = await isolated(choosing, [], "section", section.title, context)
         left_out = [query for query in section.search_queries if number == 1 and query not in chosen]
         await _note_query_budget(section.title, left_out, context, is_cut_off=not grant)
         listed = [query.to_json() for query in chosen]
@@ -249,7 +249,7 @@ class Nodes:
         """Search for one task's query; a failure here is a gap, never an exception."""
         context = _round_context(state, runtime, "task", state["task"])
         work = self._with_events(Stage.HARVEST, state, context)
-        update = await _isolated(work, None, "search", state["query"]["query"], context)
+        update = await isolated(work, None, "search", state["query"]["query"], context)
         return _handed_on({"hits": await context.records.keep([])} if update is None else update, context)
 
     async def read(self, state: State, runtime: Context) -> Update:
@@ -309,7 +309,7 @@ class Nodes:
         async def read_one() -> None:
             for hit, branch in waiting:
                 work = self._read_page(hit, state, branch)
-                found[branch.scope] = await _isolated(work, None, "page", hit.address, branch)
+                found[branch.scope] = await isolated(work, None, "page", hit.address, branch)
                 if found[branch.scope] is not None:
                     return
 
@@ -396,24 +396,6 @@ def _corrected(state: State, correction: Correction, exchange: Exchange) -> Upda
     """Return what intake goes by instead; the text of a correction is an answer like others."""
     exchanges = [*state.get("exchanges", []), exchange.to_json()]
     return plain({"exchanges": exchanges, "focus": list(correction.focus) or state.get("focus", [])})
-
-
-async def _isolated(
-    work: Awaitable[Result], otherwise: Result, kind: GapKind, subject: str, context: StageContext
-) -> Result:
-    """The edge of a fan-out branch: an unforeseen error is put on record, and does not cancel the other branches."""
-    try:
-        return await work
-    except DeepResearchError:
-        raise
-    except Exception as exc:
-        await context.lost(kind, subject, _unforeseen(exc))
-        return otherwise
-
-
-def _unforeseen(exc: Exception) -> str:
-    """Return what is said of an error that nobody foresaw: not its message, which may hold page content."""
-    return f"unexpected {type(exc).__name__}"
 
 
 def _part(state: State, context: StageContext) -> str:

@@ -53,8 +53,7 @@ def test_every_schema_is_flat_and_has_few_fields(kind: type[ModelAnswer]) -> Non
         '{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"',
         '[{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}]',
         '{"answer": {"sentences": ["3"], "verdicts": ["supported"], "spans": ["rose by 5 %"]}}',
-        '{"type": "object", "properties": {"sentences": {}}}\n'
-        '{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}',
+        '{"type": "object", "properties": {}}{"sentences": [3], "verdicts": ["supported"], "spans": ["rose by 5 %"]}',
         '{"sentences": "3", "verdicts": "supported", "spans": ["rose by 5 %"], "confidence": 0.9}',
     ],
     ids=["clean", "fence", "chatter", "single-quotes", "comment", "half", "list", "wrapped", "schema-echo", "extra"],

@@ -106,7 +106,10 @@ FINDINGS = Findings(
     disputed=(TOLD,),
     contexts={piece.id: WHERE for piece in EVIDENCE},
 )
-TEXT = "The retrofit cost €3.4 million in 2024, and the harbour office paid all of it by itself.\n\n| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
+TEXT = (
+    "The retrofit cost €3.4 million in 2024, and the harbour office paid all of it by itself.\n\n"
+    "| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
+)
 DOCUMENT = Document(id="d", snapshot="s", title=TAINT, text=TEXT, media_type="text/plain", extractor="plain 1")
 READING = ReadingRequest(
     brief=BRIEF, section=SECTION, outline=(TAINT,), query=SECTION.search_queries[0], document=DOCUMENT

@@ -194,8 +194,7 @@ async def test_valid_choices_after_invalid_ones_are_not_lost() -> None:
         ("海綿城市改造花了多少錢？", "青嵐市海綿城市改造工程累計完成投資48.6億元。"),
     ],
 )
-async def test_a_note_of_one_line_costs_no_call_and_is_not_lost(question: str, text: str) -> None:
-    model = Scripted()
+async def test_a_note_of_one_line_is_not_lost(question: str, text: str) -> None:
     document = Document(id="d", snapshot="s", title="Note", text=text, media_type="text/plain", extractor="plain 1")
     reading = ReadingRequest(
         brief=brief_of("en" if question.isascii() else "zh-Hans", question),
@@ -203,9 +202,32 @@ async def test_a_note_of_one_line_costs_no_call_and_is_not_lost(question: str, t
         query=SearchQuery(query="cost"),
         document=document,
     )
-    (found,) = await reasoner_of(model).extract(reading)
+    (found,) = await reasoner_of(Scripted()).extract(reading)
     assert text[found.start : found.end] == text
+
+
+@pytest.mark.parametrize("text", ["Annual report", "海绵城市改造", "References", ""])
+async def test_a_page_with_a_title_alone_costs_no_call(text: str) -> None:
+    model = Scripted()
+    document = Document(id="d", snapshot="s", title=text, text=text, media_type="text/plain", extractor="plain 1")
+    reading = ReadingRequest(
+        brief=brief_of(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
+    )
+    assert await reasoner_of(model).extract(reading) == ()
     assert model.requests == []
+
+
+async def test_numbers_that_name_no_passage_are_no_choice() -> None:
+    text = "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n"
+    document = Document(id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1")
+    reading = ReadingRequest(
+        brief=brief_of(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
+    )
+    for useless in ('{"passages": ["The', '{"passages": [77]}'):
+        model = Scripted([useless])
+        assert len(await reasoner_of(model).extract(reading)) == 1
+        assert "name no passage" in model.requests[1].turns[1].text
+    assert await reasoner_of(Scripted(['{"passages": []}'])).extract(reading) == ()
 
 
 async def test_the_askers_own_focuses_are_the_sections() -> None:

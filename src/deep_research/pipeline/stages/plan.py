@@ -1,13 +1,13 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.fan_out import fan_out
+from deep_research.pipeline.fan_out import fan_out, isolated
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import RunState, Update
@@ -120,7 +120,11 @@ async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext
         return {}
     request = QueryRequest(brief=brief, section=SectionPlan(title=brief.question), count=_SCOUTING)
     queries = await adapters.fallback.queries(request)
-    found = await fan_out("scout", queries, executor.execute, context)
+
+    def look(query: SearchQuery, at: StageContext) -> Awaitable[list[Hit]]:
+        return isolated(executor.execute(query, at), [], "search", query.query, at)
+
+    found = await fan_out("scout", queries, look, context)
     return {query.query: hits for query, hits in zip(queries, found, strict=True)}
 
 

@@ -50,7 +50,7 @@ _MAX_GAPS = 5
 _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
 # Less text than this is a title and little else, which rules read as well.
-_HOLLOW_CHARS = 80
+_HOLLOW_TOKENS = 25
 
 
 class ReadingByModel(ModelActs):
@@ -65,7 +65,7 @@ class ReadingByModel(ModelActs):
         brief = self._brief(reading.brief)
         candidates = await self._fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
-        if sum(len(candidate.finding) for candidate in candidates) < _HOLLOW_CHARS:
+        if sum(tokens_at_most(candidate.finding) for candidate in candidates) < _HOLLOW_TOKENS:
             return await self._fallback.extract(reading)
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
@@ -76,7 +76,14 @@ class ReadingByModel(ModelActs):
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
         task = self._extract_task(outline, "\n\n".join((title, *blocks[:shown])))
-        answer = await self._data(_EXTRACT, ExtractAnswer, task, shared=[brief], left_out=len(blocks) - shown)
+
+        def problem_of(answer: ExtractAnswer) -> str:
+            is_chosen = not answer.passages or any(1 <= number <= shown for number in answer.passages)
+            return "" if is_chosen else f"its numbers name no passage that was given; use 1 to {shown}, or none"
+
+        answer = await self._data(
+            _EXTRACT, ExtractAnswer, task, shared=[brief], left_out=len(blocks) - shown, problem_of=problem_of
+        )
         return tuple(_findings(answer, candidates[:shown], outline))
 
     def _extract_task(self, outline: Sequence[str], passages: str) -> str:
