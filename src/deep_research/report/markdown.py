@@ -101,10 +101,14 @@ def opening_of(report: str) -> str:
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
     blocks, lead = [], ""
     for paragraph in chapter.paragraphs:
-        if paragraph.lead and paragraph.lead != lead:
+        text = _paragraph(paragraph, number_of, words)
+        if paragraph.lead.endswith((":", "：")):
+            # Who says it stands in the line itself: what comes next may be another's.
+            text = f"{escape_line(paragraph.lead)}{'' if _WIDE_END.search(paragraph.lead) else ' '}{text}"
+        elif paragraph.lead and paragraph.lead != lead:
             blocks.append(f"**{escape(paragraph.lead)}**")
         lead = paragraph.lead
-        blocks.append(_paragraph(paragraph, number_of, words))
+        blocks.append(text)
     return blocks
 
 
