@@ -18,7 +18,7 @@ from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
 
 # What is counted of an engine, in the order of the report's table.
-_COUNTS = ("asked", "results", "empty", "failed", "read", "cited")
+_COUNTS = ("asked", "results", "read", "cited")
 
 
 @dataclass
@@ -147,16 +147,16 @@ class Account:
     specs: Mapping[str, EngineSpec]
     words: Words
 
-    def table(self) -> list[list[str]]:
-        """Return what each engine did, as the rows of a table, its head first."""
-        rows = [[self._title(one), *(str(getattr(one, name)) for name in _COUNTS)] for one in self.health.engines]
-        return [[self.words(f"search.{column}") for column in ("engine", *_COUNTS)], *rows]
-
-    def notes(self, request: ResearchRequest) -> list[str]:
-        """Say what became of the pages, and why engines failed."""
+    def lines(self, request: ResearchRequest) -> list[str]:
+        """Say what each engine did, what became of the pages, and why engines failed."""
         health = self.health
+        did = [
+            self.words("search.did", engine=self._title(one), **{name: getattr(one, name) for name in _COUNTS})
+            for one in health.engines
+        ]
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}
-        notes = [self.words("search.pages", **pages, cited=health.cited)]
+        searched = self.words("search.searched", engines=self.words("report.value_separator").join(did))
+        notes = [*([searched] if did else []), self.words("search.pages", **pages, cited=health.cited)]
         if health.delivered:
             notes.append(self.words("search.delivered", count=len(health.delivered)))
         if request.sites or request.since or request.until:

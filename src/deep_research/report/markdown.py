@@ -30,7 +30,7 @@ class Chapter(Value):
 
 
 class Report(Value):
-    """A whole report before it is rendered; `account` is a table of how the sources were searched, its head first.
+    """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
     found; nothing of it is cited or checked.
@@ -38,17 +38,13 @@ class Report(Value):
 
     title: str
     notice: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
     abstract: tuple[Paragraph, ...] = ()
     abstract_title: str = ""
     chapters: tuple[Chapter, ...] = ()
     disagreements: tuple[Paragraph, ...] = ()
     knowledge: str = ""
     gaps: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
-    account: tuple[tuple[str, ...], ...] = ()
-    account_notes: tuple[str, ...] = ()
-    writing: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
     run_line: str
 
     @property
@@ -70,21 +66,15 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         )
     for chapter in report.chapters:
         blocks += [f"## {escape_heading(chapter.title)}", *_chapter(chapter, number_of, words)]
-    knowledge, account = [], []
+    knowledge = []
     if report.knowledge:
         knowledge = [f"*{words('report.knowledge_note')}*", escape_line(report.knowledge)]
-    if report.account:
-        head, *rows = [[escape_cell(cell) for cell in cells] for cells in report.account]
-        account = [_piped(head, rows), *_bullets(report.account_notes)]
     closing = {
         "knowledge": knowledge,
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": _bullets(report.gaps),
-        "limits": _bullets(report.limits),
-        "assumptions": _bullets(report.assumptions),
         "references": _references(citations, words),
-        "account": account,
-        "writing": _bullets(report.writing),
+        "about": _bullets(report.about),
     }
     for key, own in closing.items():
         blocks += [f"## {words(f'report.{key}')}", *own] if own else []
@@ -117,7 +107,10 @@ def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
             else:
                 blocks.append(item)
             continue
-        if paragraph.lead and paragraph.lead != lead:
+        if paragraph.lead.endswith((":", "：")):
+            # Who says it stands in the line itself: what comes next may be another's.
+            text = f"{escape_line(paragraph.lead)}{'' if _WIDE_END.search(paragraph.lead) else ' '}{text}"
+        elif paragraph.lead and paragraph.lead != lead:
             blocks.append(f"**{escape(paragraph.lead)}**")
         lead = paragraph.lead
         blocks.append(text)

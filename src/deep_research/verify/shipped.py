@@ -62,7 +62,7 @@ class ShippedReport(NamedTuple):
 
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
-    exempt = _headings("gaps", "limits", "account", "knowledge", "writing", "outlook", "notice", "assumptions")
+    exempt = _headings("gaps", "about", "knowledge", "notice")
     places = dict.fromkeys(_headings("references"), "references") | dict.fromkeys(exempt, "exempt")
     cited, additional = _headings("cited_sources"), _headings("additional_sources")
     blocks: list[Block] = []

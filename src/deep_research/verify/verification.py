@@ -12,8 +12,6 @@ from deep_research.request import Language
 from deep_research.value import Value
 
 _SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
-# Parts of a report that have a name in every language; other sections bear the plan's.
-_PARTS = frozenset({"abstract", "conclusion", "outlook"})
 
 
 class ReportCheck(Value):
@@ -178,7 +176,7 @@ def _refused(refusal: Refusal, words: Words) -> str:
     key = "verification.dropped_revised" if refusal.revision else "verification.dropped_item"
     line = words(
         key,
-        section=words(f"report.{refusal.section}") if refusal.section in _PARTS else refusal.section,
+        section=words("report.abstract") if refusal.section == "abstract" else refusal.section,
         text=_one_line(refusal.text),
         why=_verdict(refusal, words),
         **({"revision": refusal.revision} if refusal.revision else {}),

@@ -74,7 +74,6 @@ class ReportGenerator:
         shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
         report = Report(
             title=findings.plan.research_title,
-            assumptions=findings.brief.assumptions,
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
             chapters=tuple(
@@ -107,7 +106,7 @@ class ReportGenerator:
         report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
         writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
-        limits = limits_of(gaps, context.request.budget, words)
+        cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
         health = await health_of(cited_snapshots, records)
         account = Account(health, context.run.adapters.specs, words)
@@ -115,11 +114,16 @@ class ReportGenerator:
             update={
                 "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
-                **({"abstract": (), "gaps": ()} if health.is_unanswered else {}),
-                "limits": (*limits, *foreign, *await _noticed(citations, words, records)),
-                "writing": writing,
-                "account": tuple(map(tuple, account.table())) if health.engines else (),
-                "account_notes": tuple(account.notes(context.request)),
+                "abstract": (*(() if health.is_unanswered else report.abstract), *cuts),
+                **({"gaps": ()} if health.is_unanswered else {}),
+                "about": (
+                    *findings.brief.assumptions,
+                    *limits_of(gaps, words),
+                    *foreign,
+                    *await _noticed(citations, words, records),
+                    *account.lines(context.request),
+                    *writing,
+                ),
             }
         )
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
@@ -314,8 +318,8 @@ def _json_lines(records: list[Any]) -> str:
 _MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
 
 
-def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
-    """Say what was left out: one line for each budget that was reached, then one for each thing that failed."""
+def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
+    """Say what changes the worth of the answer: one line for each budget that was reached, and for a lost model."""
     lines = []
     for kind in BUDGET_KINDS:
         refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
@@ -324,10 +328,19 @@ def limits_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, .
                 words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
             )
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
+    failed_acts = sum(gap.kind in ("act", "model") for gap in gaps if gap.budget is None)
+    if any(gap.kind == "model" for gap in gaps):
+        lines.append(words("failed.gone", count=failed_acts))
+    return tuple(lines)
+
+
+def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
+    """Say what was left out, one line for each thing that failed."""
+    lines = []
     lost = [gap for gap in gaps if gap.budget is None]
-    if failed_acts := sum(gap.kind in ("act", "model") for gap in lost):
-        is_gone = any(gap.kind == "model" for gap in lost)
-        lines.append(words("failed.gone" if is_gone else "failed.fallback", count=failed_acts))
+    failed_acts = sum(gap.kind == "act" for gap in lost)
+    if failed_acts and not any(gap.kind == "model" for gap in lost):
+        lines.append(words("failed.fallback", count=failed_acts))
     for model, count in Counter(gap.subject for gap in lost if gap.kind == "chain").items():
         lines.append(words("failed.chain", model=model, count=count))
     if unread := sum(gap.count for gap in gaps):
