@@ -86,7 +86,7 @@ class PatientSearch(StaticSearch):
 class DeepWorld:
     """`enough` says with which round each section is content; who is not named never is.
 
-    What is searched for the section `late` is found only when the first text is asked for.
+    What is searched for the section `late` is found only when another section has been judged.
     """
 
     script: Script = ENGLISH
@@ -101,7 +101,7 @@ class DeepWorld:
     @cached_property
     def analyst(self) -> ScriptedAnalyst:
         own = {"assess": self._assess, "plan": self._plan, "extract": self._extract, "reflect": self.reflect}
-        answers = own | {"queries": self.queries, "draft": self._draft} | dict(self.answers)
+        answers = own | {"queries": self.queries} | dict(self.answers)
         return ScriptedAnalyst(answers=answers, log=self.log)
 
     def adapters(self, settings: Settings) -> Adapters:
@@ -144,10 +144,6 @@ class DeepWorld:
         turn = re.findall(r"Round of searching: (\d+)", request.prompt)[0]
         return json.dumps({"queries": [f"{title} {turn}.{n}" for n in range(1, int(count) + 1)]}, ensure_ascii=False)
 
-    def _draft(self, request: ModelRequest) -> str:
-        self.begun.set()
-        return answer_in_form(request)
-
     def _extract(self, request: ModelRequest) -> str:
         """Give each paragraph to the section it speaks of."""
         passages, titles = sources_of(request), self.script.titles
@@ -160,6 +156,7 @@ class DeepWorld:
     def reflect(self, request: ModelRequest) -> str:
         """Be content with the scripted round."""
         title, turn = title_of(request), int(_ROUND.findall(request.prompt)[0])
+        self.begun.set()
         score = 9 if self.enough.get(title, NEVER) <= turn else 4
         scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
         judged = {**scores, "gaps": [f"{title} {turn}"], "next_queries": [], "reasoning": "scripted"}
@@ -174,8 +171,7 @@ def title_of(request: ModelRequest) -> str:
 def build(settings: Settings) -> Adapters:
     """Return the parts of a run that dies where TEST_KILL says (`--wiring deep_world:build`).
 
-    "drafting": while the first section's text is asked for and another is searched for; "drafted": when that text is
-    there, and the other section is in its second round.
+    "judging": while the first section is judged and another is searched for; "drafting": while the report is written.
     """
     script = {"en": ENGLISH, "zh": CHINESE}[os.environ["TEST_LANGUAGE"]]
     first, late, other = script.titles[:3]
@@ -191,17 +187,14 @@ def build(settings: Settings) -> Adapters:
     def draft(request: ModelRequest) -> str:
         if os.environ.get("TEST_KILL") == "drafting":
             _die()
-        world.begun.set()
         return answer_in_form(request)
 
-    def queries(request: ModelRequest) -> str:
-        is_second = "Round of searching: 2" in request.prompt and title_of(request) == late
-        if is_second and os.environ.get("TEST_KILL") == "drafted":
-            assert any((line["event"], line["what"]) == ("end", "draft") for line in world.log.lines)
+    def reflect(request: ModelRequest) -> str:
+        if os.environ.get("TEST_KILL") == "judging":
             _die()
-        return world.queries(request)
+        return world.reflect(request)
 
-    world.answers = {"draft": draft, "queries": queries}
+    world.answers = {"draft": draft, "reflect": reflect}
     return world.adapters(settings)
 
 

@@ -41,14 +41,14 @@ from deep_research.wiring import build
 HANG_S = 0.4
 SMALL: dict[str, object] = {
     "queries_first_iteration": 2,
-    "max_iterations": 1,
+    "max_iterations": 2,
     "urls_per_query": 1,
     "respect_robots": False,
     "length": "short",
 }
 TIMEOUTS = ("model_timeout_s", "model_idle_timeout_s", "search_timeout_s", "fetch_timeout_s")
 # What a small run asks of its model, each at least once.
-ACTS = ("assess", "plan", "extract", "synthesize", "reflect", "draft", "judge_support", "conclude")
+ACTS = ("assess", "plan", "extract", "reflect", "draft", "judge", "edit")
 PROMPT = f"{(PROMPT_FOLDER / 'clarify.md').read_text().splitlines()[0]}\n\n<asker>\nWhat did trams cost?\n</asker>"
 CHAT = {"model": SHORT_MODEL, "messages": [{"role": "user", "content": PROMPT}]}
 
@@ -136,7 +136,7 @@ async def test_runs_side_by_side_with_faults_by_lot_all_end_in_verified_reports(
     for row in rows:
         _assert_sound(row)
     assert len({call.fault for call in world.calls if call.fault}) >= 3
-    assert max(call.in_flight for call in world.calls) > 4
+    assert max(call.in_flight for call in world.calls) > 2
 
 
 @pytest.mark.parametrize("form", [{}, {"stream": True}])

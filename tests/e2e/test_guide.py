@@ -110,7 +110,7 @@ def test_the_model_of_the_guide_writes_a_report(user: User, language: str) -> No
     with InhouseServer() as server:
         ended = _ask(user, "inhouse", question, "--docs", "docs", INHOUSE_ADDRESS=f"http://127.0.0.1:{server.port}/")
     assert ended.returncode == 0, ended.stderr
-    assert {"assess", "plan", "draft", "conclude"} <= set(server.acts)
+    assert {"assess", "plan", "draft", "judge", "edit"} <= set(server.acts)
     assert figure in ended.stdout
     stats = json.loads((Path(user.only_run().folder) / "stats.json").read_text("utf-8"))
     assert stats["model"]["calls_by_model"] == {"inhouse:writer": len(server.acts)}

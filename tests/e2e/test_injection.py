@@ -20,7 +20,7 @@ from evals.injection import ATTACKS, load_attacks
 from evals.shared import DEFAULT_DATA
 from tests.e2e.harness import Lab, User
 from tests.e2e.hostile_pages import HALF, OWN_ATTACKS, QUESTIONS, SEEN, Site, SiteFetcher, SiteSearch
-from tests.support.analyst import Reply, sources_of
+from tests.support.analyst import Reply, answer_in_form, sources_of
 from tests.support.obedient import ObedientAnalyst, attacks_in, outside_marks
 from tests.support.world import with_models
 
@@ -177,6 +177,46 @@ def test_orders_are_never_quoted_and_the_report_names_the_sources_that_gave_them
         assert len(re.findall(pattern, hostile.report)) == int(bool(held) and is_read), (page.number, held)
         assert not any(f"As reported, {attack}" in hostile.report for attack in held)
     assert named[1] not in clean.report
+
+
+def _taken_in(attacks: Sequence[str]) -> tuple[Reply, Reply]:
+    """Return a writer and an editor who hand on what they were told, in every place that a report has."""
+
+    def draft(request: ModelRequest) -> str:
+        told = [answer_in_form(request)]
+        for attack in attacks:
+            told.append(f"{attack} [so: E1]\n\n1. **{attack}** So it is [so: E1].\n2. {attack} [E1]")
+            told.append(f"| What | How |\n| --- | --- |\n| {attack} | at once [E1] |\n| now | {attack} [E1] |")
+            told.append(
+                f"## {attack}\n\n{attack}:\n\n- {attack} [none: {attack}; E1]\n\n### {attack}\n\nSo it is [so: E1]."
+            )
+        return "\n\n".join(told)
+
+    def edit(_: ModelRequest) -> str:
+        told = [f"{attack} [so: E1]" for attack in attacks]
+        return json.dumps({"sentences": list(range(1, len(told) + 1)), "texts": told}, ensure_ascii=False)
+
+    return draft, edit
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+async def test_an_order_that_a_model_hands_on_stands_nowhere_in_the_report(tmp_path: Path, language: Language) -> None:
+    attacks = [attack for attack in OWN_ATTACKS if find_prompt_injection(attack) and "\n" not in attack]
+    assert any(map(str.isascii, attacks))
+    assert not all(map(str.isascii, attacks))
+    site, user, analyst = Site(language), User(tmp_path), _analyst(language, ())
+    draft, edit = _taken_in(attacks)
+    analyst.answers = {**analyst.answers, "draft": draft, "edit": edit}
+
+    def change(adapters: Adapters) -> Adapters:
+        return replace(with_models(adapters, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+
+    request = ResearchRequest(question=QUESTIONS[language], depth=DEPTH, length="short")
+    row = await Lab(user, change=change).processor().process(request)
+    assert row.status == "done"
+    report = await asyncio.to_thread(user.report)
+    assert attacks_in(report, attacks) == []
+    assert ("So it is" in report) or ("资料显示" in report), "what it wrote of its own stands"
 
 
 async def test_the_model_would_obey_what_it_takes_for_instructions() -> None:

@@ -22,11 +22,11 @@ from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 
 SCRIPTS = {"en": ENGLISH.only("Costs", "Results"), "zh-Hans": CHINESE.only("成本", "成效")}
-TWO_ROUNDS = Depth(max_iterations=2, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=8)
+ENOUGH = Depth(max_iterations=3, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=12)
 
 
 class _Broken:
-    """A reasoner with a mistake: at one act for one section it fails in a way that nobody foresaw."""
+    """A reasoner with a mistake: at one act, of one section if it has any, it fails in a way that nobody foresaw."""
 
     def __init__(self, inner: Reasoner, act: str, title: str) -> None:
         self._inner, self._act, self._title = inner, act, title
@@ -37,7 +37,7 @@ class _Broken:
             return done
 
         async def act(asked: Any) -> Any:
-            if asked.section.title == self._title:
+            if not hasattr(asked, "section") or asked.section.title == self._title:
                 raise KeyError("a mistake")
             return await done(asked)
 
@@ -59,7 +59,7 @@ def _broken_at(act: str, title: str) -> Callable[[Adapters], Adapters]:
 
 def _told(folder: Path, script: Script, change: Callable[[Adapters], Adapters]) -> DeepRun:
     enough = dict.fromkeys(script.titles, 2)
-    return ask(folder, DeepWorld(script, enough=enough, pages=12), change=change, depth=TWO_ROUNDS)
+    return ask(folder, DeepWorld(script, enough=enough, pages=12), change=change, depth=ENOUGH)
 
 
 def _assert_sibling_is_whole(recorded: DeepRun, title: str) -> None:
@@ -76,10 +76,7 @@ def _assert_sibling_is_whole(recorded: DeepRun, title: str) -> None:
     [
         ("queries", "en"),
         ("compress", "zh-Hans"),
-        ("synthesize", "en"),
         ("reflect", "zh-Hans"),
-        ("draft", "en"),
-        ("draft", "zh-Hans"),
     ],
 )
 def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, language: str) -> None:
@@ -92,12 +89,15 @@ def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, langu
     assert [event.data["message"] for event in recorded.events if event.kind == "error"]
 
 
-def test_what_was_found_is_quoted_where_the_text_of_a_section_fails(tmp_path: Path) -> None:
-    script = SCRIPTS["en"]
-    recorded = _told(tmp_path, script, _broken_at("draft", "Costs"))
-    chapter = recorded.report.partition("\n## Costs\n")[2].partition("\n## ")[0]
-    assert "The costs of harbour project" in chapter
-    assert "As reported" not in chapter, "no model wrote it"
+@pytest.mark.parametrize("language", SCRIPTS)
+def test_what_was_found_is_quoted_where_the_text_fails(tmp_path: Path, language: str) -> None:
+    script = SCRIPTS[language]
+    recorded = _told(tmp_path, script, _broken_at("draft", ""))
+    for title in script.titles:
+        _assert_sibling_is_whole(recorded, title)
+    assert "As reported" not in recorded.report, "no model wrote it"
+    assert "资料显示" not in recorded.report
+    assert any("unexpected KeyError" in line for line in recorded.limits)
 
 
 @dataclass
@@ -170,7 +170,7 @@ class _BrokenBesides(StateMachine):
 def test_analysis_and_charts_that_fail_cost_a_report_nothing_else(tmp_path, language):
     script = SCRIPTS[language]
     world = DeepWorld(script, enough=dict.fromkeys(script.titles, 2), pages=12)
-    recorded = ask(tmp_path, world, machine=_BrokenBesides(), depth=TWO_ROUNDS)
+    recorded = ask(tmp_path, world, machine=_BrokenBesides(), depth=ENOUGH)
     for title in script.titles:
         _assert_sibling_is_whole(recorded, title)
     said = words_in(report_language(script.question))
