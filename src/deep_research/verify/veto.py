@@ -117,8 +117,14 @@ def veto_row(
     texts = [*(passage.quote for passage in passages), *titles, asked]
     held = {_digits(match[0]) for text in texts for match in _DIGITS.finditer(text)}
     held |= {number for text in texts for number in spelled_numbers(text)}
+    days = [date.iso for text in texts for date in dates_of(text)]
     for _, value in cells:
-        for match in _DIGITS.finditer(value):
+        bare = value
+        for date in dates_of(value):
+            if not any(_is_date_of(date.iso, iso) for iso in days):
+                return Verdict(kind="not_found", reason=f"date: {date.raw}")
+            bare = bare.replace(date.raw, " ")
+        for match in _DIGITS.finditer(bare):
             if _digits(match[0]) not in held:
                 return Verdict(kind="not_found", reason=f"number: {match[0]}")
         if name := _unknown_name(value, " ".join(texts)):

@@ -15,6 +15,8 @@ from deep_research.request import Depth, ReportLength
 # A report has so many words at most; a deep one may have more.
 _MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_000, "long": 2_200}
 _DEEP = 2.2
+# One thing is told in few.
+_PRECISE_WORDS = 200
 # With little material it is shorter: so many words, and so many for each passage.
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 
@@ -40,6 +42,8 @@ async def draft(state: RunState) -> Update:
 
 def _words(findings: Findings, depth: Depth) -> int:
     """Return how long the report should be: as its material and its depth deserve."""
+    if findings.brief.analysis.is_precise:
+        return _PRECISE_WORDS
     is_deep = depth.max_total_queries > Depth().max_total_queries
     most = _MOST_WORDS[findings.brief.length] * (_DEEP if is_deep else 1)
     return int(min(most, _FIRST_WORDS + _WORDS_A_PASSAGE * len(findings.evidence)))

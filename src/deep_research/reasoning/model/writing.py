@@ -25,6 +25,7 @@ from deep_research.reasoning.model.prompting import (
     show_evidence,
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_sentences
+from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
@@ -253,6 +254,8 @@ def _length(words: int, language: Language) -> str:
 
 def _sections(findings: Findings) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
+    if has_short_outline(findings.brief, findings.plan.titles):
+        return "only the planned one, with the few sentences that support the answer or limit it"
     if findings.brief.has_own_focus:
         return "exactly the planned ones, in their order"
     asked = "; one of them weighs the matter from two or three sides" if findings.is_weighed else ""
