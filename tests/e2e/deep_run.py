@@ -93,7 +93,7 @@ class DeepRun:
     @property
     def limits(self) -> list[str]:
         """Return the lines of the report's limits."""
-        _, _, rest = self.report.partition(f"\n## {self.say('report.limits')}\n")
+        _, _, rest = self.report.partition(f"\n## {self.say('report.about')}\n")
         return [line[2:] for line in rest.partition("\n## ")[0].splitlines() if line.startswith("- ")]
 
     @property

@@ -48,7 +48,7 @@ def test_a_run_that_hits_a_budget_ends_in_a_report_that_says_so(starved: dict[st
     user = starved[kind]
     assert user.only_run().status == "done"
     report = user.report()
-    assert "## What was left out" in report
+    assert "## About this report" in report
     assert _names_budget(report, kind, float(LIMITS[kind]), "en"), report[-1500:]
     told = [event for event in user.events() if event.kind == "budget"]
     assert told
@@ -96,7 +96,7 @@ def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, languag
     budget = Budget(usd=0.02, pages=3)
     assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
     report, said = user.report(), words_in(language)
-    assert f"## {said('report.limits')}" in report
+    assert f"## {said('report.about')}" in report
     assert _names_budget(report, "usd", 0.02, language), report
     assert _names_budget(report, "pages", 3, language), report
     assert "What was left out" not in report

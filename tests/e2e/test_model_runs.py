@@ -38,9 +38,7 @@ def _without_model(adapters: Adapters) -> Adapters:
 
 
 def _body(user: User) -> str:
-    return re.split(
-        r"^## (?:What was left out|How the sources were searched|References)", user.report(), flags=re.MULTILINE
-    )[0]
+    return re.split(r"^## (?:About this report|References)", user.report(), flags=re.MULTILINE)[0]
 
 
 def _stats(user: User) -> dict[str, dict[str, object]]:

@@ -35,7 +35,7 @@ def _failing(act: str, *failures: CallFailed, clock: FakeClock | None = None) ->
 
 def _text(user: User) -> str:
     """Return the report up to the account of the search, which counts what was searched for in vain, too."""
-    return user.report().partition("## How the sources were searched")[0]
+    return user.report().partition("## About this report")[0]
 
 
 # The retry boundary
@@ -63,7 +63,7 @@ def test_a_plan_that_fails_three_times_is_made_by_rules_and_nothing_is_lost(undi
     assert clock.waits == [2, 4]
     lost = [call for call in user.calls() if call.state == "failed"]
     assert sum(call.spend.tokens for call in lost) == 15
-    assert "stood in for 1 step" in user.report().partition("## What was left out")[2]
+    assert "stood in for 1 step" in user.report().partition("## About this report")[2]
     told = [event.data for event in user.events() if event.kind == "progress" and event.data["step"] == "plan"]
     assert [data["status"] for data in told] == ["started", "failed", "done"]
     assert told[1]["data"] == {"reason": "down"}
@@ -105,7 +105,7 @@ def test_a_failed_act_of_a_branch_has_a_stand_in_and_is_named(tmp_path: Path, ac
     assert clock.waits == [], "one branch does not make the others wait"
     report = user.report()
     assert "## Costs" in report
-    assert "1 step" in report.partition("## What was left out")[2], report[-800:]
+    assert "1 step" in report.partition("## About this report")[2], report[-800:]
 
 
 def test_a_chart_that_cannot_be_planned_never_fails_the_run(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_failed_searches_and_pages_are_gaps_until_they_are_retried(undisturbed: 
     lost = Counter(call.kind for call in user.calls() if call.state == "failed")
     assert lost["search"] == 2
     assert lost["fetch"] >= 1
-    limits = user.report().partition("## What was left out")[2]
+    limits = user.report().partition("## About this report")[2]
     assert limits.count("failed: the engine does not answer") == 2
     assert re.search(r"https://example\.test/page/1\b", limits.partition("\n## ")[0])
     assert user.report() != undisturbed.report()

@@ -424,7 +424,7 @@ def test_an_answer_that_cannot_stand_is_made_of_the_body(written: Written) -> No
 
 
 def test_the_report_says_who_worded_it(written: Written, extracted: Written) -> None:
-    limits = written.text("report.md").split(f"## {written.say('report.limits')}")[1]
+    limits = written.text("report.md").split(f"## {written.say('report.about')}")[1]
     assert "scripted:pen" in limits
     assert written.say("limits.partly", count=1) in limits
     assert "scripted:pen" not in extracted.text("report.md")

@@ -45,8 +45,8 @@ def test_references_have_the_documented_form():
 
 
 def test_what_is_missing_has_its_own_parts():
-    text = _render(gaps=("Nothing on x.",), limits=("Two pages.",), assumptions=("It is 2026.",))
-    assert text.index("## S") < text.index("Nothing on x.") < text.index("Two pages.") < text.index("It is 2026.")
+    text = _render(gaps=("Nothing on x.",), about=("It is 2026.", "Two pages."))
+    assert text.index("## S") < text.index("Nothing on x.") < text.index("It is 2026.") < text.index("Two pages.")
 
 
 def test_a_note_carries_no_marker():

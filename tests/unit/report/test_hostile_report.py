@@ -8,7 +8,7 @@ from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
 from deep_research.report.markdown import Chapter, Report, render
-from deep_research.report.paragraph import Backing, Paragraph, Refusal, Sentence, Verdict, note, row
+from deep_research.report.paragraph import Backing, ListMark, Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.shipped import markers, read_report
 from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
@@ -30,20 +30,25 @@ def parsed(markdown: str) -> html.HtmlElement:
     assert not set(markdown) & set("\x07\x1b\x9b\u202e")
     page = html.fromstring(f"<div>{RENDERER.render(markdown)}</div>")
     tags = {element.tag for element in page.iter()}
-    plain = set("div h1 h2 h3 p ul li table thead tbody tr th td strong em br hr".split())
+    plain = set("div h1 h2 h3 p ul ol li table thead tbody tr th td strong em br hr".split())
     assert tags <= plain, tags - plain
     assert len(page.findall(".//em")) <= 1
     assert not any(element.attrib for element in page.iter())
     return page
 
 
+LIST_MARKS: tuple[ListMark, ...] = ("number", "bullet")
+
+
 def hostile(attack: str) -> Report:
     cited = Sentence(text=attack, evidence=("e1",), verdict=Verdict(kind="partly"))
+    concluded = cited.model_copy(update={"kind": "conclusion"})
     backing = Backing(published=attack, oldest="a", newest=attack, also=("e1",), against=((attack, "e2"),))
     backed = cited.model_copy(update={"lead": attack, "backing": backing})
     cells = ((attack, attack), ("b", attack))
     body = (
         Paragraph(section=attack, lead=attack, sentences=(cited, cited)),
+        *(Paragraph(section=attack, lead=attack, mark=mark, sentences=(cited, concluded)) for mark in LIST_MARKS),
         Paragraph(section=attack, kind="caption", sentences=(Sentence(text=attack),)),
         Paragraph(section=attack, kind="table", sentences=(row(cells, ("e1",)),)),
         Paragraph(section=attack, kind="table", sentences=(row(cells, ("e1",)),) * 3),
@@ -53,15 +58,11 @@ def hostile(attack: str) -> Report:
     )
     return Report(
         title=attack,
-        assumptions=(attack,),
         abstract=(Paragraph(section="abstract", sentences=(cited,)),),
         chapters=(Chapter(title=attack, paragraphs=body),),
         knowledge=attack,
         gaps=(attack,),
-        limits=(attack,),
-        account=((attack, attack), (attack, attack)),
-        account_notes=(attack,),
-        writing=(attack,),
+        about=(attack, attack),
         run_line=attack,
     )
 

@@ -248,12 +248,11 @@ def test_items_of_a_list_stand_below_each_other_with_their_points_in_bold(langua
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
-def test_how_a_report_was_written_stands_in_a_chapter_of_its_own_that_needs_no_citation(language):
+def test_what_the_run_did_is_one_part_at_the_end_that_needs_no_citation(language):
     say = words_in(language)
-    report = Report(title="T", limits=("Two pages.",), writing=("By a pen.",), run_line="x")
+    report = Report(title="T", about=("Two pages.", "By a pen."), run_line="x")
     text = render(report, Citations(), number_of=int, words=say)
-    assert f"- Two pages.\n\n## {say('report.references')}" in text
-    assert f"\n\n## {say('report.writing')}\n\n- By a pen.\n\n---" in text
+    assert f"\n\n## {say('report.about')}\n\n- Two pages.\n- By a pen.\n\n---" in text
     assert [block.is_exempt for block in read_report(text).blocks if "pen" in block.text] == [True]
 
 

@@ -71,14 +71,10 @@ def whole_report(language: Language = "en") -> Report:
     first, second, section = TEXTS[language]
     return Report(
         title="What does it cost [7]?",
-        assumptions=("Costs means [9] all costs.",),
         abstract=(claim(first, section="abstract"),),
-        chapters=(
-            Chapter(title=section, paragraphs=(claim(first, second), claim(second, evidence="e2"))),
-            Chapter(title=words_in(language)("report.outlook"), paragraphs=(note("outlook", "More will be known."),)),
-        ),
+        chapters=(Chapter(title=section, paragraphs=(claim(first, second), claim(second, evidence="e2"))),),
         gaps=("Who pays [8]?",),
-        limits=("3 pages",),
+        about=("Costs means [9] all costs.", "3 pages"),
         run_line="Run 1, started 2026-01-01",
     )
 
@@ -207,7 +203,7 @@ def test_every_row_of_a_table_needs_a_marker(tmp_path, rows):
     assert outcome.report.uncited_rows == (rows.split("\n")[-1],)
     assert outcome.paragraph_end_citation_passed
     assert words_in("en")("verification.problems") in outcome.in_words()
-    report.write_text(text.replace("## More", f"## {words_in('en')('report.limits')}"), encoding="utf-8")
+    report.write_text(text.replace("## More", f"## {words_in('en')('report.about')}"), encoding="utf-8")
     assert verify(report).passed
 
 
