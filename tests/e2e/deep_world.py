@@ -15,6 +15,8 @@ from pathlib import Path
 
 from deep_research.llm.port import ModelRequest
 from deep_research.pipeline.adapters import Adapters
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.reasoning.values import Reflection, SectionWork
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
@@ -86,7 +88,7 @@ class PatientSearch(StaticSearch):
 class DeepWorld:
     """`enough` says with which round each section is content; who is not named never is.
 
-    What is searched for the section `late` is found only when another section has been judged.
+    What is searched for the section `late` is found only when the first section is content.
     """
 
     script: Script = ENGLISH
@@ -110,7 +112,7 @@ class DeepWorld:
         search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
         real = build_real(settings.with_changes(engines=("none",)))
         adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), cache=None)
-        return with_models(adapters, self.analyst)
+        return with_models(replace(adapters, fallback=_PatientRules(self)), self.analyst)
 
     def _web(self) -> tuple[list[Hit], dict[str, str]]:
         hits, texts = [], {}
@@ -127,7 +129,7 @@ class DeepWorld:
     def _assess(self, request: ModelRequest) -> str:
         question = _ASKER.findall(request.prompt)[0]
         return json.dumps(
-            {"confidence": 0.95, "goal": question, "focuses": self.script.titles[:3], "refined_question": question},
+            {"confidence": 0.95, "goal": question, "focuses": self.script.titles[:3], "kind": "open"},
             ensure_ascii=False,
         )
 
@@ -156,11 +158,30 @@ class DeepWorld:
     def reflect(self, request: ModelRequest) -> str:
         """Be content with the scripted round."""
         title, turn = title_of(request), int(_ROUND.findall(request.prompt)[0])
-        self.begun.set()
-        score = 9 if self.enough.get(title, NEVER) <= turn else 4
+        score = 9 if self.is_enough(title, turn) else 4
         scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
         judged = {**scores, "gaps": [f"{title} {turn}"], "next_queries": [], "reasoning": "scripted"}
         return json.dumps(judged, ensure_ascii=False)
+
+    def is_enough(self, title: str, turn: int) -> bool:
+        """Say whether a section is content with a round."""
+        is_enough = self.enough.get(title, NEVER) <= turn
+        if is_enough and title == self.script.titles[0]:
+            self.begun.set()
+        return is_enough
+
+
+class _PatientRules(ExtractiveReasoner):
+    """Judges like the model, where nothing could follow from asking it."""
+
+    def __init__(self, world: DeepWorld) -> None:
+        super().__init__()
+        self._world = world
+
+    async def reflect(self, work: SectionWork) -> Reflection:
+        judged = await super().reflect(work)
+        is_enough = self._world.is_enough(work.section.title, work.round)
+        return judged.model_copy(update={"is_sufficient": is_enough, "next_queries": ()})
 
 
 def title_of(request: ModelRequest) -> str:

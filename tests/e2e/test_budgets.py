@@ -48,8 +48,8 @@ def test_a_run_that_hits_a_budget_ends_in_a_report_that_says_so(starved: dict[st
     user = starved[kind]
     assert user.only_run().status == "done"
     report = user.report()
-    assert "## About this report" in report
-    assert _names_budget(report, kind, float(LIMITS[kind]), "en"), report[-1500:]
+    answer = report.split("\n## ")[1]
+    assert _names_budget(answer, kind, float(LIMITS[kind]), "en"), "what cuts an answer short stands under it"
     told = [event for event in user.events() if event.kind == "budget"]
     assert told
     assert {event.data["kind"] for event in told} == {kind}
@@ -96,10 +96,8 @@ def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, languag
     budget = Budget(usd=0.02, pages=3)
     assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
     report, said = user.report(), words_in(language)
-    assert f"## {said('report.about')}" in report
     assert _names_budget(report, "usd", 0.02, language), report
     assert _names_budget(report, "pages", 3, language), report
-    assert "What was left out" not in report
     assert "budget" not in report
 
 
@@ -150,7 +148,8 @@ def test_planned_queries_that_the_budget_forbids_are_counted(tmp_path: Path) -> 
     world = replace(World(pages=8), reasoner=_Wordy(rounds=1))
     assert Lab(user, world=world).ask(budget=Budget(queries=2)).status == "done"
     assert spent_so_far(user.journal()).queries == 2
-    assert words_in("en")("left_out.query", count=8) in user.report(), user.report()[-1500:]
+    # One of the ten went to the first look at the web.
+    assert words_in("en")("left_out.query", count=9) in user.report(), user.report()[-1500:]
 
 
 def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
