@@ -128,7 +128,7 @@ def test_a_run_ends_when_its_queries_are_spent(tmp_path: Path, given_request: di
     assert recorded.last_stops() == {"Costs": "budget", "Results": "budget"}
     assert len(recorded.begun("search")) == 15
     assert max(line["round"] for line in recorded.rounds) == 2 < DEEP.max_iterations
-    assert ("query budget of 15" in str(recorded.limits)) == ("budget" in given_request)
+    assert ("query budget of 15" in recorded.report) == ("budget" in given_request)
 
 
 def test_a_run_ends_with_its_last_round_though_queries_are_left(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.store.port import RunRow
 from deep_research.text.prompt_injection import find_prompt_injection
+from deep_research.text.script import detect_language
 from evals.injection import ATTACKS, load_attacks
 from evals.shared import DEFAULT_DATA
 from tests.e2e.harness import Lab, User
@@ -201,9 +202,9 @@ def _taken_in(attacks: Sequence[str]) -> tuple[Reply, Reply]:
 
 @pytest.mark.parametrize("language", QUESTIONS)
 async def test_an_order_that_a_model_hands_on_stands_nowhere_in_the_report(tmp_path: Path, language: Language) -> None:
-    attacks = [attack for attack in OWN_ATTACKS if find_prompt_injection(attack) and "\n" not in attack]
-    assert any(map(str.isascii, attacks))
-    assert not all(map(str.isascii, attacks))
+    told = [attack for attack in OWN_ATTACKS if find_prompt_injection(attack) and "\n" not in attack]
+    attacks = [attack for attack in told if (detect_language(attack) == "en") == (language == "en")]
+    assert attacks
     site, user, analyst = Site(language), User(tmp_path), _analyst(language, ())
     draft, edit = _taken_in(attacks)
     analyst.answers = {**analyst.answers, "draft": draft, "edit": edit}

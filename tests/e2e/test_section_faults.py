@@ -93,8 +93,8 @@ def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, langu
 def test_what_was_found_is_quoted_where_the_text_fails(tmp_path: Path, language: str) -> None:
     script = SCRIPTS[language]
     recorded = _told(tmp_path, script, _broken_at("draft", ""))
-    for title in script.titles:
-        _assert_sibling_is_whole(recorded, title)
+    assert recorded.check["passed"]
+    assert ("The costs of harbour project" if language == "en" else "港口项目9的成本") in recorded.report
     assert "As reported" not in recorded.report, "no model wrote it"
     assert "资料显示" not in recorded.report
     assert any("unexpected KeyError" in line for line in recorded.limits)
@@ -116,7 +116,8 @@ class _DeadSearch(StaticSearch):
 @pytest.mark.parametrize("error", [NetworkError("the engine does not answer"), KeyError("a mistake")], ids=repr)
 def test_searches_that_fail_for_one_section_cost_no_other(tmp_path: Path, error: Exception) -> None:
     script = SCRIPTS["zh-Hans"]
-    lost, sibling = script.titles
+    # The first section is served by what was found before the plan, too.
+    sibling, lost = script.titles
 
     def change(adapters: Adapters) -> Adapters:
         [search] = adapters.engines
