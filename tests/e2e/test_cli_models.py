@@ -172,7 +172,7 @@ def test_whose_words_a_report_is_made_of_has_a_place_of_its_own(user: User) -> N
     row = Lab(user, change=lambda adapters: with_models(adapters, analyst)).ask()
     assert row.result is not None
     assert row.result["is_verified"], "what is said there is no claim"
-    chapter = user.report().partition("## How this report was written\n")[2].partition("\n## ")[0]
+    chapter = user.report().partition("## About this report\n")[2].partition("\n## ")[0]
     assert "one:pen" in chapter
 
 

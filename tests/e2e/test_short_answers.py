@@ -185,4 +185,4 @@ def test_a_question_that_rules_cannot_read_is_told_so_first(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_read_is_told_in_the_reports_language(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "letter.pdf").write_bytes(b"%PDF-1.7\n1 0 obj\n")
-    assert "“letter.pdf”无法读取" in ask(ASKED_ZH, tmp_path, works=WORKS_ZH)
+    assert "“letter.pdf”没有使用" in ask(ASKED_ZH, tmp_path, works=WORKS_ZH)

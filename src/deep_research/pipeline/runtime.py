@@ -316,7 +316,7 @@ class AgentRuntime:
                 kind="page",
                 scope="index",
                 subject=one.address,
-                reason=one.reason if words.language == "en" else words("failed.file", address=one.address),
+                reason=words("failed.file", address=one.address, reason=one.reason),
             )
             for one in survey.skipped
         ]

@@ -24,7 +24,7 @@ from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
-from deep_research.verify.coverage import adds_to, is_related, unchecked_reason
+from deep_research.verify.coverage import adds_to, is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
@@ -42,6 +42,8 @@ _OF_FINDING: dict[str, VerdictKind] = {
     "follows": "supported", "goes_beyond": "partly", "contradicts": "contradicted",
 }  # fmt: skip
 _CONNECTIVE = re.compile(r"^(?:So|But|And|Yet|Also)\b,?\s+|\btherefore\b,?\s*|因此，?|所以，?")
+# So many of a conclusion's words are its premises', where nobody could judge it.
+_NEAR = 0.5
 _LEADS_OVER = (":", "：", "?", "？")
 
 
@@ -234,10 +236,7 @@ def _judged(
 ) -> Sentence:
     """Return a sentence with the verdict that a judgement of it proves."""
     if judgement is None:
-        if is_failed:
-            return _with(sentence, "not_checked", "failed")
-        reason = unchecked_reason(sentence, passages) if sentence.kind == "finding" else "unproved"
-        return _with(sentence, "not_checked", reason)
+        return _unjudged(sentence, passages, "failed" if is_failed else "unproved")
     kind, remark = judgement.verdict, " ".join(judgement.reason.split())[:_SHOWN_CHARS]
     if sentence.kind == "conclusion":
         kind = _OF_CONCLUSION.get(kind, kind)
@@ -249,13 +248,31 @@ def _judged(
         is_absent = kind == "supported"
         return _with(sentence.model_copy(update={"premises": ()}), "not_in_sources" if is_absent else "false", remark)
     verdict = _proved(judgement.model_copy(update={"verdict": kind}), sentence, passages)
+    if verdict.kind == "not_checked":
+        return _unjudged(sentence, passages, verdict.reason)
     if sentence.kind == "calculation":
-        is_sound = verdict.kind in ("supported", "partly", "not_checked")
+        is_sound = verdict.kind in ("supported", "partly")
         return sentence.model_copy(
             update={"verdict": verdict.model_copy(update={"kind": "computed" if is_sound else "wrong"})}
         )
     checked = sentence.model_copy(update={"verdict": verdict})
     return checked if checked.cells else _with_what_carries(checked, passages)
+
+
+def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -> Sentence:
+    """Return a sentence that no judge decided on: words that its passages hardly share do not stand unchecked.
+
+    Whether code has computed a calculation is enough; across languages words cannot tell.
+    """
+    if sentence.kind == "calculation":
+        return _with(sentence, "computed", reason)
+    likely = unchecked_reason(sentence, passages)
+    if likely == "doubtful" and sentence.kind == "conclusion":
+        is_near = support_hint(sentence, passages).covered >= _NEAR
+        likely = reason if is_near else likely
+    if likely != "doubtful" or sentence.kind == "absence":
+        return _with(sentence, "not_checked", reason)
+    return _with(sentence, "goes_beyond" if sentence.kind == "conclusion" else "not_found", likely)
 
 
 def claims_nothing(text: str, asked: str = "") -> bool:

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
+from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
@@ -43,6 +44,7 @@ from deep_research.reasoning.values import (
 )
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
+from deep_research.text.analyzer import content_terms
 
 _CHARTS = Act("plan_charts", "task", 400)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
@@ -53,6 +55,8 @@ _RECALL = Act("recall", "thinking", 500)
 _MAX_CHARTS = 5
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 20
+# A sentence with fewer terms may be carried by anything.
+_CONTROL_TERMS = 5
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
@@ -185,14 +189,30 @@ class WritingByModel(ModelActs):
             # Nobody is judged by passages that are not shown.
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
-        text = fenced(DRAFT_TAG, _shown_text(support.paragraphs, material.labels, set(wanted)))
-        task = self._task("judge", JudgeAnswer, text=text)
+        shown = _shown_text(support.paragraphs, material.labels, set(wanted))
+        control = _control([sentences[number] for number in wanted], support.passages, material.labels)
+        extra = len(sentences) + 1
+        if control:
+            shown = f"{shown}\n\n{extra} (finding) {control}"
+        task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, shown))
+
+        def problem_of(answer: JudgeAnswer) -> str:
+            """Say that a judge is not to be believed who finds a sentence in a passage about something else."""
+            verdict = dict(_verdicts_of(answer)).get(extra) if control else None
+            if verdict not in ("supported", "partly"):
+                return ""
+            return f"it calls sentence {extra} {verdict}, but its passage does not speak of it; look at each passage"
+
         answer = await self._data(
-            _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
+            _JUDGE,
+            JudgeAnswer,
+            task,
+            shared=[brief, *material.blocks],
+            left_out=material.left_out,
+            problem_of=problem_of,
         )
         found = {}
-        for place, number in enumerate(answer.sentences):
-            verdict = _VERDICTS.get("_".join(item_at(answer.verdicts, place, "").lower().split()))
+        for place, (number, verdict) in enumerate(_verdicts_of(answer)):
             if number not in wanted or verdict is None:
                 continue
             labels = _LABELS.findall(item_at(answer.passages, place, ""))
@@ -244,6 +264,29 @@ class WritingByModel(ModelActs):
         """Return the answer that the report was written with; where none could stand, rules make one of its body."""
         abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
         return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
+
+
+def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
+    """Return the number and verdict of each sentence that a judge names."""
+    return [
+        (number, _VERDICTS.get("_".join(item_at(answer.verdicts, place, "").lower().split())))
+        for place, number in enumerate(answer.sentences)
+    ]
+
+
+def _control(sentences: Sequence[Sentence], passages: Sequence[Evidence], labels: Mapping[str, str]) -> str:
+    """Return one of the findings with the mark of a passage that has nothing to do with it, or "" if there is none."""
+    shown = {piece.id: piece for piece in passages if piece.id in labels.values()}
+    marks = {id_: label for label, id_ in labels.items()}
+    for sentence in sentences:
+        terms = frozenset(content_terms(sentence.text))
+        own = {shown[id_].document for id_ in sentence.evidence if id_ in shown}
+        others = [
+            piece for piece in shown.values() if piece.document not in own and not terms & {*content_terms(piece.quote)}
+        ]
+        if sentence.kind == "finding" and not sentence.cells and others and len(terms) >= _CONTROL_TERMS:
+            return f"{sentence.text} [{marks[others[0].id]}]"
+    return ""
 
 
 def _length(words: int, language: Language) -> str:

@@ -106,7 +106,7 @@ _PLANNED = re.compile(
 )
 _ACTUAL = re.compile(
     r"\b(?:actual(?:ly)?|final(?:ly)?|in the end|end(?:ed)? up|came to|spent|paid|settled)\b"
-    r"|实际|结算|决算|最终|最后|花掉|花了|付清",
+    r"|实际|结算|决算|最终|最后|花[掉了费]|耗资|付清",
     re.IGNORECASE,
 )
 
@@ -242,7 +242,8 @@ class AnswerSought:
             return False
         if subjects.is_another(f"{unit.text} {place.around}"):
             return False
-        opening = place.opening if unit.header is None else frozenset()
+        # What another heading of the document names is not what this passage is about.
+        opening = place.opening - place.headed if unit.header is None else frozenset()
         if not self._is_covered(held, opening, subjects, is_row=unit.header is not None):
             return False
         if self.analysis.asks_for == "person":
