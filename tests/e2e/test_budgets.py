@@ -95,7 +95,7 @@ def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, languag
     user = User(tmp_path)
     budget = Budget(usd=0.02, pages=3)
     assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
-    report, said = user.report(), words_in(language)
+    report = user.report()
     assert _names_budget(report, "usd", 0.02, language), report
     assert _names_budget(report, "pages", 3, language), report
     assert "budget" not in report

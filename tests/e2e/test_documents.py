@@ -16,16 +16,14 @@ DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 ENGLISH = "How much did the Halden Bay heat pump retrofit cost and what did it achieve?"
 CHINESE = "青岚市的海绵城市改造花了多少钱，效果如何？"
 FIXED_PARTS = {
-    *("Abstract", "Conclusion", "Where the sources disagree", "What the sources do not answer", "What was left out"),
+    *("Abstract", "Conclusion", "Where the sources disagree", "What the sources do not answer", "About this report"),
     *(
-        "How the sources were searched",
-        "检索情况",
+        "关于本报告",
         "References",
         "摘要",
         "结论",
         "资料之间的分歧",
         "资料未能回答的问题",
-        "未涵盖的内容",
         "参考文献",
     ),
 }

@@ -53,21 +53,20 @@ cache plan/plan
 decision section/N/round/N/reflect/sources
 decision section/N/round/N/task/N/race
 fetch fetch/ADDRESS
-llm analyze
 llm chart
-llm draft/section/N
-llm draft/section/N/again
-llm draft/section/N/first
+llm draft
 llm intake/N
 llm plan
 llm section/N/round/N
 llm section/N/round/N/compress
 llm section/N/round/N/reflect
 llm section/N/round/N/task/N/read/page/N
-llm verify/section/N/paragraph/N/sentence/N
+llm verify/section/N
 llm write
+query plan/scout/N/query
 query section/N/round/N/task/N/query
 query verify_topic/N/term/N/query
+search plan/scout/N/static
 search section/N/round/N/task/N/first
 search section/N/round/N/task/N/second
 search section/N/round/N/task/N/static
@@ -77,10 +76,7 @@ EVENTS = """
 chart-planning:chart
 clarification:ask/N
 final-report:write
-message:analyze
-message:draft/section/N
-message:draft/section/N/again
-message:draft/section/N/first
+message:draft
 message:plan
 plan-approval:confirm
 plan-approval:confirm/N
@@ -88,8 +84,7 @@ progress:analyze
 progress:audit
 progress:cache
 progress:chart
-progress:draft/section/N
-progress:draft/section/N/first
+progress:draft
 progress:intake/N
 progress:plan
 progress:section/N/round/N/compress
@@ -97,8 +92,7 @@ progress:section/N/round/N/reflect
 progress:section/N/round/N/task/N
 progress:section/N/round/N/task/N/read
 progress:supervise/N
-progress:verify/analysis
-progress:verify/section/N
+progress:verify
 progress:write
 report-plan:confirm
 run-status:epoch/N
@@ -106,9 +100,7 @@ search-task:section/N/round/N/task/N/read
 section-coverage:section/N/round/N/reflect
 serp-query:section/N/round/N
 source:section/N/round/N/task/N/read/page/N
-verdict:verify/analysis
 verdict:verify/section/N
-verdict:verify/section/N/untold
-verdict:write
-verdict:write/disputed
+verdict:write/abstract/section/N
+verdict:write/disputed/section/N
 """

@@ -17,8 +17,9 @@ from deep_research.sources.ranking import LOCAL
 from deep_research.store.port import JournalRow
 from deep_research.value import Json, JsonObject
 
-# What is counted of an engine, in the order of the report's table.
-_COUNTS = ("asked", "results", "read", "cited")
+# What is counted of an engine: in `retrieval.json`, and of that in the report.
+_COUNTS = ("asked", "results", "empty", "failed", "read", "cited")
+_TOLD = ("asked", "results", "read", "cited")
 
 
 @dataclass
@@ -151,7 +152,7 @@ class Account:
         """Say what each engine did, what became of the pages, and why engines failed."""
         health = self.health
         did = [
-            self.words("search.did", engine=self._title(one), **{name: getattr(one, name) for name in _COUNTS})
+            self.words("search.did", engine=self._title(one), **{name: getattr(one, name) for name in _TOLD})
             for one in health.engines
         ]
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}

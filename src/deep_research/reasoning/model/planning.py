@@ -19,7 +19,7 @@ from deep_research.reasoning.model.acts import (
 from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, read_answer
 from deep_research.reasoning.model.prompting import SOURCE_TAG, USER_TAG, Act, fenced, fit
 from deep_research.reasoning.model.prose import is_in_language
-from deep_research.reasoning.rules.question.analysis import checked_analysis, outline_of_answer
+from deep_research.reasoning.rules.question.analysis import checked_analysis, is_answered_first, outline_of_answer
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, clean_question, decide
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import (
@@ -159,7 +159,7 @@ def _query(text: str, goal: str = "", priority: Priority = "high") -> SearchQuer
 
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     titles = list(brief.focus) if brief.has_own_focus else answer.sections
-    if brief.analysis.is_precise and not brief.has_own_focus:
+    if brief.analysis.is_precise and is_answered_first(brief):
         # One thing is asked for: an answer and what supports it.
         titles = list(outline_of_answer(brief.language))
     queries: dict[int, list[SearchQuery]] = {}
