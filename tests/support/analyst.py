@@ -13,6 +13,7 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
 from deep_research.testing import CallLog
+from deep_research.text.analyzer import content_terms
 from deep_research.text.sentences import split_sentences
 from tests.support.model_dialects import Answer, Asked
 
@@ -169,7 +170,7 @@ def _report(request: ModelRequest) -> str:
 
 
 def _judge(request: ModelRequest) -> str:
-    """Return that every sentence is carried, by the first words of a passage that it cites."""
+    """Return that a sentence is carried by the first words of a passage that it cites, if both share any words."""
     passages = sources_of(request)
     columns: dict[str, list[object]] = {"sentences": [], "verdicts": [], "spans": [], "passages": []}
     for number, kind, sentence in _TO_JUDGE.findall(_DRAFT.findall(request.prompt)[-1]):
@@ -177,7 +178,8 @@ def _judge(request: ModelRequest) -> str:
         text = passages[cited[0]] if cited else ""
         start, end = split_sentences(text)[0] if text else (0, 0)
         columns["sentences"].append(int(number))
-        columns["verdicts"].append("follows" if kind == "conclusion" else "supported")
+        is_about = bool({*content_terms(sentence.rpartition("[")[0])} & {*content_terms(text)})
+        columns["verdicts"].append("follows" if kind == "conclusion" else "supported" if is_about else "not_found")
         columns["spans"].append(text[start:end])
         columns["passages"].append(", ".join(cited))
     return json.dumps(columns, ensure_ascii=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
 
+from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
@@ -19,7 +20,7 @@ from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Judgement, Support
-from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, VerdictKind
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
@@ -44,6 +45,9 @@ _OF_FINDING: dict[str, VerdictKind] = {
 _CONNECTIVE = re.compile(r"^(?:So|But|And|Yet|Also)\b,?\s+|\btherefore\b,?\s*|因此，?|所以，?")
 # So many of a conclusion's words are its premises', where nobody could judge it.
 _NEAR = 0.5
+_REFUSED_AS: dict[SentenceKind, VerdictKind] = {
+    "finding": "not_found", "conclusion": "goes_beyond", "absence": "false",
+}  # fmt: skip
 _LEADS_OVER = (":", "：", "?", "？")
 
 
@@ -204,6 +208,7 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
 async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> list[Paragraph]:
     """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
     asked: list[Reasoner] = []
+    unusable: list[UnusableAnswer] = []
     support = Support(
         brief=sources.brief,
         paragraphs=tuple(paragraphs),
@@ -213,7 +218,11 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
 
     async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
         asked.append(reasoner)
-        return await reasoner.judge(support)
+        try:
+            return await reasoner.judge(support)
+        except UnusableAnswer as exc:
+            unusable.append(exc)
+            raise
 
     answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
     is_failed = bool(context.run.adapters.models) and asked[-1] is context.run.adapters.fallback
@@ -225,7 +234,11 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
             number += 1
             if sentence.verdict is None and paragraph.kind != "caption":
                 passages = tuple(pieces[id_] for id_ in (*sentence.evidence, *sentence.premises) if id_ in pieces)
-                sentence = _judged(sentence, passages, answers.get(number), is_failed=is_failed)
+                if unusable and sentence.kind != "calculation":
+                    # What a model wrote that cannot judge is not believed.
+                    sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
+                else:
+                    sentence = _judged(sentence, passages, answers.get(number), is_failed=is_failed)
             sentences.append(sentence)
         done.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
     return done

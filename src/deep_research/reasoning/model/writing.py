@@ -184,16 +184,18 @@ class WritingByModel(ModelActs):
         cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
         brief = self._brief(support.brief)
         room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
-        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
+        control = _control([sentences[number] for number in wanted], support.passages)
+        shown_ids = cited | ({control[1]} if control else set())
+        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=shown_ids)
         if material.left_out and len(wanted) > 1:
             # Nobody is judged by passages that are not shown.
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         shown = _shown_text(support.paragraphs, material.labels, set(wanted))
-        control = _control([sentences[number] for number in wanted], support.passages, material.labels)
         extra = len(sentences) + 1
         if control:
-            shown = f"{shown}\n\n{extra} (finding) {control}"
+            mark = next((label for label, id_ in material.labels.items() if id_ == control[1]), "")
+            shown = f"{shown}\n\n{extra} (finding) {control[0]} [{mark}]"
         task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, shown))
 
         def problem_of(answer: JudgeAnswer) -> str:
@@ -274,19 +276,18 @@ def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
     ]
 
 
-def _control(sentences: Sequence[Sentence], passages: Sequence[Evidence], labels: Mapping[str, str]) -> str:
-    """Return one of the findings with the mark of a passage that has nothing to do with it, or "" if there is none."""
-    shown = {piece.id: piece for piece in passages if piece.id in labels.values()}
-    marks = {id_: label for label, id_ in labels.items()}
+def _control(sentences: Sequence[Sentence], passages: Sequence[Evidence]) -> tuple[str, str] | None:
+    """Return one of the findings, and a passage that has nothing to do with it; None if there is no such pair."""
+    terms = {piece.id: frozenset(content_terms(piece.quote)) for piece in passages}
+    documents = {piece.id: piece.document for piece in passages}
     for sentence in sentences:
-        terms = frozenset(content_terms(sentence.text))
-        own = {shown[id_].document for id_ in sentence.evidence if id_ in shown}
-        others = [
-            piece for piece in shown.values() if piece.document not in own and not terms & {*content_terms(piece.quote)}
-        ]
-        if sentence.kind == "finding" and not sentence.cells and others and len(terms) >= _CONTROL_TERMS:
-            return f"{sentence.text} [{marks[others[0].id]}]"
-    return ""
+        own, told = {documents.get(id_) for id_ in sentence.evidence}, frozenset(content_terms(sentence.text))
+        if sentence.kind != "finding" or sentence.cells or len(told) < _CONTROL_TERMS:
+            continue
+        for id_, held in terms.items():
+            if documents[id_] not in own and len(held) >= _CONTROL_TERMS and not told & held:
+                return sentence.text, id_
+    return None
 
 
 def _length(words: int, language: Language) -> str:
