@@ -239,7 +239,7 @@ class Writer(ExtractiveReasoner):
         """Hedge what was too strong, and put something worse in the place of two others."""
         self.left_out = draft.left_out
         script = self._script
-        changed = {
+        changed: dict[str, Callable[[Sentence], tuple[Sentence, ...]]] = {
             script.too_strong: lambda old: (old.model_copy(update={"text": script.weaker, "verdict": None}),),
             script.refuted: lambda old: (Sentence(text=script.edited_lie, evidence=old.evidence),),
             script.never_read: lambda _: (Sentence(text=script.uncited, evidence=(NOWHERE,)),),

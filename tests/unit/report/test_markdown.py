@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.markdown import Chapter, Report, opening_of, render
-from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
+from deep_research.report.paragraph import Backing, ListMark, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.shipped import read_report
 
@@ -232,7 +232,7 @@ def test_a_calculation_shows_what_was_computed_unless_that_is_long(language):
 
 @pytest.mark.parametrize(("language", "stop"), [("en", "."), ("zh-Hans", "。"), ("zh-Hant", "。")])
 def test_items_of_a_list_stand_below_each_other_with_their_points_in_bold(language, stop):
-    def item(mark, lead, text):
+    def item(mark: ListMark, lead: str, text: str) -> Paragraph:
         return Paragraph(section="C", mark=mark, lead=lead, sentences=told(text).sentences)
 
     lead = Paragraph(section="C", kind="note", sentences=(Sentence(text="Three steps:"),))
