@@ -198,7 +198,8 @@ class WritingByModel(ModelActs):
         def problem_of(answer: JudgeAnswer) -> str:
             """Say that a judge is not to be believed who overlooks what was added to a sentence."""
             if control and dict(_verdicts_of(answer)).get(extra) == "supported":
-                return f"it calls sentence {extra} supported, but its passages do not say all of it; look at every word"
+                # Which one it is, it must find out itself.
+                return "it calls a sentence supported whose passages do not say all of it; judge all again, word by word"
             return ""
 
         answer = await self._data(
