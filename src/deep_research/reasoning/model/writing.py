@@ -199,7 +199,7 @@ class WritingByModel(ModelActs):
             """Say that a judge is not to be believed who overlooks what was added to a sentence."""
             if control and dict(_verdicts_of(answer)).get(extra) == "supported":
                 # Which one it is, it must find out itself.
-                return "it calls a sentence supported whose passages do not say all of it; judge all again, word by word"
+                return "it calls a sentence supported whose passages do not say all of it; judge all word by word"
             return ""
 
         answer = await self._data(
