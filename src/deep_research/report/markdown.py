@@ -10,6 +10,8 @@ from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sente
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 
+# Of the sources that are not cited, the nearest are listed.
+_MAX_UNCITED = 10
 # A longer calculation is shown in verification.md alone.
 _MAX_BASIS_CHARS = 60
 # More places than this say no more than the document itself.
@@ -233,8 +235,11 @@ def _references(citations: Citations, words: Words) -> list[str]:
     number = 1
     for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
         if sources:
-            blocks += [f"### {words(f'report.{key}')}", _listed(sources, number, words)]
+            shown = sources if key == "cited_sources" else sources[:_MAX_UNCITED]
+            blocks += [f"### {words(f'report.{key}')}", _listed(shown, number, words)]
             number += len(sources)
+    if len(citations.additional) > _MAX_UNCITED:
+        blocks.append(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))
     share, total = citations.share_cited, len(citations.sources)
     counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
     return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", *_bullets(counts)]

@@ -94,6 +94,11 @@ class ReportGenerator:
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
+        worth: dict[str, float] = {}
+        for piece in findings.evidence:
+            worth[piece.document] = max(piece.score, worth.get(piece.document, piece.score))
+        # Of what is not cited, what has most on the question comes first.
+        sources.sort(key=lambda source: -worth.get(source.document, float("-inf")))
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
         models = await models_that_wrote(records)
         disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}

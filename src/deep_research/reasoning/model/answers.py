@@ -184,6 +184,8 @@ class PlanAnswer(ModelAnswer):
     descriptions: Column = _described("for each section, in order: the question that it answers", [])
     queries: Texts = _described("search queries, one to three for each section", [])
     query_sections: Numbers = _described("for each query, in order: the number of its section, from 1", [])
+    goals: Column = _described("for each query, in order: what it should find", [])
+    priorities: Column = _described("for each query, in order: high, medium or low", [])
 
     @model_validator(mode="before")
     @classmethod

@@ -46,6 +46,8 @@ _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
 _MAX_QUESTION_CHARS = 2_000
 # What a plan is shown of the documents: so many tokens, and so much of each.
 _MAX_HELD, _PASSAGE_CHARS = 3_000, 320
+# A section may use fewer queries than were planned: what matters most is asked first.
+_RANKS: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 _NAMED_SOURCES = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
 # Parts that the program adds to every report, and that a plan must not name.
 _FIXED_PARTS = frozenset(
@@ -166,12 +168,13 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
     for place, text in enumerate(answer.queries):
         # Queries without a section go to the sections in turn.
         number = min(item_at(answer.query_sections, place, place % len(titles) + 1), len(titles))
-        queries.setdefault(number, []).append(_query(text))
+        goal, priority = item_at(answer.goals, place, ""), _priority(item_at(answer.priorities, place, ""))
+        queries.setdefault(number, []).append(_query(text, goal, priority))
     sections = [
         SectionPlan(
             title=title,
             description=item_at(answer.descriptions, place, ""),
-            search_queries=tuple(queries.get(place + 1, ())),
+            search_queries=tuple(sorted(queries.get(place + 1, ()), key=lambda query: _RANKS[query.priority])),
         )
         for place, title in enumerate(titles)
         if brief.has_own_focus or title.strip(" .:：").casefold() not in _FIXED_PARTS | {""}

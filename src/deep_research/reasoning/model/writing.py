@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
@@ -44,7 +43,7 @@ from deep_research.reasoning.values import (
 )
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
-from deep_research.text.analyzer import content_terms
+from deep_research.text.script import in_script
 
 _CHARTS = Act("plan_charts", "task", 400)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
@@ -55,8 +54,8 @@ _RECALL = Act("recall", "thinking", 500)
 _MAX_CHARTS = 5
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 20
-# A sentence with fewer terms may be carried by anything.
-_CONTROL_TERMS = 5
+# What a sentence is given on top so that a judge can be judged.
+_ADDED = {"en": ", for the third time in a row.", "zh": "，已是连续第三次。"}
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
@@ -184,26 +183,24 @@ class WritingByModel(ModelActs):
         cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
         brief = self._brief(support.brief)
         room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
-        control = _control([sentences[number] for number in wanted], support.passages)
-        shown_ids = cited | ({control[1]} if control else set())
-        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=shown_ids)
+        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
         if material.left_out and len(wanted) > 1:
             # Nobody is judged by passages that are not shown.
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         shown = _shown_text(support.paragraphs, material.labels, set(wanted))
         extra = len(sentences) + 1
+        control = _control([sentences[number] for number in wanted], material.labels, support.brief.language)
         if control:
-            mark = next((label for label, id_ in material.labels.items() if id_ == control[1]), "")
-            shown = f"{shown}\n\n{extra} (finding) {control[0]} [{mark}]"
+            shown = f"{shown}\n\n{extra} (finding) {control}"
         task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, shown))
 
         def problem_of(answer: JudgeAnswer) -> str:
-            """Say that a judge is not to be believed who finds a sentence in a passage about something else."""
-            verdict = dict(_verdicts_of(answer)).get(extra) if control else None
-            if verdict not in ("supported", "partly"):
-                return ""
-            return f"it calls sentence {extra} {verdict}, but its passage does not speak of it; look at each passage"
+            """Say that a judge is not to be believed who overlooks what was added to a sentence."""
+            if control and dict(_verdicts_of(answer)).get(extra) == "supported":
+                # Which one it is, it must find out itself.
+                return "it calls a sentence supported whose passages do not say all of it; judge all word by word"
+            return ""
 
         answer = await self._data(
             _JUDGE,
@@ -276,18 +273,14 @@ def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
     ]
 
 
-def _control(sentences: Sequence[Sentence], passages: Sequence[Evidence]) -> tuple[str, str] | None:
-    """Return one of the findings, and a passage that has nothing to do with it; None if there is no such pair."""
-    terms = {piece.id: frozenset(content_terms(piece.quote)) for piece in passages}
-    documents = {piece.id: piece.document for piece in passages}
+def _control(sentences: Sequence[Sentence], labels: Mapping[str, str], language: Language) -> str:
+    """Return one of the findings with something added that its passages do not say, for a judge to find."""
+    marks = {id_: label for label, id_ in labels.items()}
     for sentence in sentences:
-        own, told = {documents.get(id_) for id_ in sentence.evidence}, frozenset(content_terms(sentence.text))
-        if sentence.kind != "finding" or sentence.cells or len(told) < _CONTROL_TERMS:
-            continue
-        for id_, held in terms.items():
-            if documents[id_] not in own and len(held) >= _CONTROL_TERMS and not told & held:
-                return sentence.text, id_
-    return None
+        named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
+        if sentence.kind == "finding" and not sentence.cells and named:
+            return f"{sentence.text.rstrip('.。')}{in_script(_ADDED[language[:2]], language)} [{named}]"
+    return ""
 
 
 def _length(words: int, language: Language) -> str:
