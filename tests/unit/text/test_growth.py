@@ -46,9 +46,9 @@ def test_a_models_white_space_without_end_costs_nothing():
     with at_most_cpu_s(3):
         assert without_markup("Costs fell." + "\n" * 40_000 + "x") == "Costs fell.\n\nx"
         assert without_markup("Costs" + " \t" * 40_000 + "fell.") == "Costs fell."
-        without_end = read_prose("Costs fell [E1" + ", 2" * 60 + " and so on.", {}, section="s", language="en")
+        without_end = read_report("Costs fell [E1" + ", 2" * 60 + " and so on.", {}, language="en")
         assert without_end.problem
-        prose = read_prose("Costs fell [E1, " + "\n " * 40_000 + "&" + "[" * 40_000, {}, section="s", language="en")
+        prose = read_report("Costs fell [E1, " + "\n " * 40_000 + "&" + "[" * 40_000, {}, language="en")
     assert prose.problem
 
 
