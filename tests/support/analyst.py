@@ -13,7 +13,6 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
 from deep_research.testing import CallLog
-from deep_research.text.analyzer import content_terms
 from deep_research.text.sentences import split_sentences
 from tests.support.model_dialects import Answer, Asked
 
@@ -170,16 +169,21 @@ def _report(request: ModelRequest) -> str:
 
 
 def _judge(request: ModelRequest) -> str:
-    """Return that a sentence is carried by the first words of a passage that it cites, if both share any words."""
+    """Return that a sentence is carried by the first words of a passage that it cites; one that says all that another
+    says, and more, is carried in part.
+    """
     passages = sources_of(request)
     columns: dict[str, list[object]] = {"sentences": [], "verdicts": [], "spans": [], "passages": []}
-    for number, kind, sentence in _TO_JUDGE.findall(_DRAFT.findall(request.prompt)[-1]):
+    asked = _TO_JUDGE.findall(_DRAFT.findall(request.prompt)[-1])
+    told = {sentence.rpartition(" [")[0].rstrip(".。") for _, _, sentence in asked}
+    for number, kind, sentence in asked:
         cited = [label for label in _CITED.findall(sentence.rpartition("[")[2]) if label in passages]
         text = passages[cited[0]] if cited else ""
         start, end = split_sentences(text)[0] if text else (0, 0)
+        own = sentence.rpartition(" [")[0].rstrip(".。")
+        is_more = any(own != other and other and own.startswith(other) for other in told)
         columns["sentences"].append(int(number))
-        is_about = bool({*content_terms(sentence.rpartition("[")[0])} & {*content_terms(text)})
-        columns["verdicts"].append("follows" if kind == "conclusion" else "supported" if is_about else "not_found")
+        columns["verdicts"].append("follows" if kind == "conclusion" else "partly" if is_more else "supported")
         columns["spans"].append(text[start:end])
         columns["passages"].append(", ".join(cited))
     return json.dumps(columns, ensure_ascii=False)
