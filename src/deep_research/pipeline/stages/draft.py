@@ -8,6 +8,7 @@ from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.state import RunState, Update
+from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import Depth, ReportLength
@@ -42,7 +43,7 @@ async def draft(state: RunState) -> Update:
 
 def _words(findings: Findings, depth: Depth) -> int:
     """Return how long the report should be: as its material and its depth deserve."""
-    if findings.brief.analysis.is_precise:
+    if has_short_outline(findings.brief, findings.plan.titles):
         return _PRECISE_WORDS
     is_deep = depth.max_total_queries > Depth().max_total_queries
     most = _MOST_WORDS[findings.brief.length] * (_DEEP if is_deep else 1)
