@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
+from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
@@ -54,8 +55,11 @@ _RECALL = Act("recall", "thinking", 500)
 _MAX_CHARTS = 5
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 20
-# What a sentence is given on top so that a judge can be judged.
-_ADDED = {"en": ", for the third time in a row.", "zh": "，已是连续第三次。"}
+# What sentences are given on top so that a judge can be judged.
+_ADDED = {
+    "en": (", for the third time in a row.", ", more than experts had expected."),
+    "zh": ("，已是连续第三次。", "，超出专家预期。"),
+}
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
@@ -189,27 +193,16 @@ class WritingByModel(ModelActs):
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         shown = _shown_text(support.paragraphs, material.labels, set(wanted))
-        extra = len(sentences) + 1
-        control = _control([sentences[number] for number in wanted], material.labels, support.brief.language)
-        if control:
-            shown = f"{shown}\n\n{extra} (finding) {control}"
-        task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, shown))
-
-        def problem_of(answer: JudgeAnswer) -> str:
-            """Say that a judge is not to be believed who overlooks what was added to a sentence."""
-            if control and dict(_verdicts_of(answer)).get(extra) == "supported":
-                # Which one it is, it must find out itself.
-                return "it calls a sentence supported whose passages do not say all of it; judge all word by word"
-            return ""
-
+        controls = _controls([sentences[number] for number in wanted], material.labels, support.brief.language)
+        numbers = range(len(sentences) + 1, len(sentences) + 1 + len(controls))
+        lines = [f"{number} (finding) {control}" for number, control in zip(numbers, controls, strict=True)]
+        task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, "\n".join([shown, "", *lines]).strip()))
         answer = await self._data(
-            _JUDGE,
-            JudgeAnswer,
-            task,
-            shared=[brief, *material.blocks],
-            left_out=material.left_out,
-            problem_of=problem_of,
+            _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
         )
+        verdicts = dict(_verdicts_of(answer))
+        if any(verdicts.get(number) == "supported" for number in numbers):
+            raise UnusableAnswer("judge: the model overlooks what was added to a sentence")
         found = {}
         for place, (number, verdict) in enumerate(_verdicts_of(answer)):
             if number not in wanted or verdict is None:
@@ -273,14 +266,16 @@ def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
     ]
 
 
-def _control(sentences: Sequence[Sentence], labels: Mapping[str, str], language: Language) -> str:
-    """Return one of the findings with something added that its passages do not say, for a judge to find."""
+def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language: Language) -> list[str]:
+    """Return findings with something added that their passages do not say: whoever overlooks it cannot judge."""
     marks = {id_: label for label, id_ in labels.items()}
+    found: list[str] = []
     for sentence in sentences:
         named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
-        if sentence.kind == "finding" and not sentence.cells and named:
-            return f"{sentence.text.rstrip('.。')}{in_script(_ADDED[language[:2]], language)} [{named}]"
-    return ""
+        if sentence.kind == "finding" and not sentence.cells and named and len(found) < len(_ADDED["en"]):
+            added = in_script(_ADDED[language[:2]][len(found)], language)
+            found.append(f"{sentence.text.rstrip('.。')}{added} [{named}]")
+    return found
 
 
 def _length(words: int, language: Language) -> str:
