@@ -220,7 +220,7 @@ class WritingByModel(ModelActs):
     async def edit(self, draft: Draft) -> tuple[Edit, ...]:
         """Have the whole text looked over once; what changes is checked again by whoever asks."""
         sentences = dict(numbered_sentences(draft.paragraphs))
-        refused = {number: sentence for number, sentence in sentences.items() if sentence.is_refused}
+        refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
         needed = {id_ for sentence in refused.values() for id_ in sentence.evidence}
         needed |= {piece.id for piece in draft.left_out}
         brief, language = self._brief(draft.brief), draft.brief.language
@@ -315,6 +315,11 @@ def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Colle
             lines.append(f"{number} ({kind}) {sentence.text} {mark}" if number in wanted else sentence.text)
         lines.append("")
     return "\n".join(lines).strip()
+
+
+def _is_to_mend(sentence: Sentence) -> bool:
+    """Say whether a sentence cannot stand, or not as it is."""
+    return sentence.is_refused or (sentence.verdict is not None and sentence.verdict.kind == "partly")
 
 
 def _reason(sentence: Sentence) -> str:
