@@ -51,7 +51,9 @@ def ask(
         (docs / f"{name}.md").write_text(text, encoding="utf-8")
     settings = load_settings(home=folder / "home", logs=folder / "runs", docs=docs, offline=True, clarify="off")
     report = asyncio.run(research(question, settings=settings, focus=focus, length=length)).final_report
-    return report.partition("## References")[0].partition("## 参考文献")[0]
+    head, _, tail = report.replace("## 参考文献", "## References").partition("## References")
+    # What the run did is told behind the references.
+    return head + tail.partition("## 关于本报告")[2]
 
 
 def test_who_writes_a_letter_is_known_from_its_first_lines_and_its_sums_stay_together(tmp_path: Path) -> None:
