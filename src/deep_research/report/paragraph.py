@@ -61,7 +61,7 @@ class Sentence(Value):
     "40 / 8 = 5", or the words that an absence says no source holds.
     A table row has `cells`: label and value of each; its text is made of them. `lead` is the part of a sentence that a
     table sets before it, such as the figure that others dispute; `backing` says how well that figure is backed.
-    `revised_from` is what was written before it was weakened to what its passages carry.
+    `revised_from` is what was written before an editor changed it.
     """
 
     text: str
@@ -82,14 +82,13 @@ class Sentence(Value):
 
 
 class Refusal(Value):
-    """A written sentence that was kept out of the report, and why; `revision` is what was tried in vain to mend it."""
+    """A written sentence that was kept out of the report, and why."""
 
     section: str
     text: str
     evidence: tuple[str, ...] = ()
     kind: VerdictKind = "not_found"
     reason: str = ""
-    revision: str = ""
 
 
 class Paragraph(Value):

@@ -173,13 +173,11 @@ def _revised(sentence: CheckedSentence, words: Words) -> str:
 
 
 def _refused(refusal: Refusal, words: Words) -> str:
-    key = "verification.dropped_revised" if refusal.revision else "verification.dropped_item"
     line = words(
-        key,
+        "verification.dropped_item",
         section=words("report.abstract") if refusal.section == "abstract" else refusal.section,
         text=_one_line(refusal.text),
         why=_verdict(refusal, words),
-        **({"revision": refusal.revision} if refusal.revision else {}),
     )
     return escape_line(line)
 

@@ -93,7 +93,7 @@ def test_the_account_of_the_check_shows_every_text_and_obeys_none(attack):
     sentence = CheckedSentence(
         text=attack, kind="partly", reason=attack, numbers=(1,), place=attack, revised_from=attack
     )
-    refusal = Refusal(section=attack, text=attack, reason=attack, revision=attack)
+    refusal = Refusal(section=attack, text=attack, reason=attack)
     shown = Verification(
         passed=False,
         report_passed=False,
