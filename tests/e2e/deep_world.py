@@ -32,10 +32,14 @@ NEVER = 99
 
 @dataclass(frozen=True)
 class Script:
-    """A question, and for each of its sections what a page says; `{n}` is the page's number."""
+    """A question, and for each of its sections what a page says; `{n}` is the page's number.
+
+    `more` is a sentence that makes a page longer.
+    """
 
     question: str
     page: str
+    more: str
     paragraphs: Mapping[str, str]
 
     @property
@@ -50,6 +54,7 @@ class Script:
 ENGLISH = Script(
     question="What did the harbour projects cost and achieve, and who ran, opposed and copied them?",
     page="Harbour project {n}",
+    more=" In {y} paper {k} about harbour project {n} told more about its {head}.",
     paragraphs={
         "Costs": "The costs of harbour project {n} came to {a} million euros in {y}.",
         "Results": "The results of harbour project {n} were {b} new berths and {a} percent less noise.",
@@ -61,6 +66,7 @@ ENGLISH = Script(
 CHINESE = Script(
     question="港口项目的成本、成效、运营方、反对意见和后续推广情况如何？",
     page="港口项目{n}",
+    more="{y}年的第{k}份文件谈到港口项目{n}的{head}。",
     paragraphs={
         "成本": "港口项目{n}的成本在{y}年达到{a}亿元。",
         "成效": "港口项目{n}的成效是新增{b}个泊位，噪音降低{a}%。",
@@ -88,7 +94,8 @@ class PatientSearch(StaticSearch):
 class DeepWorld:
     """`enough` says with which round each section is content; who is not named never is.
 
-    What is searched for the section `late` is found only when the first section is content.
+    What is searched for the section `late` is found only when the first section is content. With so many sentences
+    `more` in each of its sections a page is too long to be read whole.
     """
 
     script: Script = ENGLISH
@@ -96,6 +103,7 @@ class DeepWorld:
     pages: int = 24
     hits_a_query: int = 2
     late: str = ""
+    more: int = 0
     answers: Mapping[str, Callable[[ModelRequest], str]] = field(default_factory=dict)
     log: CallLog = field(default_factory=CallLog)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -119,7 +127,10 @@ class DeepWorld:
         for n in range(1, self.pages + 1):
             figures = {"n": n, "a": 13 + 7 * n, "b": 3 + 2 * n, "c": 1000 + 37 * n, "y": 1980 + n}
             title, address = self.script.page.format(**figures), f"https://harbour{n}.example/report"
-            told = [f"## {head}\n\n{text.format(**figures)}" for head, text in self.script.paragraphs.items()]
+            told = []
+            for head, text in self.script.paragraphs.items():
+                more = [self.script.more.format(**figures, k=k, head=head.lower()) for k in range(1, self.more + 1)]
+                told.append(f"## {head}\n\n{text.format(**figures)}{''.join(more)}")
             texts[address] = "\n\n".join((title, *told)) + "\n"
             hits.append(Hit(address=address, title=title, snippet=told[0], engine="static"))
         return hits, texts

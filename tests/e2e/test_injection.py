@@ -115,12 +115,19 @@ def _outcome(user: User, analyst: ObedientAnalyst, row: RunRow) -> Outcome:
     assert cited <= {source["address"] for source in numbered.values()}
     return Outcome(
         prompts=tuple(analyst.requests),
-        queries=tuple(sorted(json.dumps(data, sort_keys=True) for data in told["serp-query"])),
+        queries=tuple(sorted(json.dumps(_asked(data), sort_keys=True) for data in told["serp-query"])),
         cited=frozenset(cited),
         plan=json.dumps(told["report-plan"]),
         report=user.report(),
         obeyed=tuple(analyst.obeyed),
     )
+
+
+def _asked(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what was asked without what for: only a reflection says that, and who has no evidence needs none."""
+    titles = {"", *SECTIONS["en"], *SECTIONS["zh-Hans"]}
+    assert {query["goal"] for query in data["queries"]} <= titles
+    return data | {"queries": [query | {"goal": ""} for query in data["queries"]]}
 
 
 def _attacks(language: Language) -> tuple[str, ...]:

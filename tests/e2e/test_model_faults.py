@@ -13,6 +13,7 @@ from tests.e2e.harness import User, assert_explained
 from tests.support.analyst import act_of, answer_over_the_wire
 from tests.support.model_dialects import Answer, Asked
 from tests.support.model_server import ModelServer
+from tests.support.world import LONGER
 
 QUESTION = "What did the harbour retrofit of Halden cost, and what did it achieve?"
 PAGES = {
@@ -31,6 +32,12 @@ def user(tmp_path: Path) -> User:
     for name, text in PAGES.items():
         (docs / name).write_text(text, encoding="utf-8")
     return User(tmp_path / "user")
+
+
+def _lengthen(user: User) -> None:
+    """Make the documents so long that the model is asked what matters of them."""
+    for name, text in PAGES.items():
+        (user.folder.parent / "docs" / name).write_text(f"{text}{LONGER}\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -72,6 +79,7 @@ def _stats(user: User) -> dict[str, dict[str, object]]:
 
 
 def test_a_run_with_a_model_writes_a_verified_report(user: User, server: ModelServer) -> None:
+    _lengthen(user)
     ended = _ask(user, server)
     assert ended.returncode == 0, ended.stderr
     assert "As reported, The harbour retrofit of Halden cost €146.2 million" in ended.stdout
@@ -106,6 +114,8 @@ def test_a_fault_at_a_step_ends_in_a_correct_report_that_says_so(
     user: User, server: ModelServer, act: str, fault: Answer
 ) -> None:
     server.script = _faulty(act, fault)
+    if act == "extract":
+        _lengthen(user)
     ended = _ask(user, server)
     assert ended.returncode == 0, ended.stderr
     report = user.report()
@@ -121,6 +131,7 @@ def test_a_fault_at_a_step_ends_in_a_correct_report_that_says_so(
 def test_half_an_answer_is_used_as_far_as_it_goes(user: User, server: ModelServer) -> None:
     half = Answer(text='{"passages": [1, 2], "sections": [1, 2], "relevance": [9', stop="length")
     server.script = _faulty("extract", half)
+    _lengthen(user)
     ended = _ask(user, server)
     assert ended.returncode == 0, ended.stderr
     assert "stood in" not in user.report()
@@ -184,6 +195,8 @@ def _dying(server: ModelServer, act: str) -> Callable[[Asked], Answer]:
 @pytest.mark.parametrize("act", ACTS)
 def test_a_server_that_dies_at_any_act_leaves_a_report_by_rules(user: User, server: ModelServer, act: str) -> None:
     server.script = _dying(server, act)
+    if act == "extract":
+        _lengthen(user)
     ended = _ask(user, server, DEEP_RESEARCH_MODEL_TRIES="1")
     assert ended.returncode == 0, ended.stderr
     report = user.report()

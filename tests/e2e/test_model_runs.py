@@ -20,7 +20,7 @@ from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
 from tests.support.analyst import ScriptedAnalyst
-from tests.support.world import with_models
+from tests.support.world import with_long_pages, with_models
 
 GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道")
 
@@ -29,12 +29,17 @@ def _lab(user: User, analyst: ScriptedAnalyst, options: PromptOptions | None = N
     return Lab(user, change=lambda adapters: with_models(adapters, analyst, options=options))
 
 
+def _long_lab(user: User, analyst: ScriptedAnalyst) -> Lab:
+    """Return a lab in which a model is asked what matters of a page."""
+    return Lab(user, change=lambda adapters: with_models(with_long_pages(adapters), analyst))
+
+
 def _without_cache(analyst: ScriptedAnalyst, adapters: Adapters) -> Adapters:
     return replace(with_models(adapters, analyst), cache=None)
 
 
 def _without_model(adapters: Adapters) -> Adapters:
-    return replace(adapters, models=(), reasoner=None)
+    return replace(with_long_pages(adapters), models=(), reasoner=None)
 
 
 def _body(user: User) -> str:
@@ -52,7 +57,7 @@ def test_a_model_that_answers_garbage_ends_in_the_report_that_rules_write(tmp_pa
     number = iter(range(10_000))
     answers = dict.fromkeys(_acts(), lambda _: GARBAGE[next(number) % len(GARBAGE)])
     analyst = ScriptedAnalyst(answers=answers)
-    row = _lab(garbled, analyst).ask()
+    row = _long_lab(garbled, analyst).ask()
     assert row.status == "done"
     assert row.result is not None
     assert row.result["is_verified"]
@@ -144,11 +149,11 @@ def test_a_refused_key_stops_the_run_and_keeps_what_was_paid(tmp_path: Path, act
     user = User(tmp_path)
     failing = _Failing(act, lambda: ModelRefused("The key of openai is not accepted; check OPENAI_API_KEY."))
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
-        _lab(user, failing).ask()
+        _long_lab(user, failing).ask()
     row = user.only_run()
     assert (row.status, row.error and row.error["name"]) == ("failed", "ModelRefused")
     mended = ScriptedAnalyst()
-    assert _lab(user, mended).resume(row.id, retry=True).status == "done"
+    assert _long_lab(user, mended).resume(row.id, retry=True).status == "done"
     paid_before = {request.text for request in failing.requests if request.act != act}
     assert paid_before.isdisjoint(request.text for request in mended.requests)
 
@@ -175,11 +180,11 @@ def test_a_money_budget_without_a_price_is_refused_with_the_reason(tmp_path: Pat
 
 def test_a_budget_that_ends_in_the_middle_still_ends_in_a_report(tmp_path: Path) -> None:
     user, analyst = User(tmp_path), ScriptedAnalyst(usd_a_token=0.00001)
-    row = _lab(user, analyst).ask(budget=Budget(usd=0.3))
+    row = _lab(user, analyst).ask(budget=Budget(usd=0.15))
     assert row.status == "done"
     spent = _stats(user)["spent"]
-    assert 0 < float(str(spent["usd"])) <= 0.3
-    assert "The money budget of $0.3 was reached" in user.report()
+    assert 0 < float(str(spent["usd"])) <= 0.15
+    assert "The money budget of $0.15 was reached" in user.report()
 
 
 def test_text_is_heard_while_it_comes_and_its_end_is_kept(tmp_path: Path) -> None:

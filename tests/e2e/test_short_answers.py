@@ -52,8 +52,8 @@ def ask(
     settings = load_settings(home=folder / "home", logs=folder / "runs", docs=docs, offline=True, clarify="off")
     report = asyncio.run(research(question, settings=settings, focus=focus, length=length)).final_report
     head, _, tail = report.replace("## 参考文献", "## References").partition("## References")
-    # What the run did is told behind the references.
-    return head + tail.partition("## 关于本报告")[2]
+    # What the run did is told behind the references; any digits may stand in its name at the end.
+    return head + tail.partition("## 关于本报告")[2].rpartition("---")[0]
 
 
 def test_who_writes_a_letter_is_known_from_its_first_lines_and_its_sums_stay_together(tmp_path: Path) -> None:

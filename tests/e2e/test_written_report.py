@@ -368,9 +368,31 @@ def test_conclusions_and_calculations_are_told_from_findings(written: Written) -
     script, pen, report = written.script, written.reasoner, written.text("report.md")
     assert isinstance(pen, Writer)
     assert written.verdict(script.follows) == ("follows", "judged")
-    assert re.search(re.escape(script.follows) + r" ?[(（][^)）]*\[\d+\][)）]", report)
+    assert re.search(re.escape(script.follows) + r" ?∴\[\d+\]", report)
     assert written.sentences[pen.right_sum]["verdict"]["kind"] == "computed"
-    assert re.search(re.escape(pen.right_sum) + r" ?[(（][\d.]+ \+ [\d.]+ = [^)）]*\[\d+\][)）]", report)
+    assert re.search(re.escape(pen.right_sum) + r" ?[(（][\d.,]+ \+ [\d.,]+ = [\d.,]+[)）] ?\[\d+\]", report)
+
+
+def test_the_mark_of_a_conclusion_is_explained_once_at_the_end_of_the_answer(
+    written: Written, extracted: Written
+) -> None:
+    legend, report = written.say("report.concluded"), written.text("report.md")
+    assert "∴" in legend
+    assert report.count(legend) == 1
+    answer = report.split("\n## ")[1]
+    assert answer.startswith((written.say("report.abstract"), written.say("report.answer")))
+    assert answer.rstrip().endswith(legend)
+    assert "∴" not in extracted.text("report.md"), "quotations conclude nothing"
+
+
+def test_what_is_called_absent_is_shown_where_it_stands(written: Written) -> None:
+    assert isinstance(written.reasoner, Writer)
+    denied, copied = written.reasoner.denied, written.reasoner.copied
+    (reason,) = {refusal["reason"] for refusal in written.check["refusals"] if refusal["text"] == denied}
+    assert reason.startswith("held: ")
+    held = reason.removeprefix("held: ")
+    assert held in " ".join(copied.split()) or " ".join(copied.split()) in held
+    assert held in " ".join(written.text("verification.md").split())
 
 
 def test_what_stands_in_a_source_word_for_word_is_no_conclusion(written: Written) -> None:

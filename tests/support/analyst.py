@@ -19,7 +19,7 @@ from tests.support.model_dialects import Answer, Asked
 _SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
 _DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
-_TO_JUDGE = re.compile(r"^(\d+) \(([a-z ]+)\) (.*)$", re.MULTILINE)
+_TO_JUDGE = re.compile(r"^(\d+) \(([a-z, ]+)\) (.*)$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
 _PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -183,7 +183,7 @@ def _judge(request: ModelRequest) -> str:
         own = sentence.rpartition(" [")[0].rstrip(".。")
         is_more = any(own != other and other and own.startswith(other) for other in told)
         columns["sentences"].append(int(number))
-        columns["verdicts"].append("follows" if kind == "conclusion" else "partly" if is_more else "supported")
+        columns["verdicts"].append("follows" if kind.startswith("conclusion") else "partly" if is_more else "supported")
         columns["spans"].append(text[start:end])
         columns["passages"].append(", ".join(cited))
     return json.dumps(columns, ensure_ascii=False)
@@ -194,7 +194,6 @@ _ANSWERS: dict[str, Reply] = {
     "plan": _plan,
     "queries": _queries,
     "extract": _extract,
-    "compress": lambda request: json.dumps({"keep": list(sources_of(request))}),
     "reflect": _reflect,
     "plan_charts": lambda _: json.dumps({"charts": [1]}),
     "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),

@@ -14,6 +14,13 @@ from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedMode
 from deep_research.wiring import build as build_real
 from tests.support.reasoner import CostedReasoner, ScriptedReasoner
 
+# With this behind it a page is too long to be read whole.
+LONGER = "\n\n" + " ".join(
+    f"On {day} the choir of the town sings at the {place}, and many people listen to it from the wall."
+    for place in ("old pier", "market", "lighthouse")
+    for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+)
+
 
 @dataclass(frozen=True)
 class World:
@@ -57,6 +64,14 @@ def with_models(adapters: Adapters, *models: ChatModel, options: PromptOptions |
         return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), fallback=fallback)
 
     return replace(adapters, models=models, reasoner=reasoner)
+
+
+def with_long_pages(adapters: Adapters) -> Adapters:
+    """Return the parts with pages of which a model is asked what matters."""
+    fetcher = adapters.fetcher
+    assert isinstance(fetcher, MemoryFetcher)
+    pages = {address: text + LONGER for address, text in fetcher.pages.items()}
+    return replace(adapters, fetcher=replace(fetcher, pages=pages))
 
 
 def build(settings: Settings) -> Adapters:

@@ -20,6 +20,8 @@ from deep_research.store.port import OpenStore
 if TYPE_CHECKING:
     from deep_research.cache.disk import DiskCache
 
+_SMALL_FOLDER = 30
+
 
 @dataclass(frozen=True)
 class Adapters:
@@ -52,6 +54,10 @@ class Adapters:
     model_tries: int = 1
     jitter: Callable[[], float] = random
     tracing: bool = False
+
+    async def has_small_folder(self) -> bool:
+        """Return whether the user's own documents are so few that each one that is found can be read."""
+        return self.corpus is not None and len(await self.corpus.contents()) <= _SMALL_FOLDER
 
     async def close(self) -> None:
         """Let go of what outlives a run."""

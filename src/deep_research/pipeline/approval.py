@@ -47,7 +47,6 @@ ACTS: dict[str, ActSize] = {
     "plan": ActSize("thinking", 900, 700, "run", 1, 1),
     "queries": ActSize("task", 1_000, 200, "round", 0.5, 1),
     "extract": ActSize("task", 1_700, 350, "page", 1, 1),
-    "compress": ActSize("task", 4_000, 250, "round", 0, 1),
     "reflect": ActSize("thinking", 2_400, 450, "round", 0.8, 1),
     "plan_charts": ActSize("task", 800, 150, "run", 0.5, 1),
     "repair_chart": ActSize("task", 1_500, 800, "run", 0, 5),

@@ -8,13 +8,19 @@ from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import figures_of
 
 # An editor works in a few figures, not all that were ever found.
-_MOST = 8
+_MOST = 5
 
 
 def left_out(evidence: Sequence[Evidence], written: Iterable[Sentence]) -> tuple[Evidence, ...]:
-    """Return the best evidence with a figure that no sentence tells, in its order; dates are no figures."""
+    """Return the best evidence with figures of which no sentence tells any, in its order; dates are no figures."""
     told = [figure for sentence in written for figure in figures_of(sentence.text)]
-    untold = [piece for piece in evidence if not all(_is_among(told, figure) for figure in figures_of(piece.quote))]
+    untold = [
+        piece
+        for piece in evidence
+        if piece.score > 0
+        and (figures := figures_of(piece.quote))
+        and not any(_is_among(told, figure) for figure in figures)
+    ]
     best = {piece.id for piece in sorted(untold, key=lambda piece: -piece.score)[:_MOST]}
     return tuple(piece for piece in untold if piece.id in best)
 

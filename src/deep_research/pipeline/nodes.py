@@ -299,8 +299,8 @@ class Nodes:
         Each failure takes one more hit, so that the same hits are read whatever came first.
         """
         wanted = context.request.depth.urls_per_query
-        if wanted and not context.run.adapters.models:
-            # The user's own files cost nothing to read where no model reads them.
+        if wanted and (not context.run.adapters.models or await context.run.adapters.has_small_folder()):
+            # The user's own files cost nothing to read where no model reads them, and little where there are few.
             wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))

@@ -100,7 +100,7 @@ def moment(seconds: float) -> str:
 def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
     """Add a message, and return whether hidden text may be left in it."""
     subject = one_line(message.subject)
-    blocks.begin_place("message", f"{number}, {_short(subject, _MAX_LABEL_CHARS)}" if subject else str(number))
+    blocks.begin_place("message", _label(message, number, subject))
     if is_new_channel:
         blocks.heading(message.channel, 2)
     blocks.heading(subject, 3 if message.channel else 2)
@@ -128,6 +128,13 @@ def _plain(text: str) -> tuple[str, bool]:
     except SourceError:
         return text.strip(), False
     return shown.text(), is_hidden_left
+
+
+def _label(message: Message, number: int, subject: str) -> str:
+    """Return what a message is called: its number, its subject, who wrote it and on which day."""
+    written = ", ".join(filter(None, (_name_of(message.sender), iso_day(message.date))))
+    named = ", ".join(filter(None, (str(number), _short(subject, _MAX_LABEL_CHARS))))
+    return f"{named} ({_short(written, _MAX_LABEL_CHARS)})" if written else named
 
 
 def _title(messages: Sequence[Message]) -> str:

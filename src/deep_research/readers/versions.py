@@ -16,10 +16,10 @@ EXTRACTOR_VERSIONS = {
     "pptx": 2,
     "xlsx": 3,
     "csv": 3,
-    "eml": 2,
-    "mbox": 2,
+    "eml": 3,
+    "mbox": 3,
     "epub": 2,
-    "jsonl": 2,
+    "jsonl": 3,
 }
 # The packages that find the text of a format: another version of one is another extractor.
 _PACKAGES = {

@@ -234,10 +234,9 @@ class SectionWork(Value):
 
 
 class Digest(Value):
-    """The evidence worth keeping, best first, and a short note of what it says together."""
+    """The evidence worth keeping, best first."""
 
     evidence: Strings
-    note: str = ""
 
 
 class Synthesis(Value):

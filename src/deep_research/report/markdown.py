@@ -14,6 +14,12 @@ from deep_research.value import Value
 _MAX_UNCITED = 10
 # A longer calculation is shown in verification.md alone.
 _MAX_BASIS_CHARS = 60
+# Digits that nobody grouped and that are no year.
+_LONG_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?![\d,])")
+_CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
+# Before the markers of what the report concludes from its sources, unless it says "we" or "we propose".
+_CONCLUDED = "∴"
+_OWN_VOICE = re.compile(r"(?i)\b(?:we|our)\b|我[们們]|建[议議]|本[报報]告")
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
@@ -144,11 +150,18 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
 def _sources_of(sentence: Sentence, number_of: Cite, words: Words) -> str:
     """Return a sentence's markers; a conclusion's and a calculation's say that they are none of the source's words."""
     markers = _markers(sentence.evidence, number_of)
-    if markers and sentence.kind == "conclusion":
-        return words("report.concluded", marks=markers)
+    if markers and sentence.kind == "absence":
+        return words("report.nearest_to", marks=markers)
     if markers and sentence.kind == "calculation" and len(sentence.basis) <= _MAX_BASIS_CHARS:
-        return words("report.computed", basis=escape(sentence.basis), marks=markers)
-    return words("report.concluded", marks=markers) if markers and sentence.kind == "calculation" else markers
+        return words("report.computed", basis=escape(_equation(sentence.basis)), marks=markers)
+    is_own = markers and sentence.kind in ("conclusion", "calculation") and not _OWN_VOICE.search(sentence.text)
+    return f"{_CONCLUDED}{markers}" if is_own else markers
+
+
+def _equation(basis: str) -> str:
+    """Return a calculation as it is printed: 20132 * 82 / 100 as 20,132 × 82 ÷ 100."""
+    grouped = _LONG_NUMBER.sub(lambda number: f"{int(number[0]):,}", basis)
+    return " ".join(grouped.replace("*", " × ").replace("/", " ÷ ").split())
 
 
 def _markers(evidence: Sequence[str], number_of: Cite) -> str:
@@ -178,7 +191,7 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
-    lines = [[*line, _markers(row.evidence, number_of)] for line, row in zip(lines, rows, strict=True)]
+    lines = [[*line, _sources_of(row, number_of, words)] for line, row in zip(lines, rows, strict=True)]
     return _piped([*head, words("report.source")], lines)
 
 
@@ -245,13 +258,27 @@ def _references(citations: Citations, words: Words) -> list[str]:
     return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", *_bullets(counts)]
 
 
+def _by_sheet(places: Sequence[str]) -> list[str]:
+    """Return places, rows of one sheet as one of them: Teams!A4:E4, A5:E5 and A8:E8 as Teams!A4:E5, A8:E8."""
+    found: dict[str, list[tuple[str, int, str, int]]] = {}
+    for place in places:
+        match = _CELLS.match(place)
+        rows = found.setdefault(match[1] if match else place, [])
+        if match:
+            left, top, right, bottom = match[2], int(match[3]), match[4], int(match[5])
+            if rows and (rows[-1][0], rows[-1][2], rows[-1][3] + 1) == (left, right, top):
+                top = rows.pop()[1]
+            rows.append((left, top, right, bottom))
+    return [sheet + ", ".join(f"{a}{top}:{b}{bottom}" for a, top, b, bottom in rows) for sheet, rows in found.items()]
+
+
 def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
     lines = []
     for number, source in enumerate(sources, start=first):
         # A page of the web is dated, and its first heading is its title again.
         is_page = source.address.startswith(("http://", "https://"))
         delivered = [source.delivered] if source.delivered else []
-        listed = [place for place in source.places if not (is_page and source.title in place)]
+        listed = _by_sheet([place for place in source.places if not (is_page and source.title in place)])
         dated = [source.published[:10]] if is_page and source.published else []
         named = [*delivered, *dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
         places = f" ({escape(words('report.value_separator').join(named))})" if named else ""

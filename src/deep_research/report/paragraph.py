@@ -76,6 +76,11 @@ class Sentence(Value):
     revised_from: str = ""
 
     @property
+    def is_sound(self) -> bool:
+        """Return whether a check showed that the sentence may stand as it is."""
+        return self.verdict is not None and self.verdict.kind in SOUND
+
+    @property
     def is_refused(self) -> bool:
         """Return whether a check showed that the sentence cannot stand."""
         return self.verdict is not None and self.verdict.kind in REFUSED

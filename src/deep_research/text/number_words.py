@@ -46,6 +46,7 @@ _MULTIPLES = {"doubl": 2, "tripl": 3, "quadrupl": 4}
 _IMPLIED = _numbered("first second third fourth fifth sixth seventh eighth ninth tenth", 1) | {
     **dict.fromkeys(("both", "pair", "couple", "double"), 2),
     "triple": 3,
+    "decade": 10,
 }
 _WORD, _SCALE, _PART = _any_of(_ONES | _SCALES), _any_of(_SCALES), _any_of(_PARTS)
 _FEW = rf"(?:{_any_of(_ONES)}|\d{{1,3}})"

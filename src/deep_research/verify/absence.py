@@ -6,21 +6,28 @@ from typing import NamedTuple
 
 from deep_research.text.analyzer import content_terms
 from deep_research.text.sentences import split_sentences
+from deep_research.verify.particulars import dates_of, figures_of
 
 # So many stretches are shown to whoever judges.
 _SHOWN = 5
 # A stretch must hold so much of what was looked for to be worth a look.
 _MIN_SHARE = 0.5
+# So many words together with a figure say it; fewer, or without one, may say something else.
+_TELLING = 2
 _ALTERNATIVES = re.compile(r"\s*[|｜;；]\s*|\s+or\s+")
 
 
 class Stretch(NamedTuple):
-    """A sentence of a stored text that has to do with what is said to be absent."""
+    """A sentence of a stored text that has to do with what is said to be absent.
+
+    `is_it` if it holds all the words looked for and a figure or a date.
+    """
 
     document: str
     start: int
     end: int
     share: float
+    is_it: bool
 
 
 def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list[Stretch]:
@@ -34,6 +41,10 @@ def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list
     return sorted(found, key=lambda each: (-each.share, each.document, each.start))[:_SHOWN]
 
 
+def _is_counted(text: str) -> bool:
+    return bool(figures_of(text) or dates_of(text))
+
+
 def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[Stretch]:
     known = frozenset(content_terms(text))
     near = [terms for terms in wanted if len(terms & known) >= _MIN_SHARE * len(terms)]
@@ -41,4 +52,5 @@ def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> 
         held = frozenset(content_terms(text[start:end]))
         share = max(len(terms & held) / len(terms) for terms in near)
         if share >= _MIN_SHARE:
-            yield Stretch(document, start, end, share)
+            is_it = any(len(terms) >= _TELLING and terms <= held for terms in near) and _is_counted(text[start:end])
+            yield Stretch(document, start, end, share, is_it)

@@ -3,12 +3,14 @@
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 
-# What one may multiply or divide by without a source: shares of a hundred, months, weeks, days, thousands.
-_CONSTANTS = frozenset({1.0, 12.0, 52.0, 100.0, 365.0, 1_000.0, 1_000_000.0})
+# What one may compute with without a source: counts that anybody sees, hours, weeks, days, and scales.
+_CONSTANTS = frozenset({*map(float, range(13)), 24.0, 52.0, 60.0, 100.0, 365.0, 1e3, 1e4, 1e6, 1e8, 1e9})
+# "0.24" may stand for 240,000, in millions.
+_SCALES = (1e3, 1e4, 1e6, 1e8, 1e9)
 _EQUALS = re.compile(r"\s*(?:=|≈|≒|＝)\s*")
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "·": "*", "（": "(", "）": ")", "x": "*", "X": "*"})
 _THOUSANDS = re.compile(r"(?<=\d)[,，](?=\d{3})")
@@ -22,8 +24,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 _MAX_CHARS = 200
-# A result may be rounded to what is shown, or by so much of itself.
-_ROUNDING = 0.005
+# A greater growth factor than this is no share.
+_MAX_FACTOR = 10.0
+# A result may be rounded to the digits that are shown, but by no more than the larger part of itself, or else by the
+# smaller one.
+_MOST_ROUNDING, _ROUNDING = 0.05, 0.005
 
 
 def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "") -> str:
@@ -44,15 +49,27 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
     held = set().union(*map(_values, (*quotes, asked)))
     operands = {float(number) for number in _NUMBER.findall(left)}
     for operand in sorted(operands - held - _CONSTANTS):
-        return f"operand: {operand:g}"
-    told = {figure.value for figure in figures_of(text)} | _bare(text)
-    if not any(_is_rounded(computed, value, f"{value:g}") for value in told):
+        if not _is_form_of(operand, held):
+            return f"operand: {operand:g}"
+    spelled = {worded.values[0][0] for worded in split_figures(text)[1]}
+    told = {figure.value for figure in figures_of(text)} | _bare(text) | spelled
+    if not any(_is_told(computed, value, f"{value:g}") for value in told):
         return f"untold: {shown:g}"
     for figure in split_figures(text)[0]:
-        is_result = any(_is_rounded(computed, value, right) for value in _bare(figure.raw) | {figure.value})
+        is_result = any(_is_told(computed, value, figure.raw) for value in _bare(figure.raw) | {figure.value})
         if not is_result and not ({figure.value, *_bare(figure.raw)} & (held | operands)):
             return f"number: {figure.raw}"
     return ""
+
+
+def _is_form_of(operand: float, held: Collection[float]) -> bool:
+    """Return whether an operand is a figure of the passages in another form: scaled, a share, or a growth factor.
+
+    12 % may be computed with as 0.12, 1.12 or 0.88.
+    """
+    forms = [operand * scale for scale in _SCALES] if operand != int(operand) else []
+    forms += [100 * operand, 100 * (operand - 1), 100 * (1 - operand)] if operand < _MAX_FACTOR else []
+    return any(abs(form - value) <= 1e-6 * abs(value) for form in forms for value in held if value)
 
 
 def _plain(side: str) -> str:
@@ -84,12 +101,15 @@ def _value(node: ast.expr) -> float:
 
 def _is_rounded(computed: float, shown: float, raw: str) -> bool:
     """Return whether a shown value is the computed one, rounded to the digits it has."""
-    match = _NUMBER.search(raw)
-    decimals = len(match[0].partition(".")[2]) if match else 0
-    return (
-        abs(abs(computed) - abs(shown))
-        <= max(0.5 * 10**-decimals if decimals else 0.0, _ROUNDING * abs(computed)) + 1e-9
-    )
+    match = _NUMBER.search(_THOUSANDS.sub("", raw))
+    half = 0.5 * 10 ** -len(match[0].partition(".")[2]) if match else 0.0
+    allowed = max(min(half, _MOST_ROUNDING * abs(computed)), _ROUNDING * abs(computed))
+    return abs(abs(computed) - abs(shown)) <= allowed + 1e-9
+
+
+def _is_told(computed: float, shown: float, raw: str) -> bool:
+    """Return whether a sentence gives the computed value, rounded: 2348 may be told as 2,300."""
+    return _is_rounded(computed, shown, raw) or float(f"{abs(computed):.1e}") == abs(shown)
 
 
 def _values(text: str) -> set[float]:

@@ -73,25 +73,11 @@ def _covered(subject: frozenset[str], shared: Sequence[frozenset[str]]) -> float
     return len(covered) / len(subject) if subject else 0.0
 
 
-# A further passage carries part of a sentence if it holds so much of what the first one leaves open.
-_SHARE_OF_THE_REST = 0.5
-# One word more is chance, such as "reported".
-_MIN_TERMS = 2
-
-
 def is_related(sentence: str, span: str) -> bool:
     """Return whether a span shares a term or a figure with a sentence; across languages that cannot be known."""
     if detect_language(sentence)[:2] != detect_language(span)[:2]:
         return True
     return bool(_terms(sentence) & _terms(span) or _figures(sentence) & _figures(span))
-
-
-def adds_to(sentence: str, passage: str, proof: str) -> bool:
-    """Return whether a passage holds part of a sentence that its proof does not."""
-    if (_figures(sentence) - _figures(proof)) & _figures(passage):
-        return True
-    rest = _terms(sentence) - _terms(proof)
-    return len(rest & _terms(passage)) >= max(_MIN_TERMS, _SHARE_OF_THE_REST * len(rest))
 
 
 def _terms(text: str) -> set[str]:

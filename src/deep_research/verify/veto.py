@@ -11,6 +11,7 @@ from typing import NamedTuple
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.analyzer import CJK, content_terms
+from deep_research.text.dates import find_months
 from deep_research.text.number_words import (
     ORDER,
     SHARE,
@@ -22,7 +23,7 @@ from deep_research.text.number_words import (
     spelled_numbers,
 )
 from deep_research.text.quantities import DateMention, Quantity
-from deep_research.verify.particulars import dates_of, figures_of, split_figures, without_negations
+from deep_research.verify.particulars import dates_of, figures_of, split_figures, without_idle_space, without_negations
 from deep_research.verify.quote import whole_sentences
 from deep_research.verify.references import unknown_reference
 
@@ -37,6 +38,8 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A name in Latin letters ends where they end: the characters of Chinese right behind it are no part of it.
 _LATIN = r"A-Za-z\d_\u00c0-\u024f"
 _NAME = re.compile(rf"(?<![{_LATIN}(（-])[A-Z][{_LATIN}&'’-]*[{_LATIN}](?:\s+[A-Z][{_LATIN}&'’-]*[{_LATIN}])*")
+# A capital letter after one of these begins a clause, and makes no name.
+_CLAUSE_END = ".:;!?。：；！？—–|/•\"'“‘「(（"
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
@@ -83,21 +86,24 @@ def veto(
     in_digits, in_words = split_figures(sentence.text)
     is_conclusion = sentence.kind == "conclusion"
     named = {figure.value for figure in figures_of(asked)} if is_conclusion else set()
+    texts = [*(passage.quote for passage in passages), *titles, asked]
+    days = _days_told(sentence.text, texts)
     for figure in in_digits:
-        if figure.value not in named and (reason := _figure_objection(figure, passages)):
+        if figure.value not in named and figure.start not in days and (reason := _figure_objection(figure, passages)):
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
     for worded in in_words:
-        # "The two totals differ", citing both, counts what it brings together.
-        is_count_of_sources = len(passages) > 1 and worded.values[0] == (len(passages), "")
+        # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
+        is_count_of_sources = 1 < worded.values[0][0] <= len(passages) and not worded.values[0][1]
         # What a conclusion counts are its own steps: "two measures come first".
         is_own_count = is_conclusion and worded.values[0][0] <= _OWN_COUNT and not worded.values[0][1]
         is_free = is_count_of_sources or is_own_count
         if not is_free and not any(_holds(passage.quote, worded) for passage in passages):
             return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
-    texts = [*(passage.quote for passage in passages), *titles, asked]
     held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
-        if not any(_is_date_of(date.iso, iso) for iso in held):
+        is_between = is_conclusion and held and min(held)[:4] < date.iso[:4] < max(held)[:4]
+        # A step on the way to 2027 may be dated 2026.
+        if not is_between and not any(_is_date_of(date.iso, iso) for iso in held):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
     if name := _unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
@@ -105,6 +111,13 @@ def veto(
     if near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2:
         return near.contradicts("negation")
     return None
+
+
+def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
+    """Return the offsets of a sentence that belong to a day without a year which one of the texts names too."""
+    mentions = [mention for mention in find_months(without_idle_space(sentence)) if len(mention.iso) > len("????-01")]
+    told = {mention.iso for text in (texts if mentions else ()) for mention in find_months(without_idle_space(text))}
+    return {at for mention in mentions if mention.iso in told for at in range(mention.start, mention.end)}
 
 
 def veto_row(
@@ -151,7 +164,7 @@ def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
 def _is_spelled(figure: Quantity, quote: str) -> bool:
     own = ((figure.value, figure.unit),)
     return any(_are_equal(own, worded.values) for worded in split_figures(quote)[1]) or (
-        figure.unit not in (SHARE, TIMES) and figure.value in spelled_numbers(quote)
+        figure.unit not in (SHARE, TIMES) and figure.value in spelled_numbers(quote) | implied_numbers(quote)
     )
 
 
@@ -228,7 +241,8 @@ def _unknown_name(text: str, quotes: str) -> str:
         parts = match[0].split()
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
-        begins = not text[: match.start()].strip(" \"'“‘(")
+        before = text[: match.start()].rstrip()
+        begins = not before or before[-1] in _CLAUSE_END
         for part in parts[1:] if begins else parts:
             if part.removesuffix("s").isupper() and part.removesuffix("s") in initials:
                 continue

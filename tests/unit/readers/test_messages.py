@@ -50,7 +50,7 @@ def test_a_chat_is_read_by_channel_with_full_names_and_without_passwords():
     assert "Press work" in reading.text
     assert "hunter2" not in reading.text
     assert (reading.title, reading.author, reading.published) == ("Media Relations", "Ann Lee, bob", "2024-05-06")
-    assert messages(reading)[:2] == ["1", "2"]
+    assert messages(reading)[:2] == ["1 (Ann Lee, 2024-05-06)", "2 (bob, 2024-05-06)"]
 
 
 def test_headers_stand_on_a_line_of_their_own():
@@ -60,7 +60,7 @@ def test_headers_stand_on_a_line_of_their_own():
         " Date: 2024-02-10 15:30:00; Files: budget.xlsx\n\nHi Bob,\n\nThe budget is $1.2M.\n\nBest,\nAnn"
     )
     assert (reading.title, reading.author, reading.published) == ("Q3 budget", "Ann Lee", "2024-02-10")
-    assert messages(reading) == ["1, Q3 budget"]
+    assert messages(reading) == ["1, Q3 budget (Ann Lee, 2024-02-10)"]
 
 
 def test_a_passage_over_two_messages_gets_both_numbers():
@@ -163,7 +163,7 @@ def test_a_mailbox_gives_each_message_and_quotes_it_once():
         "## budget\n\nFrom: Ann Lee <a@x.org>\n\nThe budget is $1.2M.\n\n## Re: budget\n\nFrom: Bob <b@x.org>\n\n"
         "I agree.\nFrom now on we save.\n\nQuoted:\n\nOn Mon, 6 May 2024, Ann Lee wrote:\nIt was never sent."
     )
-    assert messages(reading) == ["1, budget", "2, Re: budget"]
+    assert messages(reading) == ["1, budget (Ann Lee)", "2, Re: budget (Bob)"]
     assert (reading.title, reading.author) == ("budget", "Ann Lee, Bob")
 
 

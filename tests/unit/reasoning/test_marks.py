@@ -108,9 +108,10 @@ FINDINGS = Findings(
     disputed=(TOLD,),
     contexts={piece.id: WHERE for piece in EVIDENCE},
 )
+# Too long to be read whole.
 TEXT = (
-    "The retrofit cost €3.4 million in 2024, and the harbour office paid all of it by itself.\n\n"
-    "| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
+    "".join(f"In district {n} the retrofit cost €{n}.4 million, and the office paid for it.\n\n" for n in range(1, 31))
+    + "| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
 )
 DOCUMENT = Document(id="d", snapshot="s", title=TAINT, text=TEXT, media_type="text/plain", extractor="plain 1")
 READING = ReadingRequest(
@@ -128,7 +129,6 @@ ACTS: dict[str, Act] = {
         QueryRequest(brief=BRIEF, section=SECTION, domains=(TAINT,), gaps=(TAINT,), asked=(TAINT,), round=2, count=2)
     ),
     "extract": lambda reasoner: reasoner.extract(READING),
-    "compress": lambda reasoner: reasoner.compress(WORK),
     "reflect": lambda reasoner: reasoner.reflect(WORK),
     "repair_chart": lambda reasoner: reasoner.repair_chart(
         BrokenChart(spec=ChartSpec(title=TAINT, chart_type="bar", python_code=TAINT), error=TAINT)

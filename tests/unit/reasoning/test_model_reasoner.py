@@ -8,11 +8,15 @@ from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.planning import finished_titles
-from deep_research.reasoning.model.prompting import PromptOptions
+from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
+from deep_research.reasoning.model.reasoner import ModelReasoner
+from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Context,
     Draft,
+    Finding,
     Inquiry,
     Plan,
     QueryRequest,
@@ -133,22 +137,31 @@ async def test_a_useless_answer_of_any_length_is_shown_in_part() -> None:
 # What the acts make of good answers
 
 
-async def test_only_passages_that_were_shown_become_findings() -> None:
-    text = "The retrofit cost €3.4 million in 2024.\n\nThe mayor was pleased with the result of the work.\n"
-    document = Document(id="d", snapshot="s", title="Report", text=text, media_type="text/plain", extractor="plain 1")
-    chosen = {"passages": [1, 99, 1], "sections": [1, 1, 1], "relevance": [9]}
-    reading = ReadingRequest(
-        brief=brief_of(),
-        section=SectionPlan(title="Costs"),
-        outline=("Costs", "Mood"),
-        query=SearchQuery(query="cost"),
-        document=document,
+# In so small a window this is no short document.
+NARROW = PromptOptions(window=3_200)
+TEXT = (
+    "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n\n"
+    "The mayor was pleased with the result of the work, and so were the people who live at the old pier.\n"
+)
+
+
+def reading_of(text: str, *outline: str, warnings: tuple[str, ...] = ()) -> ReadingRequest:
+    document = Document(
+        id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1", warnings=warnings
     )
-    found = await reasoner_of(Scripted([json.dumps(chosen)])).extract(reading)
-    assert [text[finding.start : finding.end] for finding in found] == [text.strip()]
+    query = SearchQuery(query="cost")
+    section = SectionPlan(title="Costs")
+    return ReadingRequest(brief=brief_of(), section=section, outline=outline, query=query, document=document)
+
+
+async def test_only_passages_that_were_shown_become_findings() -> None:
+    chosen = {"passages": [1, 99, 1], "sections": [1, 1, 1], "relevance": [9]}
+    reading = reading_of(TEXT, "Costs", "Mood")
+    found = await reasoner_of(Scripted([json.dumps(chosen)]), NARROW).extract(reading)
+    assert [TEXT[finding.start : finding.end] for finding in found] == [TEXT.strip()]
     # What a passage says is its own words, not a model's.
-    assert "".join(found[0].finding.split()) == "".join(text.split())
-    other = await reasoner_of(Scripted([json.dumps(chosen)])).extract(
+    assert "".join(found[0].finding.split()) == "".join(TEXT.split())
+    other = await reasoner_of(Scripted([json.dumps(chosen)]), NARROW).extract(
         reading.model_copy(update={"section": SectionPlan(title="Mood")})
     )
     # A page is read once, for whichever section asked; what it has for another is told with it.
@@ -177,13 +190,10 @@ async def test_a_plan_in_the_wrong_language_is_not_taken() -> None:
 
 
 async def test_valid_choices_after_invalid_ones_are_not_lost() -> None:
-    text = "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n"
-    document = Document(id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1")
     chosen = {"passages": [*range(50, 60), 1], "sections": [1] * 11}
-    reading = ReadingRequest(
-        brief=brief_of(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
-    )
-    assert len(await reasoner_of(Scripted([json.dumps(chosen)])).extract(reading)) == 1
+    model = Scripted([json.dumps(chosen)])
+    assert len(await reasoner_of(model, NARROW).extract(reading_of(TEXT))) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -218,16 +228,60 @@ async def test_a_page_with_a_title_alone_costs_no_call(text: str) -> None:
 
 
 async def test_numbers_that_name_no_passage_are_no_choice() -> None:
-    text = "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n"
-    document = Document(id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1")
-    reading = ReadingRequest(
-        brief=brief_of(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
-    )
+    reading = reading_of(TEXT)
     for useless in ('{"passages": ["The', '{"passages": [77]}'):
         model = Scripted([useless])
-        assert len(await reasoner_of(model).extract(reading)) == 1
+        assert len(await reasoner_of(model, NARROW).extract(reading)) == 1
         assert "name no passage" in model.requests[1].turns[1].text
-    assert await reasoner_of(Scripted(['{"passages": []}'])).extract(reading) == ()
+    assert await reasoner_of(Scripted(['{"passages": []}']), NARROW).extract(reading) == ()
+
+
+class _Choosy(ExtractiveReasoner):
+    """Chooses one passage of a document."""
+
+    async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
+        return (await super().extract(reading))[:1]
+
+
+async def test_a_short_document_is_read_whole_without_a_call() -> None:
+    text = TEXT + "\nThe choir of the town sings in summer, and the gulls of the old pier are louder than it is.\n" * 3
+    model = Scripted()
+    reading, rules = reading_of(text, "Costs", "Mood"), _Choosy()
+    reasoner = ModelReasoner(model, prompts=Prompts(), options=PromptOptions(), fallback=rules)
+    first, *others = await reasoner.extract(reading)
+    assert model.requests == []
+    assert "".join("".join(one.finding.split()) for one in (first, *others)) == "".join(text.split())
+    assert all("".join(text[one.start : one.end].split()) == "".join(one.finding.split()) for one in (first, *others))
+    # What rules would choose comes first where room is short.
+    (chosen,) = await rules.extract(reading)
+    assert (first.score, first.section) == (chosen.score, chosen.section)
+    assert first.score > 0
+    assert {(one.score, one.section) for one in others} == {(0.0, "")}
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings", "window"),
+    [(TEXT, (PROMPT_INJECTION_FOUND,), 16_000), (TEXT, (), NARROW.window), (TEXT * 10, (), 16_000)],
+    ids=["suspect", "small window", "long"],
+)
+async def test_a_suspect_or_longer_document_is_asked_about(text: str, warnings: tuple[str, ...], window: int) -> None:
+    model = Scripted()
+    await reasoner_of(model, PromptOptions(window=window)).extract(reading_of(text, warnings=warnings))
+    assert [request.act for request in model.requests] == ["extract"]
+    assert (WARNING in model.requests[0].text) is bool(warnings)
+
+
+async def test_room_is_made_by_rules_and_only_where_it_is_short() -> None:
+    model = Scripted()
+    reasoner = reasoner_of(model)
+    room = brief_of().room
+    for work in (work_of(room), work_of(room + 5)):
+        assert (await reasoner.compress(work)).evidence == tuple(piece.id for piece in work.evidence)
+    large = work_of().model_copy(update={"evidence": tuple(_long(number) for number in range(1, 201))})
+    kept = await reasoner.compress(large)
+    assert kept == await ExtractiveReasoner().compress(large)
+    assert 0 < len(kept.evidence) <= room
+    assert model.requests == []
 
 
 async def test_the_askers_own_focuses_are_the_sections() -> None:
@@ -266,11 +320,11 @@ async def test_two_hundred_sources_never_overflow_a_window_of_sixteen_thousand()
     await reasoner.judge(Support(brief=work.brief, paragraphs=body, passages=evidence, contexts=findings.contexts))
     draft = Draft(brief=work.brief, plan=findings.plan, paragraphs=body, evidence=evidence, left_out=evidence)
     await reasoner.edit(draft)
-    assert {request.act for request in model.requests} == {"compress", "reflect", "draft", "judge", "edit"}
+    assert {request.act for request in model.requests} == {"reflect", "draft", "judge", "edit"}
     for request in model.requests:
         assert tokens_at_most(request.text) + request.max_tokens <= 16_000, request.act
     cut = {request.act: request.left_out for request in model.requests}
-    assert all(cut[act] > 0 for act in ("reflect", "draft", "edit")), cut
+    assert all(cut[act] > 0 for act in ("draft", "edit")), cut
 
 
 async def test_every_prompt_without_its_evidence_has_at_most_three_thousand_tokens() -> None:

@@ -13,7 +13,7 @@ from deep_research.reasoning.values import (
     QuestionKind,
     Support,
 )
-from deep_research.report.paragraph import Sentence, Verdict
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from tests.unit.reasoning.scripted import (
     Scripted,
     brief_of,
@@ -66,7 +66,7 @@ async def test_passages_travel_with_title_author_date_and_place() -> None:
 @pytest.mark.parametrize(
     ("kind", "form"),
     [
-        ("advice", "numbered list of recommendations"),
+        ("advice", "numbered list of five to seven recommendations"),
         ("comparison", "one column for each thing compared"),
         ("trend", "figures over time are a table"),
         ("yes_no", "yes or no in the first words"),
@@ -149,9 +149,47 @@ async def test_an_editor_sees_what_was_refused_and_why_and_what_was_left_out() -
         (1, []),
     ]
     assert "2: not_found, number: 9" in model.requests[0].prompt
-    assert "does not tell: E4" in model.requests[0].prompt
+    assert "does not use: E4" in model.requests[0].prompt
     assert '<source id="E2">' in model.requests[0].text
     assert '<source id="E3">' not in model.requests[0].text
+
+
+async def test_an_editor_hands_back_a_row_as_cells_or_deletes_it_or_changes_nothing() -> None:
+    rows = [
+        row((("Port", f"Harbour {number}"), ("Cost", f"€{number} million")), (f"id000{number}",))
+        for number in (1, 2, 3, 4)
+    ]
+    table = Paragraph(section="Costs", kind="table", sentences=tuple(rows))
+    draft = Draft(
+        brief=brief_of(),
+        plan=Plan(research_title="T", sections=()),
+        paragraphs=(table,),
+        evidence=work_of().evidence,
+    )
+    texts = ["| Harbour 1 | **€3.4 million** | [E1, E2] |", "", "Harbour 3 cost €9.4 million [E3].", "| Harbour 4 |"]
+    model = Scripted([json.dumps({"sentences": [1, 2, 3, 4], "texts": texts})])
+    edits = await reasoner_of(model).edit(draft)
+    assert [(edit.number, edit.sentences) for edit in edits] == [
+        (1, (row((("Port", "Harbour 1"), ("Cost", "€3.4 million")), ("id0001", "id0002")),)),
+        (2, ()),
+    ]
+    assert "1 (finding, table row) Port: Harbour 1; Cost: €1 million [E1]" in model.requests[0].prompt
+
+
+async def test_a_row_may_be_edited_into_a_calculation_or_a_conclusion() -> None:
+    before = row((("Port", "Both"), ("Cost", "€10 million")), ("id0001",))
+    draft = Draft(
+        brief=brief_of(),
+        plan=Plan(research_title="T", sections=()),
+        paragraphs=(Paragraph(section="Costs", kind="table", sentences=(before, before)),),
+        evidence=work_of().evidence,
+    )
+    texts = ["| Both | 9.8 | [calc: 3.4 + 6.4 = 9.8; E1, E2] |", "| Two | dear | [so: E2] |"]
+    edits = await reasoner_of(Scripted([json.dumps({"sentences": [1, 2], "texts": texts})])).edit(draft)
+    assert [[(one.kind, one.basis, one.evidence, one.cells) for one in edit.sentences] for edit in edits] == [
+        [("calculation", "3.4 + 6.4 = 9.8", ("id0001", "id0002"), (("Port", "Both"), ("Cost", "9.8")))],
+        [("conclusion", "", ("id0002",), (("Port", "Two"), ("Cost", "dear")))],
+    ]
 
 
 async def test_the_answer_is_the_one_the_report_was_written_with_or_the_rules() -> None:

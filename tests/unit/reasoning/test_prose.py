@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from deep_research.reasoning.model.prose import Prose, read_report, read_sentences
+from deep_research.reasoning.model.prose import Prose, read_report, read_row, read_sentences
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import Language
 
@@ -75,6 +75,9 @@ def test_round_brackets_are_marks_only_where_they_name_what_was_given() -> None:
             "opening date | date of opening",
         ),
         ("Nobody names a date [none: opening date].", "absence", (), "opening date"),
+        ("Nobody names a share [none: share 2026].", "absence", (), "share 2026"),
+        ("Nobody names a share [none: share 2026; E1].", "absence", ("one",), "share 2026"),
+        ("没有资料说明份额[none: share 2026；E2]。", "absence", ("two",), "share 2026"),
         ("我们建议先等待【so：E1，E2】。", "conclusion", ("one", "two"), ""),
         ("两项合计12亿元［calc：3 * 4 = 12；E2］。", "calculation", ("two",), "3 * 4 = 12"),
         ("資料沒有說明何時啟用[none: 啟用 日期；E3]。", "absence", ("three",), "啟用 日期"),
@@ -197,6 +200,27 @@ def test_a_row_may_be_computed() -> None:
     text = "| Port | Cost |\n|---|---|\n| Both | 12 [calc: 3 * 4 = 12; E1] |"
     (table,) = report(text).paragraphs
     assert (table.sentences[0].kind, table.sentences[0].basis) == ("calculation", "3 * 4 = 12")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("| Halden | **€5 million** | [E1] |", [((("Port", "Halden"), ("Cost", "€5 million")), "finding", ("one",))]),
+        ("| Halden | €5 (E2) |", [((("Port", "Halden"), ("Cost", "€5")), "finding", ("two",))]),
+        ("|---|---|\n| Halden | €5 [so: E1] |", [((("Port", "Halden"), ("Cost", "€5")), "conclusion", ("one",))]),
+        ("Halden cost €5 [E1].", []),
+        ("| Halden |", []),
+        ("", []),
+    ],
+)
+def test_a_row_is_read_under_the_names_of_its_columns(text: str, rows: list[object]) -> None:
+    found = read_row(text, ["Port", "Cost"], LABELS, "en")
+    assert [(one.cells, one.kind, one.evidence) for one in found] == rows
+
+
+def test_a_row_is_put_into_the_script_of_the_report() -> None:
+    (found,) = read_row("| 费用 | 5亿元 | [E1] |", ["項目", "內容"], LABELS, "zh-Hant")
+    assert found.cells == (("項目", "費用"), ("內容", "5億元"))
 
 
 @pytest.mark.parametrize(

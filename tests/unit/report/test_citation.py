@@ -51,3 +51,19 @@ def test_what_is_missing_has_its_own_parts():
 
 def test_a_note_carries_no_marker():
     assert note("s", "Nothing was found.").cite_ids == ()
+
+
+def test_cells_of_one_sheet_are_one_place():
+    cells = ("Teams!A4:E4", "Costs!B2", "Teams!A6:E6", "page 3", "Teams!A9", "What now!", "Who!A and B")
+    source = Source(document="b", title="Title b", address="b.xlsx", places=cells)
+    paragraph = _claim(("First.", ("e1",)))
+    report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x")
+
+    def listed(source: Source) -> str:
+        citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=[source])
+        text = render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=words_in("en"))
+        return text.split("[1] Title b - b.xlsx (")[1].split("\n")[0]
+
+    assert listed(source) == "Teams!A4:E4, A6:E6, A9; Costs!B2; page 3; What now!; …)"
+    many = tuple(f"Teams!A{number}" for number in range(1, 8))
+    assert listed(source.model_copy(update={"places": many})) == "Teams!A1, A2, A3, A4, A5, A6, A7)"

@@ -208,22 +208,78 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
-        ("en", "We recommend to wait.", "We recommend to wait. (from [1][2])"),
-        ("zh-Hans", "我们建议等待。", "我们建议等待。（据 [1][2]）"),
-        ("zh-Hant", "我們建議等待。", "我們建議等待。（據 [1][2]）"),
+        ("en", "We recommend to wait.", "We recommend to wait. ∴[1][2]"),
+        ("zh-Hans", "我们建议等待。", "我们建议等待。∴[1][2]"),
+        ("zh-Hant", "我們建議等待。", "我們建議等待。∴[1][2]"),
     ],
 )
 def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expected):
     made = Sentence(text=text, kind="conclusion", evidence=("e2", "e1"))
     assert shown(Paragraph(section="C", sentences=(made,)), language) == expected
     finding = made.model_copy(update={"kind": "finding"})
-    assert shown(Paragraph(section="C", sentences=(finding,)), language) != expected
+    assert shown(Paragraph(section="C", sentences=(finding,)), language) == expected.replace("∴", "")
+    bare = made.model_copy(update={"evidence": ()})
+    assert shown(Paragraph(section="C", sentences=(bare,)), language) == text
+
+
+def test_a_row_that_is_concluded_or_computed_says_so_where_its_sources_stand():
+    cells = (
+        (("Port", "Halden"), ("Cost", "€5")),
+        (("Port", "Lund"), ("Cost", "€6")),
+        (("Port", "Both"), ("Cost", "€11")),
+    )
+    found, concluded, computed = (row(own, ("e1",)) for own in cells)
+    concluded = concluded.model_copy(update={"kind": "conclusion"})
+    computed = computed.model_copy(update={"kind": "calculation", "basis": "5 + 6 = 11"})
+    table = Paragraph(section="C", kind="table", sentences=(found, concluded, computed))
+    assert shown(table).splitlines()[2:] == [
+        "| Halden | €5 | [1] |",
+        "| Lund | €6 | ∴[1] |",
+        "| Both | €11 | (5 + 6 = 11) [1] |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "No source names the builder.", "It cost 5. [1] No source names the builder. (closest: [1][2])"),
+        ("zh-Hans", "没有资料提到承建方。", "It cost 5. [1] 没有资料提到承建方。（最接近：[1][2]）"),
+        ("zh-Hant", "沒有資料提到承建方。", "It cost 5. [1] 沒有資料提到承建方。（最接近：[1][2]）"),
+    ],
+)
+def test_what_is_absent_cites_what_comes_closest_and_says_so(language, text, expected):
+    absent = Sentence(text=text, kind="absence", basis="builder", evidence=("e2", "e1"))
+    found = Sentence(text="It cost 5.", evidence=("e1",))
+    assert shown(Paragraph(section="C", sentences=(found, absent)), language) == expected
+    alone = Paragraph(section="C", kind="note", sentences=(absent.model_copy(update={"evidence": ()}),))
+    assert shown(alone, language) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", "It is 12. ({}) [1]"),
+        ("zh-Hans", "It is 12. （{}）[1]"),
+        ("zh-Hant", "It is 12. （{}）[1]"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("basis", "printed"),
+    [
+        ("3 * 4 = 12", "3 × 4 = 12"),
+        ("20132*82/100 = 16508.24", "20,132 × 82 ÷ 100 = 16,508.24"),
+        ("(2024 - 2021) / 3 = 1", "(2024 - 2021) ÷ 3 = 1"),
+        ("1,200,000 + 0.123456 = 1200000.123456", "1,200,000 + 0.123456 = 1,200,000.123456"),
+    ],
+)
+def test_a_calculation_shows_what_was_computed(language, expected, basis, printed):
+    made = Sentence(text="It is 12.", kind="calculation", basis=basis, evidence=("e1",))
+    assert shown(Paragraph(section="C", sentences=(made,)), language) == expected.format(printed)
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
-def test_a_calculation_shows_what_was_computed_unless_that_is_long(language):
+def test_a_long_calculation_is_marked_like_a_conclusion(language):
     made = Sentence(text="It is 12.", kind="calculation", basis="3 * 4 = 12", evidence=("e1",))
-    assert "3 * 4 = 12" in shown(Paragraph(section="C", sentences=(made,)), language)
     long = made.model_copy(update={"basis": "1 + " * 40 + "1 = 41"})
     assert shown(Paragraph(section="C", sentences=(long,)), language) == shown(
         Paragraph(section="C", sentences=(made.model_copy(update={"kind": "conclusion"}),)), language

@@ -32,6 +32,45 @@ def test_what_is_computed_right_from_what_the_passages_hold_may_stand(
     assert objection_to(basis, text, quotes=quotes) == ""
 
 
+GROWTH = ("Sales were 240,000 units in 2024 and grew by 12 %.", "Each costs €50.")
+
+
+@pytest.mark.parametrize(
+    ("basis", "text", "quotes"),
+    [
+        ("240000 * 1.12 = 268800", "Next year it would be 268,800.", GROWTH),
+        ("240000 * 0.12 = 28800", "That is 28,800 more.", GROWTH),
+        ("240000 * 0.88 = 211200", "It would fall to 211,200.", GROWTH),
+        ("0.24 * 50 = 12", "That is €12 million.", GROWTH),
+        ("3 * 50 = 150", "Three of them cost €150.", GROWTH),
+        ("50 * 24 * 7 = 8400", "A week of hours comes to €8,400.", GROWTH),
+        ("9.5 * 3 = 28.5", "三年合计28.5亿元。", CHINESE),
+        ("9.5 * 3 = 28.5", "三年合計28.5億元。", TRADITIONAL),
+    ],
+)
+def test_operands_may_be_counts_and_other_forms_of_the_passages_figures(
+    basis: str, text: str, quotes: tuple[str, ...]
+) -> None:
+    assert objection_to(basis, text, quotes=quotes) == ""
+
+
+@pytest.mark.parametrize(
+    ("basis", "text", "reason"),
+    [
+        ("240000 * 1.12 = 278800", "Next year it would be 278,800.", "result: 240000 * 1.12 = 268800"),
+        ("240000 + 37 = 240037", "That is 240,037.", "operand: 37"),
+        ("37 * 50 = 1850", "That is €1,850.", "operand: 37"),
+        ("13 * 50 = 650", "That is €650.", "operand: 13"),
+        ("240000 * 1.37 = 328800", "Next year it would be 328,800.", "operand: 1.37"),
+        ("240000 * 0.37 = 88800", "That is 88,800 more.", "operand: 0.37"),
+        ("0.37 * 50 = 18.5", "That is €18.5 million.", "operand: 0.37"),
+        ("240 * 50 = 12000", "That is €12,000.", "operand: 240"),
+    ],
+)
+def test_a_wrong_sum_and_a_foreign_operand_are_refused_in_every_form(basis: str, text: str, reason: str) -> None:
+    assert objection_to(basis, text, quotes=GROWTH) == reason
+
+
 @pytest.mark.parametrize(
     ("basis", "text", "quotes", "reason"),
     [

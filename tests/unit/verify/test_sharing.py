@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.verify.coverage import adds_to, is_related
+from deep_research.verify.coverage import is_related
 
 PROOF = "The harbour retrofit cost €146.2 million in total."
 
@@ -21,11 +21,3 @@ PROOF = "The harbour retrofit cost €146.2 million in total."
 )
 def test_words_without_anything_in_common_prove_nothing(sentence: str, span: str, related: bool) -> None:
     assert is_related(sentence, span) is related
-
-
-def test_a_citation_stays_where_it_carries_a_part_that_the_proof_does_not() -> None:
-    sentence = "As reported, the harbour retrofit cost €146.2 million and cut coal emissions in Halden by 61 per cent."
-    assert adds_to(sentence, "Emissions from coal fell by 61 per cent.", PROOF)
-    assert adds_to(sentence, "Coal emissions of Halden were cut.", PROOF)
-    assert not adds_to(sentence, "It was reported that the choir sings in summer.", PROOF)
-    assert not adds_to("The harbour retrofit cost €146.2 million.", "The harbour retrofit was long.", PROOF)

@@ -3,19 +3,19 @@
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.report.paragraph import Sentence, Verdict
+from deep_research.report.paragraph import Sentence, SentenceKind, Verdict
 from deep_research.verify.veto import veto
 
 COST = "The Harbour Heat retrofit of Halden Bay cost €146.2 million by 31 December 2025."
 COST_ZH = "截至2025年12月31日，青岚市海绵城市改造工程累计完成投资48.6亿元。"
 
 
-def judge(sentence: str, *quotes: str) -> Verdict | None:
+def judge(sentence: str, *quotes: str, kind: SentenceKind = "finding", asked: str = "") -> Verdict | None:
     passages = tuple(
         Evidence(id=f"e{n}", document="d", start=10, end=10 + len(quote), quote=quote, finding="", section="")
         for n, quote in enumerate(quotes, start=1)
     )
-    return veto(Sentence(text=sentence), passages)
+    return veto(Sentence(text=sentence, kind=kind), passages, asked=asked)
 
 
 @pytest.mark.parametrize(
@@ -171,3 +171,46 @@ def test_names_and_dates_may_stand_in_the_title_of_the_document():
 )
 def test_a_people_and_its_land_are_one_name(sentence, quote):
     assert judge(sentence, quote) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("So a first step should follow in 2026.", ""),
+        ("So a first step should follow by June 2026.", ""),
+        ("因此应在2026年先行一步。", ""),
+        ("因此應在2026年先行一步。", ""),
+        ("So a first step should follow in 2028.", "date"),
+        ("So a first step was due in 2024.", "date"),
+        ("因此应在2028年先行一步。", "date"),
+    ],
+)
+def test_a_conclusion_may_name_a_year_between_those_of_question_and_passages(sentence, reason):
+    asked = "What should be done until 2027?"
+    verdict = judge(sentence, COST, kind="conclusion", asked=asked)
+    assert (verdict.reason.split(":")[0] if verdict else "") == reason
+    finding = judge(sentence, COST, asked=asked)
+    assert finding is not None, "what is told as a fact needs its own year"
+    assert finding.reason.startswith("date")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The retrofit was dear: Halden Bay paid.",
+        "The retrofit was dear; Nobody denies it.",
+        "The retrofit was dear – Everybody paid.",
+        "The retrofit had an aim (Lower costs).",
+    ],
+)
+def test_a_capital_word_after_the_end_of_a_clause_is_no_name(sentence):
+    assert judge(sentence, COST) is None
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The retrofit was dear: only Kettle paid.", "The retrofit was dear, Kettle paid."]
+)
+def test_a_foreign_name_within_a_clause_is_still_refused(sentence):
+    verdict = judge(sentence, COST)
+    assert verdict is not None
+    assert verdict.reason == "name: Kettle"

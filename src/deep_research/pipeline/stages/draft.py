@@ -14,7 +14,7 @@ from deep_research.report.paragraph import Paragraph
 from deep_research.request import Depth, ReportLength
 
 # A report has so many words at most; a deep one may have more.
-_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_000, "long": 2_200}
+_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_100, "long": 2_200}
 _DEEP = 2.2
 # One thing is told in few.
 _PRECISE_WORDS = 200

@@ -60,14 +60,18 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
 
 
 async def _is_all_read(context: StageContext) -> bool:
-    """Say whether all there is to search was read by then, for whichever section: a small folder and nothing else."""
+    """Say whether all there is to search was read by then, for whichever section: a folder and nothing else.
+
+    Of a small folder, everything that was found has been read.
+    """
     adapters = context.run.adapters
     corpus = adapters.corpus
     if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False
 
     async def look() -> str:
-        return "all" if len(await context.records.documents()) >= len(await corpus.contents()) else "some"
+        is_all = len(await context.records.documents()) >= len(await corpus.contents())
+        return "all" if is_all or await adapters.has_small_folder() else "some"
 
     try:
         return await context.decide("read", ("all", "some"), look) == "all"

@@ -25,7 +25,7 @@ from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
-from deep_research.verify.coverage import adds_to, is_related, support_hint, unchecked_reason
+from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
@@ -115,9 +115,20 @@ async def _judged_section(
     if any(sentence.verdict is None for paragraph in by_code for sentence in paragraph.sentences):
         whole = replace(sources, evidence=(*sources.evidence, *found.passages.values()))
         by_code = await _by_reasoner(by_code, whole, context)
+    by_code = [_with_links(after, before) for after, before in zip(by_code, paragraphs, strict=True)]
     counted = Counter(each.verdict.kind for one in by_code for each in one.sentences if each.verdict)
     await context.emit("verdict", {"section": paragraphs[0].section, "counts": dict(sorted(counted.items()))})
     return by_code
+
+
+def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
+    """Return a paragraph whose unmarked sentences that follow from the others cite nothing, but for the last one."""
+    last = len(checked.sentences) - 1
+    sentences = [
+        _with(before, "supported") if before.kind == "link" and after.is_sound and place < last else after
+        for place, (after, before) in enumerate(zip(checked.sentences, written.sentences, strict=True))
+    ]
+    return checked.model_copy(update={"sentences": tuple(sentences)})
 
 
 @dataclass(frozen=True)
@@ -142,8 +153,10 @@ async def _by_code(
         plain = Sentence(text=sentence.text, kind="link")
         return _with(plain, "supported") if claims_nothing(sentence.text) else _with(plain, "not_found", "unfounded")
     if sentence.kind == "link":
-        leads = sentence.text.endswith(_LEADS_OVER) and claims_nothing(sentence.text, sources.asked)
-        return _with(sentence, "supported") if leads else _with(sentence, "not_found", "uncited")
+        if sentence.text.endswith(_LEADS_OVER) and claims_nothing(sentence.text, sources.asked):
+            return _with(sentence, "supported")
+        # What says more than that is the writer's own, drawn from what the paragraph cites.
+        sentence = sentence.model_copy(update={"kind": "conclusion", "evidence": paragraph.cite_ids})
     unknown = [id_ for id_ in sentence.evidence if id_ not in sources.known]
     if unknown or (not sentence.evidence and sentence.kind != "absence"):
         return _with(sentence, "not_found", f"unknown: {', '.join(unknown)}" if unknown else "uncited")
@@ -194,9 +207,10 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
         )
         for one in near
     ]
-    held = [piece for piece, one in zip(pieces, near, strict=True) if one.share == 1.0]
+    held = [piece for piece, one in zip(pieces, near, strict=True) if one.is_it]
     if held:
-        verdict = Verdict(kind="false", reason="held", evidence=held[0].id, start=held[0].start, end=held[0].end)
+        reason = f"held: {' '.join(held[0].quote.split())[:_SHOWN_CHARS]}"
+        verdict = Verdict(kind="false", reason=reason, evidence=held[0].id, start=held[0].start, end=held[0].end)
         return sentence.model_copy(update={"verdict": verdict})
     if not pieces:
         return _with(sentence, "not_in_sources")
@@ -299,18 +313,14 @@ def claims_nothing(text: str, asked: str = "") -> bool:
     return (
         all(figure.value in named for figure in in_digits)
         and all(value in named or (not unit and value <= _COUNTED_BY_HAND) for value, unit in stated)
-        and all(date.iso in days for date in dates_of(text))
+        and all(any(day.startswith(date.iso) for day in days) for date in dates_of(text))
         and not find_references(text)
     )
 
 
 def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
-    """Return the sentence with the citations that have a share in it; where nobody could check it, with all."""
-    verdict = sentence.verdict
-    if verdict is None or not verdict.evidence:
-        return sentence
-    proof = next(passage for passage in passages if passage.id == verdict.evidence)
-    carrying = [proof, *(one for one in passages if adds_to(sentence.text, one.quote, proof.quote))]
+    """Return the sentence without the citations that have nothing in common with it."""
+    carrying = [one for one in passages if is_related(sentence.text, one.quote)] or passages
     kept = {id_ for passage in carrying for id_ in (passage.id, passage.header)}
     return sentence.model_copy(update={"evidence": tuple(id_ for id_ in sentence.evidence if id_ in kept)})
 
@@ -353,7 +363,6 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
 
 def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
     """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
-    quotes = {piece.id: piece.quote for piece in sources.evidence}
     kept, dropped = [], []
     for paragraph in paragraphs:
         own: list[Sentence] = []
@@ -367,13 +376,34 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
                 own.append(sentence)
                 is_cut = False
         if own:
-            # What only says that something is absent has nothing to cite.
-            is_note = all(each.kind == "absence" and not each.evidence for each in own)
-            told = [sources.asked, *(each.text for each in own), *(quotes.get(id_, "") for id_ in paragraph.cite_ids)]
-            is_sound = not paragraph.mark or _is_name(paragraph.lead, " ".join(told))
-            shown = {"sentences": tuple(own), "lead": paragraph.lead if is_sound else ""}
-            kept.append(paragraph.model_copy(update={**shown, "kind": "note" if is_note else paragraph.kind}))
-    return Checked(paragraphs=tuple(_leading_on(_headed(kept, sources))), dropped=tuple(dropped))
+            kept.append(_absences_cited(paragraph.model_copy(update={"sentences": tuple(own)})))
+    headed = _leading_on(_headed(_with_points(kept, sources), sources))
+    return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
+
+
+def _absences_cited(paragraph: Paragraph) -> Paragraph:
+    """Return a paragraph in which what is absent cites nothing; at the end of others it cites what they do."""
+    if paragraph.sentences[-1].kind != "absence":
+        return paragraph
+    is_note = all(each.kind in ("absence", "link") for each in paragraph.sentences)
+    *before, last = paragraph.sentences
+    if is_note:
+        bare = tuple(each.model_copy(update={"evidence": ()}) for each in paragraph.sentences)
+        return paragraph.model_copy(update={"sentences": bare, "kind": "note"})
+    nearest = last.evidence or next(each.evidence for each in reversed(before) if each.evidence)
+    return paragraph.model_copy(update={"sentences": (*before, last.model_copy(update={"evidence": nearest}))})
+
+
+def _with_points(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph]:
+    """Return paragraphs whose list items keep their points: each says nothing that the text or its passages do not."""
+    quotes = {piece.id: piece.quote for piece in sources.evidence}
+    cited = dict.fromkeys(id_ for paragraph in paragraphs for id_ in paragraph.cite_ids)
+    texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
+    told = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
+    return [
+        paragraph if not paragraph.mark or _is_name(paragraph.lead, told) else paragraph.model_copy(update={"lead": ""})
+        for paragraph in paragraphs
+    ]
 
 
 def _is_name(text: str, told: str) -> bool:

@@ -119,7 +119,7 @@ class ReportGenerator:
             update={
                 "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
-                "abstract": (*(() if health.is_unanswered else report.abstract), *cuts),
+                "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
                 **({"gaps": ()} if health.is_unanswered else {}),
                 "about": (
                     *findings.brief.assumptions,
@@ -228,6 +228,12 @@ def _with_lead(
     )
     day = f" ({source.published[:10]})" if source.published else ""
     return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
+
+
+def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
+    """Say what the mark of a conclusion means, where the report has any."""
+    kinds = {sentence.kind for paragraph in report.paragraphs for sentence in paragraph.sentences}
+    return (note("abstract", words("report.concluded")),) if "conclusion" in kinds else ()
 
 
 def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
@@ -454,10 +460,7 @@ async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tupl
         own: list[Sentence] = []
         for sentence in paragraph.sentences:
             number += 1
-            # A row keeps its columns, or goes.
-            is_kept = number not in changes or (sentence.cells and changes[number])
-            fresh = (sentence,) if is_kept else _changed(sentence, changes[number])
-            own += fresh
+            own += _changed(sentence, changes[number]) if number in changes else [sentence]
         paragraphs += [paragraph.model_copy(update={"sentences": tuple(own)})] if own else []
     return await judged(paragraphs, sources, context.at("edited"))
 

@@ -122,7 +122,6 @@ class ModelActs:
             notes=_notes(
                 ("Goal", brief.goal),
                 ("Sides to look at", "; ".join(brief.focus)),
-                ("Assumptions", "; ".join(brief.assumptions)),
             ),
         )
 

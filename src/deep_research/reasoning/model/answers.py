@@ -223,13 +223,6 @@ class ExtractAnswer(ModelAnswer):
     relevance: Numbers = _described("for each of them, in order: 1 to 10", [])
 
 
-class CompressAnswer(ModelAnswer):
-    """Which evidence to keep, by number."""
-
-    keep: Numbers = _described("numbers of the passages to keep, the best first")
-    note: Plain = _described("what they say together, one sentence", "")
-
-
 class ReflectAnswer(ModelAnswer):
     """What is known about a section, and how good its evidence is: five dimensions, each from 1 to 10."""
 

@@ -174,7 +174,8 @@ def show_evidence(
     return Material(
         blocks=(*listed, *(shown[place] for place in places)),
         labels={f"{LABEL}{place + 1}": evidence[place].id for place in places},
-        left_out=len(wanted) - len(kept),
+        # What nobody chose is no loss.
+        left_out=sum(evidence[place].score > 0 for place in wanted - kept),
     )
 
 
@@ -297,8 +298,12 @@ class ContextManager:
         taken = tokens_at_most("\n\n".join((self._system, *blocks))) + 2 * self._limit(max_tokens) + _REPAIR_TOKENS
         return max(self._options.window - taken, 0)
 
+    def share(self, part: float) -> int:
+        """Return so much of the window, in tokens."""
+        return int(part * self._options.window)
+
     def _limit(self, max_tokens: int) -> int:
-        return min(max_tokens, int(_ANSWER_SHARE * self._options.window))
+        return min(max_tokens, self.share(_ANSWER_SHARE))
 
     def tail(self, act: Act, task: str, *, steps: Steps = (), failures: Sequence[str] = ()) -> str:
         """Return the end of a prompt: what failed, what is left, which tools there are, and the task itself."""

@@ -6,7 +6,7 @@ sentence without a mark only leads over.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from deep_research.reasoning.model.prompting import LABEL, TAGS
@@ -50,7 +50,7 @@ _RANGE = re.compile(rf"(?i)(\d{{1,4}})(?:\s*[-–—]\s*(?:{LABEL}\s*)?(\d{{1,4}
 _MAX_IN_RANGE = 12
 _TYPED_MARK = re.compile(r"(?i)[\[【［]\s*(so|calc|none)\s*[:：]\s*([^\]】］]{1,400})[\]】］]")
 _TYPED_KINDS: dict[str, SentenceKind] = {"so": "conclusion", "calc": "calculation", "none": "absence"}
-_LABELS = re.compile(rf"(?i){LABEL}\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?")
+_LABELS = re.compile(rf"(?i)(?<![^\W\d_]){LABEL}\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?")
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[ \t#]*$")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*\n]{2,80})\*\*\s*[:：]?\s*$")
@@ -103,6 +103,13 @@ def read_sentences(text: str, labels: Mapping[str, str], language: Language) -> 
     """Return the sentences of one line of text."""
     plain = _EMPHASIS.sub(r"\2", _square(in_script(without_markup(text, _MARK), language), labels))
     return _Marks(labels, _MARK).sentences(plain)
+
+
+def read_row(text: str, names: Sequence[str], labels: Mapping[str, str], language: Language) -> list[Sentence]:
+    """Return the row of a table that was handed back as a line of cells, under the names of its columns."""
+    head = f"| {' | '.join(names)} |"
+    lines = [head, *_square(in_script(without_markup(text, _MARK), language), labels).split("\n")]
+    return _rows([line for line in lines if _TABLE_LINE.match(line)], _Marks(labels, _MARK))
 
 
 class _Block(NamedTuple):
@@ -161,8 +168,10 @@ def _paragraphs(
         else:
             line, own = " ".join(" ".join(lines).split()), lead
             mark: ListMark = "number" if kind == "number" else "bullet" if kind == "bullet" else ""
-            if mark and (bold := _ITEM_LEAD.match(line)) and bold.end() < len(line):
-                own, line = _plain_name(bold[1], language), _AFTER_LEAD.sub("", line[bold.end() :])
+            bold = _ITEM_LEAD.match(line)
+            name = _plain_name(bold[1], language) if bold and bold.end() < len(line) else ""
+            if bold and (name if mark else _name_of(name)):
+                own, line = name, _AFTER_LEAD.sub("", line[bold.end() :])
             elif mark:
                 own = ""
             if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):

@@ -8,14 +8,11 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed, searched
 from deep_research.reasoning.model.answers import (
-    CompressAnswer,
     ExtractAnswer,
     ReflectAnswer,
-    SomeAnswer,
     item_at,
 )
 from deep_research.reasoning.model.prompting import (
-    LABEL,
     NOTES_TAG,
     SOURCE_TAG,
     WARNING,
@@ -37,7 +34,6 @@ from deep_research.sources.dating import days_of
 from deep_research.sources.hit import SearchQuery
 
 _EXTRACT = Act("extract", "task", 500)
-_COMPRESS = Act("compress", "task", 600)
 _REFLECT = Act("reflect", "thinking", 900)
 # A section is sufficient where the mean of all five dimensions, and coverage by itself, reach this.
 _SUFFICIENT = 7
@@ -47,10 +43,15 @@ _USUAL_RELEVANCE = 6
 # So many passages of one document become evidence.
 _MAX_FINDINGS = 12
 _MAX_GAPS = 5
+# A section may hold so much of the window before passages are chosen among; whoever judges it sees the best of them.
+_SECTION_SHARE = 0.1
+_MAX_JUDGED = 4_000
 _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
 # Less text than this is a title and little else, which rules read as well.
 _HOLLOW_TOKENS = 25
+# A document that takes no more of the window than this is read whole.
+_WHOLE_SHARE = 0.025
 
 
 class ReadingByModel(ModelActs):
@@ -65,10 +66,14 @@ class ReadingByModel(ModelActs):
         brief = self._brief(reading.brief)
         candidates = await self._fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
-        if sum(tokens_at_most(candidate.finding) for candidate in candidates) < _HOLLOW_TOKENS:
+        size = sum(tokens_at_most(candidate.finding) for candidate in candidates)
+        if size < _HOLLOW_TOKENS:
             return await self._fallback.extract(reading)
+        is_suspect = PROMPT_INJECTION_FOUND in reading.document.warnings
+        if size <= self._context.share(_WHOLE_SHARE) and not is_suspect:
+            return await self._whole(reading, candidates)
         # Where the document's text holds a prompt injection, the mark around its title says so.
-        warning = WARNING if PROMPT_INJECTION_FOUND in reading.document.warnings else ""
+        warning = WARNING if is_suspect else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
         task = self._extract_task(outline, title)
         room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
@@ -86,21 +91,30 @@ class ReadingByModel(ModelActs):
         )
         return tuple(_findings(answer, candidates[:shown], outline))
 
+    async def _whole(self, reading: ReadingRequest, candidates: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Return all of a short document: to have it read whole by whoever writes costs less than to ask what matters.
+
+        What rules would choose of it keeps their score and section, so that it comes first where room is short.
+        """
+        chosen = await self._fallback.extract(reading)
+        found = []
+        for candidate in candidates:
+            near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
+            best = max(near, key=lambda one: one.score, default=None)
+            update = {"score": best.score, "section": best.section} if best else {"score": 0.0, "section": ""}
+            found.append(candidate.model_copy(update=update))
+        return tuple(found)
+
     def _extract_task(self, outline: Sequence[str], passages: str) -> str:
         titles = "\n".join(f"{number}. {title}" for number, title in enumerate(outline, start=1))
         return self._task("extract", ExtractAnswer, sections=fenced(NOTES_TAG, titles), passages=passages)
 
     async def compress(self, work: SectionWork) -> Digest:
-        """Keep everything in its order while there is room; only then let the model choose."""
-        room = work.brief.room
-        if len(work.evidence) <= room:
+        """Keep everything in its order while there is room; whoever writes chooses."""
+        size = sum(tokens_at_most(piece.quote) for piece in work.evidence)
+        if len(work.evidence) <= work.brief.room or size <= self._context.share(_SECTION_SHARE):
             return Digest(evidence=tuple(piece.id for piece in work.evidence))
-        task = self._task("compress", CompressAnswer, count=str(room))
-        answer, labels = await self._about_section(_COMPRESS, CompressAnswer, task, work, "keep the best passages")
-        wanted = {labels.get(f"{LABEL}{number}") for number in answer.keep}
-        # The order stays, so that the next prompt begins like this one.
-        kept = [piece.id for piece in work.evidence if piece.id in wanted][:room]
-        return Digest(evidence=tuple(kept), note=answer.note) if kept else await self._fallback.compress(work)
+        return await self._fallback.compress(work)
 
     async def reflect(self, work: SectionWork) -> Reflection:
         """Merge the round into what is known and judge five dimensions; whether they suffice is a rule."""
@@ -114,8 +128,16 @@ class ReadingByModel(ModelActs):
             sources=_describe_sources(work),
             language=LANGUAGES[work.brief.language],
         )
-        answer, _ = await self._about_section(
-            _REFLECT, ReflectAnswer, task, work, "judge whether this is enough", failures=work.failures
+        head = [self._brief(work.brief), self._section_head(work.section)]
+        # The tail's recitations are short; a prompt of their size is kept free for them.
+        room = self._context.room(*head, task, task, max_tokens=_REFLECT.max_tokens)
+        answer = await self._data(
+            _REFLECT,
+            ReflectAnswer,
+            task,
+            steps=searched(work.asked, "judge whether this is enough", "write the section"),
+            failures=work.failures,
+            shared=[*head, *show_evidence(work.evidence, room=min(room, _MAX_JUDGED)).blocks],
         )
         dimensions = Dimensions.from_json({name: getattr(answer, name) for name in Dimensions.model_fields})
         fresh = [query for query in dict.fromkeys(answer.next_queries) if query not in work.asked]
@@ -130,24 +152,6 @@ class ReadingByModel(ModelActs):
             next_queries=tuple(SearchQuery(query=query, goal=work.section.title) for query in fresh),
             reasoning=answer.reasoning,
         )
-
-    async def _about_section(
-        self, act: Act, kind: type[SomeAnswer], task: str, work: SectionWork, now: str, failures: Sequence[str] = ()
-    ) -> tuple[SomeAnswer, dict[str, str]]:
-        """Ask about a section's passages, shown in the order in which they came; return the answer and their labels."""
-        head = [self._brief(work.brief), self._section_head(work.section)]
-        # The tail's recitations are short; a prompt of their size is kept free for them.
-        material = show_evidence(work.evidence, room=self._context.room(*head, task, task, max_tokens=act.max_tokens))
-        answer = await self._data(
-            act,
-            kind,
-            task,
-            steps=searched(work.asked, now, "write the section"),
-            failures=failures,
-            shared=[*head, *material.blocks],
-            left_out=material.left_out,
-        )
-        return answer, material.labels
 
 
 def _fenced_synthesis(work: SectionWork) -> str:

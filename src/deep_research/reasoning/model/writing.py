@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from deep_research.errors import UnusableAnswer
+from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
@@ -25,7 +26,7 @@ from deep_research.reasoning.model.prompting import (
     numbered,
     show_evidence,
 )
-from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_sentences
+from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
@@ -53,6 +54,8 @@ _JUDGE = Act("judge", "task", 1_800)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
 _MAX_CHARTS = 5
+# So much of the window is filled with passages: more is read less carefully, and paid for.
+_MATERIAL_SHARE = 0.4
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 20
 # What sentences are given on top so that a judge can be judged.
@@ -77,9 +80,9 @@ _ANSWERS: dict[QuestionKind, str] = {
     "comparison": "which is better for what, and by how much",
     "reason": "the main cause, then the others in the order of their weight",
     "procedure": "the steps in one sentence",
-    "overview": "what it comes to, in 100 to 150 words",
-    "advice": "what to do, as one decision with its reasons, in 100 to 180 words",
-    "open": "what is known, as one statement with the figures that matter most, in 100 to 180 words",
+    "overview": "what it comes to, in {opening}",
+    "advice": "what to do, as one decision with its reasons and the facts that decide it, in {opening}",
+    "open": "what is known, as one statement with the figures that matter most, in {opening}",
 }
 _FORMS: dict[QuestionKind, str] = {
     "list": "The list is a table with every item that meets the condition.",
@@ -87,12 +90,15 @@ _FORMS: dict[QuestionKind, str] = {
     "comparison": "The comparison is a table with one column for each thing compared.",
     "procedure": "The steps are a numbered list.",
     "advice": (
-        "Next, under a heading, a numbered list of recommendations in the order of their worth. Each is one item: its"
-        " point in bold, without a mark, then the fact that it rests on, what to do, and, where the passages or reason"
-        " give it, who, by when, and how to measure it. What you propose yourself is worded as a proposal."
+        "Next, under a heading, a numbered list of five to seven recommendations, the most valuable first. Each is one"
+        " item: what to do, in bold and without a mark; then the fact it rests on; then how to do it, who should, by"
+        " when and how success is measured, as far as the passages or common sense allow. Where the question names a"
+        " period, place each step within it. Word what you propose yourself as a proposal."
     ),
     "open": "What the asker can do with it comes before the details.",
 }
+# How long the answer at the start is.
+_OPENING = {"en": "100 to 180 words", "zh": "150 to 280 characters"}
 
 
 class WritingByModel(ModelActs):
@@ -134,7 +140,7 @@ class WritingByModel(ModelActs):
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Write the whole report in one piece, with everything that was found in view."""
-        evidence = findings.evidence
+        evidence = _in_reading_order(findings.evidence)
         if not evidence:
             return await self._fallback.draft(findings)
         brief, language = findings.brief, findings.brief.language
@@ -143,7 +149,7 @@ class WritingByModel(ModelActs):
             "draft",
             language=LANGUAGES[language],
             length=_length(findings.words, language),
-            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]),
+            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(opening=_OPENING[language[:2]]),
             form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
             sections=_sections(findings),
             open=words("report.gaps"),
@@ -151,6 +157,7 @@ class WritingByModel(ModelActs):
         head = [self._brief(brief), *self._noted(findings)]
         tail = self._context.tail(_DRAFT, task)
         room = self._context.room(*head, tail, max_tokens=_DRAFT.max_tokens)
+        room = min(room, self._context.share(_MATERIAL_SHARE))
         material = show_evidence(evidence, room=room, contexts=findings.contexts)
         request = self._context.request(_DRAFT, tail, shared=[*head, *material.blocks], left_out=material.left_out)
         names = [words("report.abstract"), words("report.answer")]
@@ -221,7 +228,8 @@ class WritingByModel(ModelActs):
         """Have the whole text looked over once; what changes is checked again by whoever asks."""
         sentences = dict(numbered_sentences(draft.paragraphs))
         refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
-        needed = {id_ for sentence in refused.values() for id_ in sentence.evidence}
+        beside = [paragraph for paragraph in draft.paragraphs if any(map(_is_to_mend, paragraph.sentences))]
+        needed = {id_ for paragraph in beside for id_ in paragraph.cite_ids}
         needed |= {piece.id for piece in draft.left_out}
         brief, language = self._brief(draft.brief), draft.brief.language
         labels = show_evidence(draft.evidence, room=sys.maxsize).labels
@@ -240,11 +248,15 @@ class WritingByModel(ModelActs):
         room = self._context.room(brief, task, max_tokens=_EDIT.max_tokens)
         material = show_evidence(draft.evidence, room=room, contexts=draft.contexts, only=needed)
         answer = await self._data(_EDIT, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
-        return tuple(
-            Edit(number=number, sentences=tuple(read_sentences(item_at(answer.texts, place, ""), labels, language)))
-            for place, number in enumerate(answer.sentences)
-            if number in sentences
-        )
+        edits = []
+        for place, number in enumerate(answer.sentences):
+            text = item_at(answer.texts, place, "")
+            if before := sentences.get(number):
+                names = [name for name, _ in before.cells]
+                fresh = read_row(text, names, labels, language) if names else read_sentences(text, labels, language)
+                # What was to become another row and is none changes nothing.
+                edits += [Edit(number=number, sentences=tuple(fresh))] if fresh or not text.strip() else []
+        return tuple(edits)
 
     async def recall(self, brief: Brief) -> str:
         """Tell what the model knows by itself; an address or a number in brackets in it would look like a source."""
@@ -256,6 +268,12 @@ class WritingByModel(ModelActs):
         """Return the answer that the report was written with; where none could stand, rules make one of its body."""
         abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
         return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
+
+
+def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return the passages of each document together and in its order, whatever section they were found for."""
+    documents = list(dict.fromkeys(piece.document for piece in evidence))
+    return sorted(evidence, key=lambda piece: (documents.index(piece.document), piece.start))
 
 
 def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
@@ -279,8 +297,8 @@ def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language
 
 
 def _length(words: int, language: Language) -> str:
-    """Return how long a report should be; Chinese says in a character and a half what English says in a word."""
-    count = f"{words} words" if language == "en" else f"{round(words * 1.6, -2):.0f} characters"
+    """Return how long a report should be; Chinese says in two characters what English says in a word."""
+    count = f"{words} words" if language == "en" else f"{round(words * 1.8, -2):.0f} characters"
     return f"about {count}, tables and lists included"
 
 
@@ -311,7 +329,7 @@ def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Colle
             if sentence.kind in ("calculation", "absence"):
                 word = "calc" if sentence.kind == "calculation" else "none"
                 mark = f"[{word}: {'; '.join(filter(None, (sentence.basis, named)))}]"
-            kind = "table row" if sentence.cells else sentence.kind
+            kind = f"{sentence.kind}, table row" if sentence.cells else sentence.kind
             lines.append(f"{number} ({kind}) {sentence.text} {mark}" if number in wanted else sentence.text)
         lines.append("")
     return "\n".join(lines).strip()

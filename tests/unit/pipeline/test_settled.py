@@ -1,0 +1,99 @@
+"""What is left of a checked text: what is absent cites the nearest, and points of lists say nothing new."""
+
+import pytest
+
+from deep_research.evidence.passage import Evidence
+from deep_research.pipeline.stages.verify import Sources, settled
+from deep_research.reasoning.values import Brief
+from deep_research.report.paragraph import Paragraph, Sentence, SentenceKind, Verdict, VerdictKind
+
+QUOTES = {"e1": "The tank cost €11.7 million in 2024.", "e2": "The pumps run since 31 May 2023.", "e3": "Nine agreed."}
+EVIDENCE = tuple(
+    Evidence(id=id_, document="d", start=0, end=len(quote), quote=quote, finding=quote, section="")
+    for id_, quote in QUOTES.items()
+)
+QUESTION = "What should be done until 2027?"
+SOURCES = Sources(Brief(question=QUESTION, original=QUESTION, language="en"), EVIDENCE)
+SOUND: dict[SentenceKind, VerdictKind] = {"conclusion": "follows", "absence": "not_in_sources"}
+
+
+def said(text: str, *evidence: str, kind: SentenceKind = "finding") -> Sentence:
+    return Sentence(text=text, kind=kind, evidence=evidence, verdict=Verdict(kind=SOUND.get(kind, "supported")))
+
+
+def absent(*evidence: str) -> Sentence:
+    return said("No source names the builder.", *evidence, kind="absence")
+
+
+def kept(*sentences: Sentence) -> Paragraph:
+    (paragraph,) = settled([Paragraph(section="abstract", sentences=sentences)], SOURCES).paragraphs
+    return paragraph
+
+
+TANK, PUMPS = said("The tank is dear.", "e1"), said("The pumps run.", "e2", "e3")
+
+
+@pytest.mark.parametrize(
+    ("sentences", "nearest"),
+    [
+        ((TANK, absent("e3")), ("e3",)),
+        ((TANK, PUMPS, absent()), ("e2", "e3")),
+        ((TANK, absent(), absent()), ("e1",)),
+        ((said("We recommend to wait.", "e1", kind="conclusion"), absent()), ("e1",)),
+    ],
+)
+def test_what_is_absent_at_the_end_of_others_cites_what_comes_nearest(
+    sentences: tuple[Sentence, ...], nearest: tuple[str, ...]
+) -> None:
+    paragraph = kept(*sentences)
+    assert paragraph.kind == "claim"
+    assert paragraph.sentences[-1].evidence == nearest
+    assert paragraph.sentences[:-1] == sentences[:-1]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [(absent(),), (absent("e1"),), (absent("e1"), absent("e2")), (said("What is open?", kind="link"), absent("e1"))],
+)
+def test_what_only_says_what_is_absent_cites_nothing_and_is_a_note(sentences: tuple[Sentence, ...]) -> None:
+    paragraph = kept(*sentences)
+    assert paragraph.kind == "note"
+    assert paragraph.cite_ids == ()
+    assert [each.text for each in paragraph.sentences] == [each.text for each in sentences]
+
+
+def test_what_is_absent_in_the_middle_stays_as_it_is() -> None:
+    assert kept(absent(), TANK).sentences == (absent(), TANK)
+
+
+def test_what_stays_of_a_paragraph_whose_other_sentences_were_refused_is_a_note() -> None:
+    refused = TANK.model_copy(update={"verdict": Verdict(kind="not_found", reason="absent")})
+    paragraph = kept(refused, absent("e1"))
+    assert (paragraph.kind, paragraph.cite_ids) == ("note", ())
+
+
+@pytest.mark.parametrize(
+    ("point", "is_kept"),
+    [
+        ("Wait and see", True),
+        ("Finish by 2027", True),
+        ("Repeat the success of 2024", True),
+        ("Do as in May 2023", True),
+        ("Save €11.7 million again", True),
+        ("Reach 42 homes", True),
+        ("Finish by 2031", False),
+        ("Save €37 million", False),
+        ("Do as in June 2023", False),
+        ("See www.evil.example", False),
+        ("重复2024年的成功", True),
+        ("重複2024年的成功", True),
+        ("到2031年完成", False),
+        ("節省37億元", False),
+    ],
+)
+def test_the_point_of_an_item_may_name_what_is_told_anywhere_in_the_report(point: str, is_kept: bool) -> None:
+    elsewhere = Paragraph(section="abstract", sentences=(TANK, PUMPS, said("It heats 42 homes.", "e3")))
+    item = Paragraph(section="Steps", mark="number", lead=point, sentences=(said("This pays.", "e3"),))
+    checked = settled([elsewhere, item], SOURCES)
+    assert [each.lead for each in checked.paragraphs] == ["", point if is_kept else ""]
+    assert checked.paragraphs[1].sentences == item.sentences
