@@ -18,7 +18,7 @@ from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.value import Json, JsonObject, Value
+from deep_research.value import Json, JsonObject, Value, canonical_json
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,15 @@ class JournalledSandbox:
     sandbox: Sandbox
     site: CallSite
 
-    async def execute(self, code: str) -> Execution:
+    async def execute(self, code: str, data: Json = None) -> Execution:
         """Return the figures from the journal or from the sandbox."""
 
         async def perform() -> Answer:
-            return Answer((await self.sandbox.execute(code)).to_json())
+            return Answer((await self.sandbox.execute(code, data)).to_json())
 
         estimate = Spend(seconds=self.sandbox.timeout_s)
-        return Execution.from_json(await self.site.call("sandbox", code, estimate, perform))
+        asked = canonical_json([code, data])
+        return Execution.from_json(await self.site.call("sandbox", asked, estimate, perform))
 
 
 # A provider that asks for a longer wait is left for the next one.

@@ -1,15 +1,21 @@
-"""What the pipeline asks of a sandbox: run chart code, give back figures."""
+"""What the pipeline asks of a sandbox: run chart code over rows of data, give back figures."""
 
 from typing import Protocol
 
-from deep_research.value import Value
+from deep_research.value import Json, Value
 
 
 class Execution(Value):
-    """What a piece of code printed and drew; figures are PNG in base64."""
+    """What a piece of code printed and drew.
+
+    Figures are PNG in base64; `svgs` are the same figures as SVG. `plotted` are the values that each figure shows, read
+    from its axes.
+    """
 
     stdout: str
     figures: tuple[str, ...]
+    svgs: tuple[str, ...] = ()
+    plotted: tuple[tuple[float, ...], ...] = ()
 
 
 class Sandbox(Protocol):
@@ -20,6 +26,6 @@ class Sandbox(Protocol):
         """The time after which code is stopped."""
         ...
 
-    async def execute(self, code: str) -> Execution:
-        """Run the code, or raise `SourceError` with what it printed."""
+    async def execute(self, code: str, data: Json = None) -> Execution:
+        """Run the code, which finds its rows in `data`, or raise `SourceError` with what it printed."""
         ...

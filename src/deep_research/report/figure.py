@@ -1,0 +1,27 @@
+"""A figure of a report: what was drawn, from which rows, and the evidence behind each of them."""
+
+from typing import Literal
+
+from deep_research.value import Value
+
+ChartType = Literal["line", "bar"]
+
+
+class DataRow(Value):
+    """One value of a chart, what it belongs to, and the evidence that states it; `series` names its line or colour."""
+
+    label: str
+    value: float
+    evidence: str
+    series: str = ""
+
+
+class Figure(Value):
+    """A chart that was drawn; `png` and `svg` are content ids of its pictures."""
+
+    title: str
+    chart_type: ChartType
+    unit: str = ""
+    rows: tuple[DataRow, ...]
+    png: str
+    svg: str = ""
