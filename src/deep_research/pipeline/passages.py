@@ -16,7 +16,7 @@ _NEAR_CHARS = 400
 
 async def contexts_of(evidence: Sequence[Evidence], language: Language, records: RunRecords) -> dict[str, Context]:
     """Return where each piece of evidence stands, by its id."""
-    words = words_in(language)
+    words, addresses = words_in(language), await records.documents()
     found = {}
     for piece in {piece.id: piece for piece in evidence}.values():
         document = await records.document(piece.document)
@@ -29,5 +29,6 @@ async def contexts_of(evidence: Sequence[Evidence], language: Language, records:
             headings=headings_above(document.text, piece.start),
             near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
             published=document.published,
+            is_page=addresses.get(piece.document, "").startswith(("http://", "https://")),
         )
     return found

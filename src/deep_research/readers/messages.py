@@ -20,6 +20,8 @@ _QUOTES_BELOW = re.compile(
 )
 _QUOTE_MARK = re.compile(r"^(?:>\s?)+")
 _QUOTED = "Quoted:"
+# Where an export lists people and channels.
+_OTHER = "Other records"
 _MAX_TITLE_CHARS, _MAX_LABEL_CHARS, _MAX_NAMED = 120, 60, 3
 
 
@@ -100,7 +102,10 @@ def moment(seconds: float) -> str:
 def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
     """Add a message, and return whether hidden text may be left in it."""
     subject = one_line(message.subject)
-    blocks.begin_place("message", _label(message, number, subject))
+    if message.sender or message.date or subject:
+        blocks.begin_place("message", _label(message, number, subject))
+    else:
+        blocks.begin_place("heading", _OTHER)
     if is_new_channel:
         blocks.heading(message.channel, 2)
     blocks.heading(subject, 3 if message.channel else 2)

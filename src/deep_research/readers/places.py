@@ -40,7 +40,7 @@ def _joined(first: Place, last: Place) -> str:
         left, *_, right = sorted(columns, key=lambda letters: (len(letters), letters))
         return f"{top['sheet']}{left}{top['top']}:{right}{bottom['bottom'] or bottom['top']}"
     ends = (first.label, last.label)
-    return "-".join(label.partition(", ")[0] for label in ends) if first.kind == "message" else "-".join(ends)
+    return "-".join(re.split(r"[, ]", label)[0] for label in ends) if first.kind == "message" else "-".join(ends)
 
 
 def line_of(places: Sequence[Place], text: str, offset: int) -> int | None:

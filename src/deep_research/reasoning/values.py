@@ -282,7 +282,7 @@ class Reflection(Value):
 
 class Context(Value):
     """Where a passage stands: its document's title, author, first lines and date, its place and the headings above it,
-    and the text beside it.
+    and the text beside it; whether it is a page of the web.
     """
 
     title: str = ""
@@ -292,6 +292,7 @@ class Context(Value):
     headings: str = ""
     near: str = ""
     published: str = ""
+    is_page: bool = False
 
 
 class Findings(Value):

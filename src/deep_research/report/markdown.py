@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
@@ -17,9 +18,11 @@ _MAX_BASIS_CHARS = 60
 # Digits that nobody grouped and that are no year.
 _LONG_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?![\d,])")
 _CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
-# Before the markers of what the report concludes from its sources, unless it says "we" or "we propose".
+# Before the markers of what the report says itself: what it concludes, computes, or finds in no source.
 _CONCLUDED = "∴"
-_OWN_VOICE = re.compile(r"(?i)\b(?:we|our)\b|我[们們]|建[议議]|本[报報]告")
+# More than one sum or difference.
+_WORTH_SHOWING = re.compile(r"[*/×÷].*=|[-+−].*[-+−].*=")
+_LONG_TITLE = 80
 # More places than this say no more than the document itself.
 _MAX_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
@@ -131,10 +134,15 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     if paragraph.kind == "caption":
         return f"**{' '.join(escape(sentence.text) for sentence in paragraph.sentences)}**"
     text = joint = ""
-    for at, sentence in enumerate(paragraph.sentences):
+    pending: tuple[str, ...] = ()
+    for at, (sentence, after) in enumerate(zip_longest(paragraph.sentences, paragraph.sentences[1:])):
         # Chinese punctuation brings its own space.
         space = "" if _WIDE_END.search(sentence.text) else " "
-        markers = _sources_of(sentence, number_of, words)
+        # What is concluded in one go names its sources once, at its end.
+        pending = (*pending, *sentence.evidence)
+        is_going_on = after is not None and sentence.kind == after.kind == "conclusion"
+        markers = "" if is_going_on else _sources_of(sentence, pending, number_of, words)
+        pending = pending if is_going_on else ()
         gap = space if markers else ""
         # Before the markers: a paragraph ends in one.
         is_partly = sentence.verdict and sentence.verdict.kind == "partly"
@@ -147,15 +155,16 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     return text
 
 
-def _sources_of(sentence: Sentence, number_of: Cite, words: Words) -> str:
-    """Return a sentence's markers; a conclusion's and a calculation's say that they are none of the source's words."""
-    markers = _markers(sentence.evidence, number_of)
-    if markers and sentence.kind == "absence":
-        return words("report.nearest_to", marks=markers)
-    if markers and sentence.kind == "calculation" and len(sentence.basis) <= _MAX_BASIS_CHARS:
+def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words) -> str:
+    """Return the markers of a sentence; those of what the report says itself are told from those of a source's words.
+
+    A calculation is shown where a reader would not do it in the head.
+    """
+    markers = _markers(evidence, number_of)
+    is_shown = sentence.kind == "calculation" and _WORTH_SHOWING.search(sentence.basis)
+    if markers and is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
         return words("report.computed", basis=escape(_equation(sentence.basis)), marks=markers)
-    is_own = markers and sentence.kind in ("conclusion", "calculation") and not _OWN_VOICE.search(sentence.text)
-    return f"{_CONCLUDED}{markers}" if is_own else markers
+    return f"{_CONCLUDED}{markers}" if markers and sentence.kind not in ("finding", "link") else markers
 
 
 def _equation(basis: str) -> str:
@@ -191,7 +200,7 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> str:
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
-    lines = [[*line, _sources_of(row, number_of, words)] for line, row in zip(lines, rows, strict=True)]
+    lines = [[*line, _sources_of(row, row.evidence, number_of, words)] for line, row in zip(lines, rows, strict=True)]
     return _piped([*head, words("report.source")], lines)
 
 
@@ -258,6 +267,12 @@ def _references(citations: Citations, words: Words) -> list[str]:
     return [*blocks, f"{words('report.statistics')}{words('report.colon').rstrip()}", *_bullets(counts)]
 
 
+def _short_title(source: Source) -> str:
+    """Return a title; of a file of many messages only its first subject, as the places name those that are cited."""
+    first, *others = source.title.split("; ")
+    return f"{first} …" if len(others) > 1 and len(source.title) > _LONG_TITLE else source.title
+
+
 def _by_sheet(places: Sequence[str]) -> list[str]:
     """Return places, rows of one sheet as one of them: Teams!A4:E4, A5:E5 and A8:E8 as Teams!A4:E5, A8:E8."""
     found: dict[str, list[tuple[str, int, str, int]]] = {}
@@ -282,7 +297,7 @@ def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
         dated = [source.published[:10]] if is_page and source.published else []
         named = [*delivered, *dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
         places = f" ({escape(words('report.value_separator').join(named))})" if named else ""
-        lines.append(f"[{number}] {escape(source.title)} - {escape_address(source.address)}{places}")
+        lines.append(f"[{number}] {escape(_short_title(source))} - {escape_address(source.address)}{places}")
     # Two blanks at a line's end keep the lines apart without making each a paragraph.
     return "  \n".join(lines)
 

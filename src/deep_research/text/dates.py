@@ -26,7 +26,7 @@ _UNIT_NEXT = r"(?!\s?(?:%|percent|people|million|billion|kg|km|MW|GW|tons?|tonne
 _PATTERNS = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE))
     for hints, pattern in (
-        ("- / .", rf"(?<![\w.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)"),
+        ("- / .", rf"(?<![A-Za-z\d_.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)"),
         (_MONTHS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
         (_MONTHS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
         (_MONTHS, rf"\b{_MONTH},?\s+{_YEAR}\b"),

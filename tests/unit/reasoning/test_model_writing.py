@@ -59,7 +59,7 @@ async def test_passages_travel_with_title_author_date_and_place() -> None:
     )
     await reasoner_of(model).draft(findings_of(contexts={"id0001": where}))
     text = model.requests[0].text
-    assert "D1: Annual report — Harbour office — 2025-02-01" in text
+    assert "D1: Annual report — Harbour office — file of 2025-02-01" in text
     assert '<source id="E1" of="D1" at="page 3 › Costs › Steel">' in text
 
 

@@ -192,8 +192,9 @@ def _document(piece: Evidence) -> str:
 
 
 def _described(label: str, context: Context) -> str:
-    """Return a document's label, title, author and date in one line."""
-    facts = (context.title, context.author, context.published[:10] or "no date")
+    """Return a document's label, title, author and date in one line; a file's own date may be that of a copy."""
+    dated = context.published[:10]
+    facts = (context.title, context.author, f"{'' if context.is_page else 'file of '}{dated}" if dated else "no date")
     return f"{label}: {' — '.join(' '.join(fact.split()) for fact in facts if fact)}"
 
 

@@ -61,6 +61,8 @@ _AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?[.。:：]?\s*")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
 _TABLE_RULE = re.compile(r"[\s|:-]+$")
+# The program adds this column itself.
+_SOURCES = re.compile(r"(?i)(?:sources?|evidence|来源|來源|出处|出處)$")
 _ECHO = re.compile(rf"(?i)</?(?:{'|'.join(TAGS)})\b")
 _NO_NAME = re.compile(r"[*_`\[\]【】]|^\d+[.)、]\s*")
 _NAME_END = re.compile(r"[.。!！?？:：]+$")
@@ -187,7 +189,7 @@ def _rows(lines: list[str], marks: "_Marks") -> list[Sentence]:
     for row_cells in rows:
         texts = [_EMPHASIS.sub(r"\2", cell) for cell in row_cells]
         kind, ids, basis = marks.found_in(" ".join(texts))
-        pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False)]
+        pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False) if not _SOURCES.match(name)]
         filled = tuple((name, cell) for name, cell in pairs if cell)
         if len(filled) > 1:
             found.append(row(filled, ids).model_copy(update={"kind": kind, "basis": basis}))

@@ -90,12 +90,14 @@ _FORMS: dict[QuestionKind, str] = {
     "comparison": "The comparison is a table with one column for each thing compared.",
     "procedure": "The steps are a numbered list.",
     "advice": (
-        "Next, under a heading, a numbered list of five to seven recommendations, the most valuable first. Each is one"
-        " item: what to do, in bold and without a mark; then the fact it rests on; then how to do it, who should, by"
-        " when and how success is measured, as far as the passages or common sense allow. Where the question names a"
-        " period, place each step within it. Word what you propose yourself as a proposal."
+        "What is asked besides advice comes next, in the question's order, in a table or a few lines. Then, under a"
+        " heading, a numbered list of five to seven recommendations, the most valuable first. Each is one item: what"
+        " to do, in bold and without a mark; then the fact it rests on; then how to do it, who should, by when and how"
+        " success is measured: against which figure, with which threshold or date, as far as the passages or common"
+        " sense allow. Where the question names a period, place each step within it, to its end. Word what you propose"
+        " yourself as a proposal."
     ),
-    "open": "What the asker can do with it comes before the details.",
+    "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
 # How long the answer at the start is.
 _OPENING = {"en": "100 to 180 words", "zh": "150 to 280 characters"}

@@ -40,6 +40,7 @@ _BEGINS_NO_CONTENT = re.compile(
     r"|本(?:报告|報告|文件|文|方案|纪要|紀要)(?:旨在|介绍|介紹|概述|主要|将|將)|Let['’]s\b"
     r"|(?:您好|你好|大家好|此致|敬礼|敬禮|祝好|谢谢|謝謝)|(?:Opinion|Report) by\b"
 )
+_NEW_MESSAGE = re.compile(r"From: |(?:发件人|寄件者)[：:]")
 _NO_CONTENT = re.compile(
     r"\bI hope (?:this|you)\b|\b[Ll]ooking forward to\b|\b[Ll]et me know\b|\bfinds? you well\b"
     r"|\b[Pp]lease (?:find|see) attached\b|\b(?:schedule|set up|join) (?:a|the|our) (?:\w+ ){0,2}(?:meeting|call)\b"
@@ -149,6 +150,9 @@ def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Iterator[t
         words, kind = text[span.start : span.end], kinds[at]
         is_step = kind == "item" and "item" in (*kinds[at - 1 : at], *kinds[at + 1 : at + 2])
         is_told = is_whole or is_usable(words, kind, is_step=is_step)
+        if run and is_whole and _NEW_MESSAGE.match(words):
+            yield _path(path), run
+            run = []
         if kind in ("prose", "item") and not _is_injected(span, spans) and is_told:
             run.append(SourceSentence(offset + span.start, offset + span.end, words))
             continue
