@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from deep_research.evidence.passage import Evidence
+from deep_research.report.figure import ChartType, DataRow
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
 from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
 from deep_research.sources.document import Document
@@ -326,12 +327,14 @@ class Analysis(Value):
 
 
 class ChartSpec(Value):
-    """A planned chart."""
+    """A planned chart: its rows of data, each with its evidence, and a model's program that draws them, "" for ours."""
 
     title: str
-    chart_type: str
+    chart_type: ChartType
     data_source: str = "from_research"
-    python_code: str
+    python_code: str = ""
+    unit: str = ""
+    rows: tuple[DataRow, ...] = ()
 
 
 class BrokenChart(Value):

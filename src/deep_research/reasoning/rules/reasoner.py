@@ -54,7 +54,7 @@ from deep_research.reasoning.rules.quoting.selection import (
 )
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
-from deep_research.reasoning.rules.weighing.series import charts_of
+from deep_research.reasoning.rules.weighing.charts import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
 from deep_research.reasoning.values import (
     Analysis,
