@@ -356,6 +356,13 @@ def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
         lines.append(words("failed.chain", model=model, count=count))
     if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
+    charts: dict[str, list[str]] = {}
+    for gap in lost:
+        if gap.kind == "chart":
+            charts.setdefault(gap.reason, []).append(gap.subject)
+    for reason, titles in charts.items():
+        named = words("report.list_separator").join(filter(None, titles))
+        lines.append(words("failed.chart", titles=named, reason=reason) if named else reason)
     for what, (name, limit) in _MAX_LINES.items():
         failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
         lines += failed[:limit]

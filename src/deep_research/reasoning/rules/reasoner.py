@@ -363,7 +363,8 @@ class ExtractiveReasoner:
         return await in_thread(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
-        return broken.spec
+        """Leave the rows to the program's own drawing: rules write no code."""
+        return broken.spec.model_copy(update={"python_code": ""})
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Quote the evidence that the report has room for: neighbouring sentences as a paragraph, rows as tables."""

@@ -1,5 +1,6 @@
 """Charts by rules: the series that the evidence holds, those nearest to the question first."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -10,14 +11,13 @@ from deep_research.reasoning.rules.weighing.series import Series
 from deep_research.reasoning.values import ChartSpec, Context, Findings
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
-import re
 
 MAX_CHARTS = 5
 _MAX_OF_TABLE = 2
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
 
-def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
+def charts_of(findings: Findings, *, most: int = MAX_CHARTS) -> tuple[ChartSpec, ...]:
     """Return a chart for each series, those nearest to the question first."""
     asked = {*content_terms(findings.brief.question)}
     scores = {piece.id: piece.score for piece in findings.evidence}
@@ -35,7 +35,7 @@ def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
         ChartSpec(
             title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
         )
-        for series in chosen[:MAX_CHARTS]
+        for series in chosen[:most]
     )
 
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from dataclasses import dataclass
+from functools import cached_property
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.units import cells_of
@@ -12,7 +12,6 @@ from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.quantities import Quantity, find_quantities
-from deep_research.text.tables import is_label
 
 _MAX_POINTS, _MAX_BARS, _MAX_SERIES, _MAX_LABEL_CHARS = 40, 15, 6, 60
 # Of a column's cells, so many are figures.
@@ -151,14 +150,24 @@ class _Table:
             dates = [find_dates(each.label)[0].iso for each in columns]
             if len(columns) < 2 or len({*dates}) < len(dates) or named is None or len({*named.cells}) < len(self.rows):
                 continue
-            units = [{unit_of(each.figures[at]) for each in columns if each.figures[at]} for at in range(len(self.rows))]
+            units = [
+                {unit_of(each.figures[at]) for each in columns if each.figures[at]} for at in range(len(self.rows))
+            ]
             for unit in sorted({min(each) for each in units if len(each) == 1}):
                 places = [at for at, each in enumerate(units) if each == {unit}]
                 in_words = _UNIT.search(columns[0].label)
                 unit = unit or (in_words[1] if in_words else "")
                 yield from self._by_time(measure, unit, columns, dates, named, places)
 
-    def _by_time(self, measure: str, unit: str, columns: Sequence[Column], dates: Sequence[str], named: Column, places: Sequence[int]) -> Iterator[Series]:
+    def _by_time(
+        self,
+        measure: str,
+        unit: str,
+        columns: Sequence[Column],
+        dates: Sequence[str],
+        named: Column,
+        places: Sequence[int],
+    ) -> Iterator[Series]:
         is_line = len(columns) >= MIN_POINTS and len(places) <= _MAX_SERIES
         if not is_line and not (MIN_POINTS <= len(places) <= _MAX_BARS):
             return
@@ -172,11 +181,24 @@ class _Table:
                     name = named.cells[at]
                     is_one = len(places if is_line else columns) == 1
                     label, series = (date, name) if is_line else (name, date)
-                    rows.append(DataRow(label=label, value=figure.value, evidence=self.rows[at].id, series="" if is_one else series))
+                    rows.append(
+                        DataRow(
+                            label=label, value=figure.value, evidence=self.rows[at].id, series="" if is_one else series
+                        )
+                    )
         if is_line and len(places) == 1:
             measure = named.cells[places[0]]
         when = "" if is_line else "–".join(dict.fromkeys((min(dates), max(dates))))
-        made = Series(measure or named.name, unit, tuple(sorted(rows, key=lambda row: row.label) if is_line else rows), is_line, self.subject, "" if is_line or not measure else named.name, when, self.origin)
+        made = Series(
+            measure or named.name,
+            unit,
+            tuple(sorted(rows, key=lambda row: row.label) if is_line else rows),
+            is_line,
+            self.subject,
+            "" if is_line or not measure else named.name,
+            when,
+            self.origin,
+        )
         yield made
 
     def long(self) -> Iterator[Series]:
@@ -185,10 +207,12 @@ class _Table:
         names = [each for each in self.columns if each.is_name]
         first = next((each for each in self.columns if each is periods or each in names), None)
         for column in self.columns:
-            if not column.is_value or column in self.dated and len(self.dated) > 1 or first is None:
+            if not column.is_value or (column in self.dated and len(self.dated) > 1) or first is None:
                 continue
             # Days and months beside names tell something about them; years and quarters say what the figure is of.
-            is_of_period = periods is not None and (first is periods or all(len(date) < 8 and (len(date) == 4 or "Q" in date) for date in periods.dates))
+            is_of_period = periods is not None and (
+                first is periods or all(len(date) < 8 and (len(date) == 4 or "Q" in date) for date in periods.dates)
+            )
             if periods is not None and is_of_period:
                 yield from self._pivoted(column, periods, names)
             elif len({*first.cells}) == len(first.cells):
@@ -203,7 +227,9 @@ class _Table:
         for name in names:
             if len({*zip(periods.dates, name.cells, strict=True)}) < len(self.rows):
                 continue
-            if len(names) == 1 or all(len({*zip(name.cells, other.cells, strict=True)}) == len({*name.cells}) for other in names):
+            if len(names) == 1 or all(
+                len({*zip(name.cells, other.cells, strict=True)}) == len({*name.cells}) for other in names
+            ):
                 often = {each for each in name.cells if name.cells.count(each) >= MIN_POINTS}
                 if len(often) == len({*name.cells}) <= _MAX_SERIES:
                     yield from self._line(column, periods, name.cells)

@@ -163,7 +163,9 @@ def _series(group: Sequence[Point], titles: Mapping[str, str]) -> Iterator[Serie
         value = figure.value if is_as_told else figure.in_base_unit[0]
         rows.setdefault((series, date), DataRow(label=date, value=value, evidence=piece.id, series=series))
     if len({row.value for row in rows.values()}) > 1:
-        yield Series(measure, unit, tuple(sorted(rows.values(), key=lambda row: (row.series, row.label))), is_dated=True)
+        yield Series(
+            measure, unit, tuple(sorted(rows.values(), key=lambda row: (row.series, row.label))), is_dated=True
+        )
 
 
 def _of_one_length(group: Iterable[Point]) -> list[tuple[str, Point]]:

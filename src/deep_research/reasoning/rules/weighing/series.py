@@ -8,7 +8,9 @@ from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.quantities import SCALES, Quantity
 
 MIN_POINTS = 3
-_NUMBER = re.compile(rf"[-+]?\d[\d,.]*\s?(?:(?:{'|'.join(sorted(SCALES, key=len, reverse=True))})(?![a-z]))?", re.I)
+_NUMBER = re.compile(
+    rf"[-+]?\d[\d,.]*\s?(?:(?:{'|'.join(sorted(SCALES, key=len, reverse=True))})(?![a-z]))?", re.IGNORECASE
+)
 
 
 class Series(NamedTuple):
@@ -39,9 +41,10 @@ class Series(NamedTuple):
         if self.by and not is_chinese:
             what += f" by {self.by.lower()}"
         labels = sorted({row.label for row in self.rows}) if self.is_dated else [self.when]
-        when = "–".join(dict.fromkeys((labels[0], labels[-1])))
+        between = "–" if len(labels[0]) == 4 else "至" if is_chinese else " to "
+        when = between.join(dict.fromkeys((labels[0], labels[-1])))
         in_unit = f"{opening}{self.unit}{closing}" if self.unit else ""
-        return f"{what}{comma if when not in what else ''}{when if when not in what else ''}{in_unit}"
+        return f"{what}{'' if when in what else comma + when}{in_unit}"
 
 
 def unit_of(figure: Quantity) -> str:
