@@ -148,7 +148,7 @@ class JournalledDrawing:
             )
             return Answer(drawn.to_json())
 
-        asked = [spec.title, spec.chart_type, spec.unit, spec.data, language]
+        asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
         return Execution.from_json(await self.site.call("draw", asked, Spend(), perform))
 
 

@@ -1,13 +1,14 @@
 """Charts by rules: the series that the evidence holds, those nearest to the question first."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
-from deep_research.reasoning.rules.weighing.series import Series
+from deep_research.reasoning.rules.weighing.series import Series, is_near
 from deep_research.reasoning.values import ChartSpec, Context, Findings
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
@@ -18,19 +19,20 @@ _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八�
 
 
 def charts_of(findings: Findings, *, most: int = MAX_CHARTS) -> tuple[ChartSpec, ...]:
-    """Return a chart for each series, those nearest to the question first."""
+    """Return a chart for each series, those nearest to the question first, no table again before every other."""
     asked = {*content_terms(findings.brief.question)}
     scores = {piece.id: piece.score for piece in findings.evidence}
 
     def worth(series: Series) -> tuple[float, int]:
         told = {*content_terms(f"{series.measure} {series.subject}")}
         best = max(scores.get(row.evidence, 0.0) for row in series.rows)
-        return len(asked & told) + best, len(series.rows)
+        return len(asked & told) + best + bool(series.unit), len(series.rows)
 
-    chosen: list[Series] = []
+    ranked, before = [], Counter[str]()
     for series in sorted(find_series(findings.evidence, findings.contexts), key=worth, reverse=True):
-        if not series.origin or [each.origin for each in chosen].count(series.origin) < _MAX_OF_TABLE:
-            chosen.append(series)
+        ranked.append((before[series.origin], series))
+        before[series.origin] += bool(series.origin)
+    chosen = [series for times, series in sorted(ranked, key=lambda each: each[0]) if times < _MAX_OF_TABLE]
     return tuple(
         ChartSpec(
             title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
@@ -39,8 +41,15 @@ def charts_of(findings: Findings, *, most: int = MAX_CHARTS) -> tuple[ChartSpec,
     )
 
 
-def find_series(evidence: Sequence[Evidence], contexts: Mapping[str, Context]) -> Iterator[Series]:
-    """Yield the series that pieces of evidence hold; `contexts` say where they stand."""
+def find_series(evidence: Sequence[Evidence], contexts: Mapping[str, Context]) -> list[Series]:
+    """Return the series that pieces of evidence hold; `contexts` say where they stand."""
+    titles = {piece.document: contexts.get(piece.id, Context()).title or piece.document for piece in evidence}
+    places = {id_: f"{each.title} › {each.headings}" for id_, each in contexts.items()}
+    found = [*_of_tables(evidence, contexts), *series_of_sentences(evidence, places, titles)]
+    return _joined(found, {piece.id: titles[piece.document] for piece in evidence})
+
+
+def _of_tables(evidence: Iterable[Evidence], contexts: Mapping[str, Context]) -> Iterator[Series]:
     rows = sorted((piece for piece in evidence if piece.header), key=lambda piece: (piece.header, piece.start))
     for _, group in groupby(rows, key=lambda piece: piece.header):
         table = list(group)
@@ -48,6 +57,30 @@ def find_series(evidence: Sequence[Evidence], contexts: Mapping[str, Context]) -
         subject = _NUMBERED.sub("", above.headings.rpartition(" › ")[2]).replace("_", " ")
         dates = {date.iso for date in find_dates(above.headings)} or {date.iso for date in find_dates(above.title)}
         yield from series_of_table(table, subject=subject, when=dates.pop() if len(dates) == 1 else "")
-    places = {id_: f"{each.title} › {each.headings}" for id_, each in contexts.items()}
-    titles = {piece.document: contexts.get(piece.id, Context()).title for piece in evidence}
-    yield from series_of_sentences(evidence, places, titles)
+
+
+def _joined(found: Iterable[Series], titles: Mapping[str, str]) -> list[Series]:
+    """Return the series, those that several tables give as one: sources that differ each with their own values."""
+    kept: list[Series] = []
+    for series in found:
+        at = next((at for at, each in enumerate(kept) if _is_same(each, series)), None)
+        if at is None:
+            kept.append(series)
+            continue
+        known = {row.label: row.value for row in kept[at].rows}
+        is_named = any(row.series for row in kept[at].rows)
+        if not is_named and all(is_near(known.get(row.label, row.value), row.value) for row in series.rows):
+            rows = [*kept[at].rows, *(row for row in series.rows if row.label not in known)]
+        else:
+            named = (row.model_copy(update={"series": titles[row.evidence]}) for row in (*kept[at].rows, *series.rows))
+            rows = list({(row.series, row.label): row for row in named}.values())
+        kept[at] = kept[at]._replace(rows=tuple(sorted(rows, key=lambda row: row.label) if series.is_dated else rows))
+    return kept
+
+
+def _is_same(one: Series, other: Series) -> bool:
+    """Return whether two tables give the same measure for some of the same names or times."""
+    is_measure = one.measure.lower() == other.measure.lower() and one.unit == other.unit
+    is_plain = not any(row.series for row in other.rows) and one.origin != other.origin
+    labels = [{row.label for row in each.rows} for each in (one, other)]
+    return is_measure and is_plain and one.is_dated == other.is_dated and not labels[0].isdisjoint(labels[1])

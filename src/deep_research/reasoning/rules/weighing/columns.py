@@ -1,16 +1,18 @@
-"""Series in tables: a column by its rows' names or times, columns that are times, and rows that two names tell apart."""
+"""Series in tables: columns by the names or times of their rows, columns that are times, rows that two names part."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, unit_of
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import find_dates, find_months
 from deep_research.text.quantities import Quantity, find_quantities
 
 _MAX_POINTS, _MAX_BARS, _MAX_SERIES, _MAX_LABEL_CHARS = 40, 15, 6, 60
@@ -68,7 +70,7 @@ class Column:
         if len(found) < max(1, _MIN_SHARE * len(self.cells)) or _NUMBERING.fullmatch(self.name):
             return False
         values = [figure.value for figure in found]
-        steps = {after - before for before, after in zip(values, values[1:], strict=False)}
+        steps = {after - before for before, after in pairwise(values)}
         is_numbering = not found[0].unit and not _UNIT.search(self.label) and steps in ({1.0}, {-1.0})
         return len({figure.unit for figure in found}) == 1 and len({*values}) > 1 and not is_numbering
 
@@ -97,158 +99,137 @@ def _date(cell: str) -> str:
 
 
 def series_of_table(rows: Sequence[Evidence], *, subject: str = "", when: str = "") -> Iterator[Series]:
-    """Yield the series of a table, given by its rows; `subject` is the heading above it, `when` a period named there."""
+    """Yield the series of a table by its rows; `subject` is the heading above it, `when` a period that it names."""
     cells = [dict(cells_of(piece.finding)) for piece in rows]
     labels = list(dict.fromkeys(label for row in cells for label in row))
     columns = [Column(label, tuple(row.get(label, "") for row in cells)) for label in labels]
     totals = _totals(columns)
-    keep = [at for at in range(len(rows)) if at not in totals]
-    columns = [Column(each.label, tuple(each.cells[at] for at in keep)) for each in columns]
-    table = _Table([rows[at] for at in keep], columns, subject, when)
-    if MIN_POINTS <= len(keep) <= _MAX_POINTS or len(table.dated) >= MIN_POINTS:
-        yield from table.wide()
-        yield from table.long()
+    kept = [at for at in range(len(rows)) if at not in totals]
+    if kept:
+        parts = [Column(each.label, tuple(each.cells[at] for at in kept)) for each in columns]
+        table = _Table([rows[at] for at in kept], parts, subject, when)
+        yield from table.by_columns()
+        yield from table.by_rows()
 
 
 def _totals(columns: Sequence[Column]) -> set[int]:
     """Return which rows are totals or means of the others: they say so, or the first or last is the sum of the rest."""
-    count = len(columns[0].cells) if columns else 0
+    count = len(columns[0].cells)
     found = {at for each in columns if each.is_name for at, cell in enumerate(each.cells) if _TOTAL.match(cell)}
     for each in columns:
         values = [figure.value for figure in each.figures if figure]
-        if each.is_value and len(values) == count > MIN_POINTS and not find_dates(each.label):
-            rest = {at: sum(values) - values[at] for at in (0, count - 1)}
-            found |= {at for at, total in rest.items() if abs(values[at] - total) < _SUM_ROUNDING * abs(total)}
+        if each.is_value and len(values) == count > MIN_POINTS:
+            ends = (0, count - 1)
+            found |= {at for at in ends if abs(sum(values) - 2 * values[at]) < _SUM_ROUNDING * abs(values[at])}
     return found
 
 
 @dataclass(frozen=True)
 class _Table:
+    """Rows without totals, with what stands above them."""
+
     rows: Sequence[Evidence]
     columns: Sequence[Column]
     subject: str
     when: str
 
-    @property
-    def origin(self) -> str:
-        return self.rows[0].header
+    def by_columns(self) -> Iterator[Series]:
+        """Yield the series of columns that differ only in their time: "2021", "2022"; "Share in 2020", "in 2025"."""
+        names = next((each for each in self.columns if each.is_name), None)
+        if names is None or len({*names.cells}) < len(self.rows):
+            return
+        measures: dict[str, dict[str, Column]] = {}
+        for each in self.dated:
+            date = find_dates(each.label)[0]
+            measures.setdefault(" ".join(each.name.replace(date.raw, " ").split()), {})[date.iso] = each
+        for measure, columns in measures.items():
+            figures = [[one.figures[at] for one in columns.values()] for at in range(len(self.rows))]
+            told = [{unit_of(figure) for figure in row if figure} for row in figures]
+            for unit in sorted({min(each) for each in told if len(each) == 1}):
+                places = [at for at, each in enumerate(told) if each == {unit}]
+                yield from self._of_columns(measure, unit, dict(sorted(columns.items())), names, places)
 
     @cached_property
     def dated(self) -> list[Column]:
-        """Return the columns of figures that are times: "2021", "Share in 2025"."""
-        values = [each for each in self.columns if any(each.figures) and len(find_dates(each.label)) == 1]
-        return [each for each in values if sum(map(bool, each.figures)) >= _MIN_SHARE * len(each.cells)]
+        """Return the columns of figures that name a time."""
+        return [each for each in self.columns if all(each.figures) and len(find_dates(each.label)) == 1]
 
-    def wide(self) -> Iterator[Series]:
-        """Yield the series of columns that differ only in their time."""
-        named = next((each for each in self.columns if each.is_name), None)
-        kinds: dict[str, list[Column]] = {}
-        for each in self.dated:
-            date = find_dates(each.label)[0]
-            kinds.setdefault(" ".join(each.name.replace(date.raw, " ").split()), []).append(each)
-        for measure, columns in kinds.items():
-            dates = [find_dates(each.label)[0].iso for each in columns]
-            if len(columns) < 2 or len({*dates}) < len(dates) or named is None or len({*named.cells}) < len(self.rows):
-                continue
-            units = [
-                {unit_of(each.figures[at]) for each in columns if each.figures[at]} for at in range(len(self.rows))
-            ]
-            for unit in sorted({min(each) for each in units if len(each) == 1}):
-                places = [at for at, each in enumerate(units) if each == {unit}]
-                in_words = _UNIT.search(columns[0].label)
-                unit = unit or (in_words[1] if in_words else "")
-                yield from self._by_time(measure, unit, columns, dates, named, places)
-
-    def _by_time(
-        self,
-        measure: str,
-        unit: str,
-        columns: Sequence[Column],
-        dates: Sequence[str],
-        named: Column,
-        places: Sequence[int],
+    def _of_columns(
+        self, measure: str, unit: str, columns: dict[str, Column], names: Column, places: Sequence[int]
     ) -> Iterator[Series]:
+        """Yield a line for each row; of two times, or of many rows, bars."""
         is_line = len(columns) >= MIN_POINTS and len(places) <= _MAX_SERIES
-        if not is_line and not (MIN_POINTS <= len(places) <= _MAX_BARS):
+        if not is_line and len(columns) > 2:
+            columns = dict(list(columns.items())[-1:])
+        if len(columns) < 2 or not (is_line or MIN_POINTS <= len(places) <= _MAX_BARS):
             return
-        if not is_line:
-            latest = sorted(zip(dates, columns, strict=True), key=lambda each: each[0])[-2:]
-            dates, columns = zip(*(latest if len(columns) == 2 else latest[-1:]), strict=True)
         rows = []
         for at in places:
-            for date, column in zip(dates, columns, strict=True):
+            for date, column in columns.items():
+                label, series = (date, names.cells[at]) if is_line else (names.cells[at], date)
+                series = "" if is_line and len(places) == 1 else series
                 if figure := column.figures[at]:
-                    name = named.cells[at]
-                    is_one = len(places if is_line else columns) == 1
-                    label, series = (date, name) if is_line else (name, date)
-                    rows.append(
-                        DataRow(
-                            label=label, value=figure.value, evidence=self.rows[at].id, series="" if is_one else series
-                        )
-                    )
+                    rows.append(DataRow(label=label, value=figure.value, evidence=self.rows[at].id, series=series))
+        unit = unit or next((found[1] for each in columns.values() if (found := _UNIT.search(each.label))), "")
         if is_line and len(places) == 1:
-            measure = named.cells[places[0]]
-        when = "" if is_line else "–".join(dict.fromkeys((min(dates), max(dates))))
-        made = Series(
-            measure or named.name,
-            unit,
-            tuple(sorted(rows, key=lambda row: row.label) if is_line else rows),
-            is_line,
-            self.subject,
-            "" if is_line or not measure else named.name,
-            when,
-            self.origin,
-        )
-        yield made
+            measure = names.cells[places[0]]
+        elif not measure:
+            measure = self.subject or names.name
+        when = "" if is_line else "–".join((min(columns), max(columns)))
+        yield Series(measure, unit, tuple(rows), is_line, self.subject, when=when, origin=self.rows[0].header)
 
-    def long(self) -> Iterator[Series]:
+    def by_rows(self) -> Iterator[Series]:
         """Yield the series of columns of figures, each by the names or times of its rows."""
-        periods = next((each for each in self.columns if all(each.dates)), None)
+        times = self.times
         names = [each for each in self.columns if each.is_name]
-        first = next((each for each in self.columns if each is periods or each in names), None)
+        first = next((each for each in self.columns if each is times or each in names), None)
         for column in self.columns:
-            if not column.is_value or (column in self.dated and len(self.dated) > 1) or first is None:
+            if first is None or not column.is_value or (column in self.dated and len(self.dated) > 1):
                 continue
-            # Days and months beside names tell something about them; years and quarters say what the figure is of.
-            is_of_period = periods is not None and (
-                first is periods or all(len(date) < 8 and (len(date) == 4 or "Q" in date) for date in periods.dates)
-            )
-            if periods is not None and is_of_period:
-                yield from self._pivoted(column, periods, names)
+            # Days and months beside names tell of them; years and quarters say what the figures are of.
+            if times and (times not in self.columns or first is times or all(map(_is_long, times.dates))):
+                yield from self._by_time(column, times, [each for each in names if each.label not in times.label])
             elif len({*first.cells}) == len(first.cells):
                 yield from self._bars(column, first, range(len(self.rows)), self.when)
 
-    def _pivoted(self, column: Column, periods: Column, names: Sequence[Column]) -> Iterator[Series]:
-        """Yield the lines of a column by time; where rows are of several things, one for each, or those of one time."""
-        if not names:
-            if len({*periods.dates}) == len(periods.dates):
-                yield from self._line(column, periods, [""] * len(self.rows))
-            return
-        for name in names:
-            if len({*zip(periods.dates, name.cells, strict=True)}) < len(self.rows):
-                continue
-            if len(names) == 1 or all(
-                len({*zip(name.cells, other.cells, strict=True)}) == len({*name.cells}) for other in names
-            ):
-                often = {each for each in name.cells if name.cells.count(each) >= MIN_POINTS}
-                if len(often) == len({*name.cells}) <= _MAX_SERIES:
-                    yield from self._line(column, periods, name.cells)
-                    return
-            for date in sorted({*periods.dates}, reverse=True):
-                places = [at for at, each in enumerate(periods.dates) if each == date]
-                if len(places) >= MIN_POINTS and len({name.cells[at] for at in places}) == len(places):
-                    yield from self._bars(column, name, places, date)
-                    return
+    @property
+    def times(self) -> Column | None:
+        """Return the column of times; a column of years and one of months or quarters are one."""
+        found = next((each for each in self.columns if all(each.dates)), None)
+        if found and all(len(date) == 4 for date in found.dates):
+            for each in self.columns:
+                parts = [_part_of_year(cell) for cell in each.cells]
+                if all(parts):
+                    joined = tuple(f"{year}-{part}" for year, part in zip(found.dates, parts, strict=True))
+                    return Column(f"{found.label} {each.label}", joined)
+        return found
 
-    def _line(self, column: Column, periods: Column, series: Sequence[str]) -> Iterator[Series]:
+    def _by_time(self, column: Column, times: Column, names: Sequence[Column]) -> Iterator[Series]:
+        """Yield the line of a column; where rows are of several things, a line for each, or the bars of one time."""
+        if not names:
+            yield from self._line(column, times, [""] * len(self.rows))
+        for name in names[:1]:
+            counts = Counter(name.cells)
+            is_only = all(len({*zip(name.cells, each.cells, strict=True)}) == len(counts) for each in names)
+            if is_only and len(counts) <= _MAX_SERIES and min(counts.values()) >= MIN_POINTS:
+                yield from self._line(column, times, name.cells)
+                continue
+            for date in sorted({*times.dates}, reverse=True):
+                places = [at for at, each in enumerate(times.dates) if each == date]
+                if len(places) >= MIN_POINTS:
+                    yield from self._bars(column, name, places, date)
+                    break
+
+    def _line(self, column: Column, times: Column, series: Sequence[str]) -> Iterator[Series]:
         rows = [
-            DataRow(label=periods.dates[at], value=figure.value, evidence=self.rows[at].id, series=series[at])
+            DataRow(label=times.dates[at], value=figure.value, evidence=self.rows[at].id, series=series[at])
             for at, figure in enumerate(column.figures)
             if figure
         ]
-        if len({row.label for row in rows}) >= MIN_POINTS and len({row.value for row in rows}) > 1:
+        labels = {(row.series, row.label) for row in rows}
+        if len(labels) == len(rows) <= _MAX_POINTS and len({row.label for row in rows}) >= MIN_POINTS:
             rows.sort(key=lambda row: row.label)
-            yield Series(column.name, column.unit, tuple(rows), True, self.subject, "", "", self.origin)
+            yield Series(column.name, column.unit, tuple(rows), True, self.subject, origin=self.rows[0].header)
 
     def _bars(self, column: Column, names: Column, places: Sequence[int], when: str) -> Iterator[Series]:
         rows = [
@@ -256,7 +237,22 @@ class _Table:
             for at in places
             if (figure := column.figures[at])
         ]
-        if MIN_POINTS <= len(rows) <= _MAX_BARS and len({row.value for row in rows}) > 1:
+        if MIN_POINTS <= len({row.label for row in rows}) == len(rows) <= _MAX_BARS:
             dates = find_dates(f"{column.label} {names.label}")
             when = dates[0].iso if len(dates) == 1 else when
-            yield Series(column.name, column.unit, tuple(rows), False, self.subject, names.name, when, self.origin)
+            yield Series(
+                column.name, column.unit, tuple(rows), False, self.subject, names.name, when, self.rows[0].header
+            )
+
+
+def _is_long(date: str) -> bool:
+    """Return whether a date is a year or a quarter."""
+    return len(date) == 4 or "Q" in date
+
+
+def _part_of_year(cell: str) -> str:
+    """Return a quarter as Q2 or a month as 07, "" for what is neither."""
+    if re.fullmatch(r"Q[1-4]", cell):
+        return cell
+    months = find_months(cell)
+    return months[0].iso[5:] if len(months) == 1 and months[0].raw == cell else ""

@@ -1,14 +1,14 @@
-"""Series in sentences: figures of one subject at several times, in one sentence or in sentences of several documents."""
+"""Series in sentences: figures of one subject at several times, told in one sentence or in several documents."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.claims import FigureClaim, ranked_claims
-from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, unit_of
+from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is_near, unit_of
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates
@@ -16,6 +16,10 @@ from deep_research.verify.particulars import without_idle_space
 
 # A mean and a limit are figures like others; a change, a plan and a part are figures of something else.
 _KINDS = frozenset({"avera", "media", "minim", "maxim"})
+# What falls from one figure to the next is told in figures like others, and so is what is counted by the tonne.
+_FROM = re.compile(r"(?i)\bfrom\s*$|[由从從][^，]{0,12}$")
+_CHANGES = ("incre", "decre", "fell", "rose", "grew", "reduc", "decli", "drop")
+_RATES = ("per", "每")
 _UNREAL = re.compile(r"(?i)\b(?:if|would|could|might|may|until)\b|如果|倘若|假如|若|可能")
 _PER = re.compile(r"^\s?(per [\w-]+|an? (?:year|month|week|day|hour)\b)|^\s?(/\s?\w+)")
 _EACH = re.compile(r"每([\w]{1,4}?)$")
@@ -26,19 +30,24 @@ _LEADS = re.compile(
     r"|since|for|the)|[为是由从约达至到的在自仅共有，、：,;:]|只有|[升降增减提][高少加]?)[\s,]*$"
 )
 _BEGINS = re.compile(r"(?i)^(?:in|by|from|since|the|a|an|and|its|our|of|on|截至|到|[，、的,\s]+)(?:\b|(?<=[^a-z]))\s*")
+_NUMBERED = re.compile(r"[a-z]+ \d+\b|第\w|\d+号|\d+號")
 _MAX_MEASURE_CHARS = 60
 _MIN_SHARED, _SAME = 2, 0.6
-_ROUNDING = 0.02
 
 
 class Point(NamedTuple):
-    """A figure at one time, the words that say what it is of, and how it is told."""
+    """A figure at one time, the words that say what it is of, and how it is told.
+
+    `numbered` are things that a number tells from others: "project 2".
+    """
 
     claim: FigureClaim
     date: str
     about: frozenset[str]
     measure: str
     unit: str
+    numbered: frozenset[str]
+    kinds: frozenset[str]
 
 
 def series_of_sentences(
@@ -57,7 +66,8 @@ def series_of_sentences(
             else:
                 group.append(point)
     for group in groups:
-        yield from _series(group, titles)
+        if group[0].kinds <= _KINDS:
+            yield from _series(group, titles)
 
 
 def _points(claims: Sequence[FigureClaim]) -> Iterator[Point]:
@@ -73,16 +83,16 @@ def _points(claims: Sequence[FigureClaim]) -> Iterator[Point]:
         pairs = list(zip(own, dates, strict=False))
         if len(own) == len(dates) > 1 and _take_turns(pairs) and _is_one_thing(text, pairs):
             for claim, date in pairs:
-                yield _point(own[0], claim, date.iso, text, dates)
+                yield _point(own[0], claim, date.iso, text, own)
         elif len(own) == 1 and len(own[0].dates) == 1 and own[0].is_plain:
-            yield _point(own[0], own[0], own[0].dates[0], text, dates)
+            yield _point(own[0], own[0], own[0].dates[0], text, own)
 
 
 def _take_turns(pairs: Sequence[tuple[FigureClaim, DateMention]]) -> bool:
     """Return whether each figure has its own date, before it or after it throughout: "€88 in 2021, €103 in 2023"."""
     spans = [sorted((claim.figure.start, date.start)) for claim, date in pairs]
     orders = {claim.figure.start < date.start for claim, date in pairs}
-    return len(orders) == 1 and all(one[1] < other[0] for one, other in zip(spans, spans[1:], strict=False))
+    return len(orders) == 1 and all(one[1] < other[0] for one, other in pairwise(spans))
 
 
 def _is_one_thing(text: str, pairs: Sequence[tuple[FigureClaim, DateMention]]) -> bool:
@@ -99,8 +109,11 @@ def _blank(text: str) -> str:
     return " ".join(_LEADS.sub("", part) for part in re.split(r"[-+]?[$€£¥]?\d[\d,.]*", text))
 
 
-def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, dates: Sequence[DateMention]) -> Point:
-    figure = first.figure
+def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, told: Sequence[FigureClaim]) -> Point:
+    """Return the figure of a claim; what it is of is said with the first one of those that are told together."""
+    figure, dates = first.figure, find_dates(text)
+    taken = {at for each in (*dates, *(one.figure for one in told)) for at in range(each.start, each.end)}
+    rest = "".join(" " if at in taken else letter for at, letter in enumerate(text))
     begin = min([figure.start, *(each.start for each in dates if each.start)])
     lead = text[:begin]
     if dates[0].start == 0 or not content_terms(lead):
@@ -113,7 +126,9 @@ def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, dates: 
     unit = unit_of(figure) + (f" {per[1] or per[2]}" if per else "")
     if each := _EACH.search(text[: figure.start]):
         unit, measure = f"{unit}/{each[1]}", _phrase(_EACH.sub("", lead))
-    return Point(claim, date, first.about, measure, unit)
+    skipped = _CHANGES + _RATES if len(told) > 1 and _FROM.search(text[: figure.start]) else _RATES
+    kinds = frozenset(kind for kind in first.kinds if not kind.startswith(skipped))
+    return Point(claim, date, first.about, measure, unit, frozenset(_NUMBERED.findall(rest.lower())), kinds)
 
 
 def _phrase(text: str) -> str:
@@ -127,13 +142,13 @@ def _phrase(text: str) -> str:
 def _is_of(point: Point, group: Sequence[Point]) -> bool:
     """Return whether a figure is of what a group is of: the same unit, the same kind, the same words, no other name."""
     one, other = point.claim, group[0].claim
-    kinds = [claim.kinds - {"per"} for claim in (one, other)]
-    if one.figure.in_base_unit[1] != other.figure.in_base_unit[1] or kinds[0] != kinds[1] or not kinds[0] <= _KINDS:
+    if one.figure.in_base_unit[1] != other.figure.in_base_unit[1] or point.kinds != group[0].kinds:
         return False
     if one.sentence == other.sentence:
         return one.piece.id == other.piece.id
     shared = len(point.about & group[0].about)
     is_same = shared >= max(_MIN_SHARED, _SAME * min(len(point.about), len(group[0].about)))
+    is_same = is_same and point.numbered == group[0].numbered
     return is_same and one.names <= other.around and other.names <= one.around
 
 
@@ -176,5 +191,4 @@ def _of_one_length(group: Iterable[Point]) -> list[tuple[str, Point]]:
 
 
 def _is_near(one: Point, other: Point) -> bool:
-    first, second = (point.claim.figure.in_base_unit[0] for point in (one, other))
-    return abs(first - second) <= _ROUNDING * max(abs(first), abs(second))
+    return is_near(*(point.claim.figure.in_base_unit[0] for point in (one, other)))

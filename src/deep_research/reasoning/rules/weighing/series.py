@@ -1,16 +1,19 @@
 """A series of figures: values of one measure in one unit, each with the evidence that states it."""
 
 import re
+from math import isclose
 from typing import NamedTuple
 
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import CJK_CHARACTER, content_terms
+from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import SCALES, Quantity
 
 MIN_POINTS = 3
-_NUMBER = re.compile(
-    rf"[-+]?\d[\d,.]*\s?(?:(?:{'|'.join(sorted(SCALES, key=len, reverse=True))})(?![a-z]))?", re.IGNORECASE
-)
+# Values nearer than this are one, rounded.
+_ROUNDING = 0.02
+_SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
+_NUMBER = re.compile(rf"[-+]?\d[\d,.]*\s?(?:(?:{_SCALE})(?![a-z]))?", re.IGNORECASE)
 
 
 class Series(NamedTuple):
@@ -49,4 +52,13 @@ class Series(NamedTuple):
 
 def unit_of(figure: Quantity) -> str:
     """Return the unit in its source's own word or sign."""
-    return (_NUMBER.sub("", figure.raw).strip(" -") or figure.unit) if figure.unit else ""
+    if not figure.unit:
+        return ""
+    number = _NUMBER.search(to_simplified(figure.raw))
+    start, end = number.span() if number else (0, 0)
+    return (figure.raw[:start] + figure.raw[end:]).strip(" -") or figure.unit
+
+
+def is_near(one: float, other: float) -> bool:
+    """Return whether two values may be the same, rounded."""
+    return isclose(one, other, rel_tol=_ROUNDING)
