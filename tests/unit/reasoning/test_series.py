@@ -15,7 +15,8 @@ def charts(
     plan = Plan(research_title="?", sections=(work.section,))
     contexts = {each.id: Context(title=(titles or {}).get(each.document, ""), headings=above) for each in evidence}
     # The same piece may stand in two sections.
-    return charts_of(Findings(brief=work.brief, plan=plan, sections=(work, work), contexts=contexts))
+    findings = Findings(brief=work.brief, plan=plan, sections=(work, work), contexts=contexts)
+    return charts_of(findings, is_chosen=question == "?")
 
 
 def points(evidence: list[Evidence]) -> list[list[tuple[str, float]]]:
@@ -31,7 +32,7 @@ PARTS = [["Tank", "€11.7 million", "8 %"], ["Pumps", "€61.4 million", "42 %"
 
 def test_a_column_of_figures_is_a_bar_chart_with_the_evidence_of_each_bar():
     evidence = rows(["Part", "Cost", "Share"], *PARTS)
-    cost, share = charts(evidence, question="What did it cost?")
+    cost, share = charts(evidence, question="What did tank and pumps cost?")
     assert (cost.chart_type, cost.title, cost.unit) == ("bar", "Cost by part (€)", "€")
     assert (share.title, share.unit) == ("Share by part (%)", "%")
     told = [(row.label, row.value, row.evidence) for row in cost.rows]
@@ -268,13 +269,21 @@ def test_different_things_told_in_the_same_words_make_no_line():
 
 
 def test_there_are_few_charts_what_was_asked_first_and_every_table_before_another_of_one():
-    wide = rows(
-        ["Part", *(f"{name} (t)" for name in "ABCDEFG")], *([f"P{n}", *"1379264"[n:], *"000"[:n]] for n in range(4))
-    )
-    cost = rows(["Part", "Cost (€)"], ["Tank", "5"], ["Pumps", "9"], ["Pipes", "7"], document="b")
+    columns = [f"Cost {name} (t)" for name in "ABCDEFG"]
+    wide = rows(["Part", *columns], *([f"P{n}", *"1379264137"[n : n + 7]] for n in range(4)))
+    cost = rows(["Part", "Cost of pumps (€)"], ["Tank", "5"], ["Pumps", "9"], ["Pipes", "7"], document="b")
     found = charts([*wide, *cost], question="What did the pumps cost?")
-    assert found[0].title == "Cost by part (€)"
+    assert found[0].title == "Cost of pumps by part (€)"
     assert len(found) == 3 <= MAX_CHARTS
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [("What do visitors think?", 0), ("How did maintenance costs develop?", 1), ("What about servers?", 1)],
+)
+def test_a_series_that_has_no_word_of_the_question_is_left_out(question, count):
+    evidence = rows(["Year", "Maintenance cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
+    assert len(charts(evidence, question=question, above="Servers_and_networks")) == count
 
 
 def test_no_evidence_gives_no_chart():

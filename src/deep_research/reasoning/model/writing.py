@@ -119,7 +119,7 @@ class WritingByModel(ModelActs):
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
         where they can be run; it gives no data of its own.
         """
-        series = await in_thread(charts_of, findings, most=_MAX_SERIES)
+        series = await in_thread(charts_of, findings, most=_MAX_SERIES, is_chosen=True)
         if not series:
             return ()
         kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer

@@ -18,20 +18,29 @@ _MAX_OF_TABLE = 2
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
 
-def charts_of(findings: Findings, *, most: int = MAX_CHARTS) -> tuple[ChartSpec, ...]:
-    """Return a chart for each series, those nearest to the question first, no table again before every other."""
+def charts_of(findings: Findings, *, most: int = MAX_CHARTS, is_chosen: bool = False) -> tuple[ChartSpec, ...]:
+    """Return a chart for each series, those nearest to the question first, no table again before every other.
+
+    A series that shares no word with the question is left out, unless somebody chooses among them.
+    """
     asked = {*content_terms(findings.brief.question)}
     scores = {piece.id: piece.score for piece in findings.evidence}
 
+    def shared(series: Series) -> int:
+        labels = "" if series.is_dated else " ".join(row.label for row in series.rows)
+        above = findings.contexts.get(series.rows[0].evidence, Context()).headings.replace("_", " ")
+        return len(asked & {*content_terms(f"{series.measure} {labels} {above}")})
+
     def worth(series: Series) -> tuple[float, int]:
-        told = {*content_terms(f"{series.measure} {series.subject}")}
         best = max(scores.get(row.evidence, 0.0) for row in series.rows)
-        return len(asked & told) + best + bool(series.unit), len(series.rows)
+        return shared(series) + best + bool(series.unit), len(series.rows)
 
     ranked, before = [], Counter[str]()
     for series in sorted(find_series(findings.evidence, findings.contexts), key=worth, reverse=True):
-        ranked.append((before[series.origin], series))
-        before[series.origin] += bool(series.origin)
+        # Beside what a table measures, what it counts says little.
+        if (is_chosen or shared(series)) and (series.unit or not before[series.origin]):
+            ranked.append((before[series.origin], series))
+            before[series.origin] += bool(series.origin)
     chosen = [series for times, series in sorted(ranked, key=lambda each: each[0]) if times < _MAX_OF_TABLE]
     return tuple(
         ChartSpec(
