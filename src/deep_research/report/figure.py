@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from deep_research.report.paragraph import Paragraph
 from deep_research.value import Value
 
 ChartType = Literal["line", "bar"]
@@ -25,3 +26,14 @@ class Figure(Value):
     rows: tuple[DataRow, ...]
     png: str
     svg: str = ""
+
+
+class Caption(Paragraph):
+    """What stands where a figure is: the picture, its title, and the sources of its rows."""
+
+    number: int
+    figure: Figure
+
+    def file(self, ending: str) -> str:
+        """Return the name of a file of the figure, seen from the report."""
+        return f"figures/figure-{self.number}{ending}"
