@@ -201,6 +201,23 @@ class ShippedSentence(_Shipped):
     revised_from: str = ""
 
 
+class ShippedRow(_Shipped):
+    """A value that a figure shows."""
+
+    label: str
+    value: float
+    evidence: str
+    series: str = ""
+
+
+class ShippedFigure(_Shipped):
+    """A figure of `paragraphs.jsonl`; its files are named as seen from there."""
+
+    number: int
+    rows: tuple[ShippedRow, ...]
+    files: tuple[str, ...]
+
+
 class ShippedParagraph(_Shipped):
     """A line of `paragraphs.jsonl`."""
 
@@ -210,6 +227,7 @@ class ShippedParagraph(_Shipped):
     text: str
     cite_ids: tuple[str, ...]
     sentences: tuple[ShippedSentence, ...] = ()
+    figure: ShippedFigure | None = None
 
 
 class ShippedEvidence(_Shipped):
@@ -221,6 +239,7 @@ class ShippedEvidence(_Shipped):
     end: int = -1
     quote: str = ""
     place: str | None = None
+    header: str = ""
 
 
 class _ShippedSource(_Shipped):
