@@ -17,7 +17,6 @@ from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
 from deep_research.report.figure import DataRow, Figure
 from deep_research.request import Language
 from deep_research.sandbox.port import Execution
-from deep_research.verify.particulars import states_value
 
 _MIN_ROWS = 3
 
@@ -93,8 +92,7 @@ def _is_backed(rows: Sequence[DataRow], evidence: Mapping[str, Evidence]) -> boo
     """Return whether there are enough rows, and each piece of evidence states the value that it stands for."""
     pieces = [evidence.get(row.evidence) for row in rows]
     return len(rows) >= _MIN_ROWS and all(
-        piece is not None and states_value(row.value, piece.quote)
-        for row, piece in zip(rows, pieces, strict=True)
+        piece is not None and row.is_stated_in(piece.quote) for row, piece in zip(rows, pieces, strict=True)
     )
 
 

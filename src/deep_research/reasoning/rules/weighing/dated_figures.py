@@ -12,6 +12,7 @@ from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import DateMention, find_dates
+from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import without_idle_space
 
 # A mean and a limit are figures like others; a change, a plan and a part are figures of something else.
@@ -112,7 +113,8 @@ def _blank(text: str) -> str:
 def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, told: Sequence[FigureClaim]) -> Point:
     """Return the figure of a claim; what it is of is said with the first one of those that are told together."""
     figure, dates = first.figure, find_dates(text)
-    taken = {at for each in (*dates, *(one.figure for one in told)) for at in range(each.start, each.end)}
+    mentions: list[Quantity | DateMention] = [*dates, *(one.figure for one in told)]
+    taken = {at for each in mentions for at in range(each.start, each.end)}
     rest = "".join(" " if at in taken else letter for at, letter in enumerate(text))
     begin = min([figure.start, *(each.start for each in dates if each.start)])
     lead = text[:begin]
