@@ -2,20 +2,15 @@
 
 import re
 from functools import lru_cache
-from math import isclose
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.number_words import Worded, find_worded
-from deep_research.text.quantities import SCALES, DateMention, Quantity, find_dates, find_quantities
+from deep_research.text.quantities import DateMention, Quantity, find_dates, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
 _IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|(?<!\s)\s++(?=[{CJK}])")
-# Marks between thousands, numbers without them, and the scales that a header may name ("€ millions", 万元).
-_GROUPED = re.compile(r"(?<=\d)[, \u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_SCALE_WORD = re.compile(r"\b[a-z]+?(?=s?\b)|[十百千万亿]+")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nowhere|hardly|scarcely|barely|rarely|seldom"
     r"|fail\w*|lack\w*|refus\w+|den(?:y|ies|ied))\b|n't\b|[不未没无非否勿毋莫]",
@@ -82,17 +77,6 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
     taken = {offset for figure in in_digits for offset in range(figure.start, figure.end)}
     in_words = [own for own in worded if taken.isdisjoint(range(own.start, own.end))]
     return tuple(in_digits), tuple(in_words)
-
-
-def states_value(value: float, passage: str, header: str = "") -> bool:
-    """Return whether a passage gives a value: as it is, in a unit's base, or in a scale that a table's header names."""
-    plain = _GROUPED.sub("", without_idle_space(passage)).replace("\u2212", "-")
-    figures, worded = split_figures(plain)
-    given = {float(number) for number in _PLAIN_NUMBER.findall(plain)}
-    given |= {value for figure in figures for value in (figure.value, figure.in_base_unit[0])}
-    given |= {value for each in worded for value, _ in each.values}
-    factors = {1.0, *(SCALES.get(word, 1.0) for word in _SCALE_WORD.findall(to_simplified(header).lower()))}
-    return any(isclose(value, number * factor, rel_tol=1e-9) for number in given for factor in factors)
 
 
 def dates_of(text: str) -> tuple[DateMention, ...]:

@@ -8,7 +8,6 @@ from deep_research.messages.words import Words
 from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
-from deep_research.verify.particulars import states_value
 from deep_research.verify.shipped import (
     Block,
     Listing,
@@ -170,8 +169,7 @@ def _unstated(figure: ShippedFigure, listing: Listing) -> list[str]:
     found = []
     for row in figure.rows:
         piece = listing.evidence.get(row.evidence)
-        header = listing.evidence.get(piece.header) if piece else None
-        if piece is None or not states_value(row.value, piece.quote, header.quote if header else ""):
+        if piece is None or not row.is_stated_in(piece.quote):
             name = " ".join(filter(None, (row.series, row.label)))
             found.append(f"figure {figure.number}: {name}: {row.value:.15g}")
     return found

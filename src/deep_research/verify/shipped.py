@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape, without_escaped
+from deep_research.report.figure import DataRow
 from deep_research.report.paragraph import ParagraphKind, SentenceKind, VerdictKind
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
@@ -201,20 +202,11 @@ class ShippedSentence(_Shipped):
     revised_from: str = ""
 
 
-class ShippedRow(_Shipped):
-    """A value that a figure shows."""
-
-    label: str
-    value: float
-    evidence: str
-    series: str = ""
-
-
 class ShippedFigure(_Shipped):
     """A figure of `paragraphs.jsonl`; its files are named as seen from there."""
 
     number: int
-    rows: tuple[ShippedRow, ...]
+    rows: tuple[DataRow, ...]
     files: tuple[str, ...]
 
 
@@ -239,7 +231,6 @@ class ShippedEvidence(_Shipped):
     end: int = -1
     quote: str = ""
     place: str | None = None
-    header: str = ""
 
 
 class _ShippedSource(_Shipped):
