@@ -24,7 +24,6 @@ from deep_research.reasoning.model.prompting import (
     LABEL,
     SOURCE_TAG,
     Act,
-    defused,
     fenced,
     numbered,
     show_evidence,
@@ -147,8 +146,7 @@ class WritingByModel(ModelActs):
         task = self._task(
             "repair_chart",
             CodeAnswer,
-            title=defused(broken.spec.title),
-            data=fenced(SOURCE_TAG, canonical_json(list(broken.spec.data))),
+            data=fenced(SOURCE_TAG, f"{broken.spec.title}\n{canonical_json(broken.spec.data)}"),
             code=fenced(DRAFT_TAG, broken.spec.python_code),
             error=fenced(SOURCE_TAG, broken.error[-_ERROR_CHARS:]),
         )
