@@ -3,20 +3,25 @@
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, charts_of
-from deep_research.reasoning.values import ChartSpec, Context, Findings, Plan, SectionPlan, SectionWork
+from deep_research.reasoning.rules.weighing.charts import charts_of, possible_charts
+from deep_research.reasoning.values import ChartSpec, Context, Findings, Plan, QuestionKind, SectionPlan, SectionWork
 from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 
 
 def charts(
-    evidence: list[Evidence], *, question: str = "?", titles: dict[str, str] | None = None, above: str = ""
+    evidence: list[Evidence],
+    *,
+    question: str = "?",
+    kind: QuestionKind = "open",
+    titles: dict[str, str] | None = None,
+    above: str = "",
 ) -> tuple[ChartSpec, ...]:
-    work = SectionWork(brief=brief(question), section=SectionPlan(title="s"), evidence=tuple(evidence))
+    work = SectionWork(brief=brief(question, kind=kind), section=SectionPlan(title="s"), evidence=tuple(evidence))
     plan = Plan(research_title="?", sections=(work.section,))
     contexts = {each.id: Context(title=(titles or {}).get(each.document, ""), headings=above) for each in evidence}
     # The same piece may stand in two sections.
     findings = Findings(brief=work.brief, plan=plan, sections=(work, work), contexts=contexts)
-    return charts_of(findings, is_chosen=question == "?")
+    return possible_charts(findings, most=12, is_chosen=True) if question == "?" else charts_of(findings)
 
 
 def points(evidence: list[Evidence]) -> list[list[tuple[str, float]]]:
@@ -274,7 +279,7 @@ def test_there_are_few_charts_what_was_asked_first_and_every_table_before_anothe
     cost = rows(["Part", "Cost of pumps (€)"], ["Tank", "5"], ["Pumps", "9"], ["Pipes", "7"], document="b")
     found = charts([*wide, *cost], question="What did the pumps cost?")
     assert found[0].title == "Cost of pumps by part (€)"
-    assert len(found) == 3 <= MAX_CHARTS
+    assert len(found) == 3
 
 
 @pytest.mark.parametrize(
@@ -284,6 +289,12 @@ def test_there_are_few_charts_what_was_asked_first_and_every_table_before_anothe
 def test_a_series_that_has_no_word_of_the_question_is_left_out(question, count):
     evidence = rows(["Year", "Maintenance cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
     assert len(charts(evidence, question=question, above="Servers_and_networks")) == count
+
+
+@pytest.mark.parametrize(("kind", "count"), [("fact", 0), ("yes_no", 0), ("trend", 1), ("list", 1), ("open", 1)])
+def test_one_fact_needs_no_chart(kind: QuestionKind, count: int):
+    evidence = rows(["Year", "Annual cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
+    assert len(charts(evidence, question="What did it cost?", kind=kind)) == count
 
 
 def test_no_evidence_gives_no_chart():

@@ -30,7 +30,7 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
-from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, charts_of
+from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, possible_charts
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
@@ -118,7 +118,7 @@ class WritingByModel(ModelActs):
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
         where they can be run; it gives no data of its own.
         """
-        series = await in_thread(charts_of, findings, most=_MAX_SERIES, is_chosen=True)
+        series = await in_thread(possible_charts, findings, most=_MAX_SERIES, is_chosen=True)
         if not series:
             return ()
         kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer

@@ -9,19 +9,29 @@ from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
 from deep_research.reasoning.rules.weighing.series import Series, is_near
-from deep_research.reasoning.values import ChartSpec, Context, Findings
+from deep_research.reasoning.values import ChartSpec, Context, Findings, QuestionKind
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
 
 MAX_CHARTS = 5
-_MAX_OF_TABLE = 2
+# Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
+_MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
+_ONE_THING: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where"})
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
 
-def charts_of(findings: Findings, *, most: int = MAX_CHARTS, is_chosen: bool = False) -> tuple[ChartSpec, ...]:
+def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
+    """Return few charts of series that share a word with the question; none where one thing is asked for."""
+    analysis = findings.brief.analysis
+    if analysis.kind in _ONE_THING and analysis.is_precise:
+        return ()
+    return possible_charts(findings, most=_MAX_BY_RULES)
+
+
+def possible_charts(findings: Findings, *, most: int, is_chosen: bool = False) -> tuple[ChartSpec, ...]:
     """Return a chart for each series, those nearest to the question first, no table again before every other.
 
-    A series that shares no word with the question is left out, unless somebody chooses among them.
+    A series that shares no word with the question is left out, unless somebody chooses among them (`is_chosen`).
     """
     asked = {*content_terms(findings.brief.question)}
     scores = {piece.id: piece.score for piece in findings.evidence}
