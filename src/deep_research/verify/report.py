@@ -88,7 +88,7 @@ class Verifier:
         figures = [paragraph.figure for paragraph in listing.paragraphs if paragraph.figure]
         unstated = tuple(row for figure in figures for row in _unstated(figure, listing))
         names = [name for figure in figures for name in figure.files]
-        no_files = tuple(name for name in names if not paragraphs_path.with_name(name).is_file())
+        no_files = tuple(name for name in names if not (paragraphs_path.parent / name).is_file())
         refused = tuple(sentence.text for sentence in checked if sentence.kind in REFUSED)
         kinds = Counter(each.kind for claim in claims for each in claim.sentences)
         return ParagraphCheck(
