@@ -39,7 +39,7 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LATIN = r"A-Za-z\d_\u00c0-\u024f"
 _NAME = re.compile(rf"(?<![{_LATIN}(（-])[A-Z][{_LATIN}&'’-]*[{_LATIN}](?:\s+[A-Z][{_LATIN}&'’-]*[{_LATIN}])*")
 # A capital letter after one of these begins a clause, and makes no name.
-_CLAUSE_END = ".:;!?。：；！？—–|/•\"'“‘「(（"
+_CLAUSE_END = ".:;!?。：；！？—–|•"
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
@@ -242,7 +242,7 @@ def _unknown_name(text: str, quotes: str) -> str:
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
         before = text[: match.start()].rstrip()
-        begins = not before or before[-1] in _CLAUSE_END
+        begins = not before.strip("\"'“‘「") or before[-1] in _CLAUSE_END
         for part in parts[1:] if begins else parts:
             if part.removesuffix("s").isupper() and part.removesuffix("s") in initials:
                 continue
