@@ -23,10 +23,14 @@ _COMPUTED = re.compile(r"[=+\-@\t\r]")
 
 
 class _Place(NamedTuple):
-    """After which paragraph of which part a figure stands; part 0 is the abstract."""
+    """After which paragraph of which part a figure stands, and whether only because the part ends there.
+
+    Part 0 is the abstract.
+    """
 
     part: int
     paragraph: int
+    is_end: bool = False
     is_mentioned: bool = False
 
 
@@ -118,7 +122,7 @@ def _nearest(
                 # What goes on about the same is not torn apart.
                 while last + 1 < len(part) and ids.intersection(part[last + 1].cite_ids):
                     last += 1
-                best = score, _Place(index, _after_list(part, last))
+                best = score, _Place(index, _after_list(part, last), is_end=not worth[0])
     return best[1] if best else None
 
 

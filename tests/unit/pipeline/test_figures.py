@@ -133,6 +133,12 @@ def test_figures_are_numbered_in_the_order_of_reading() -> None:
     assert [each for each in outline(shown) if each.startswith("[")] == ["[1 sooner]", "[2 later]"]
 
 
+def test_at_the_end_of_a_section_what_belongs_to_the_last_paragraph_comes_first() -> None:
+    report = report_of([said("a", "c1"), said("b", "c2")])
+    shown, _ = placed(report, figure("c4", title="of the section"), figure("c2", title="of the paragraph"))
+    assert [each for each in outline(shown) if each.startswith("[")] == ["[1 of the paragraph]", "[2 of the section]"]
+
+
 def test_a_list_is_not_torn_apart() -> None:
     items = [said(text, id_, mark="number") for text, id_ in (("a", "c1"), ("b", "r1"), ("c", "r2"))]
     shown, _ = placed(report_of([*items, said("d", "r3")]), figure("c1"))
