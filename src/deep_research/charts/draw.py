@@ -29,7 +29,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from deep_research.charts import style
 
 # Widths count an ASCII letter as 1 and a Chinese sign as 2.
-_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 30, 90
+_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 38, 90
 # More or longer labels than these stand beside bars, not below them.
 _MAX_UPRIGHT, _MAX_UPRIGHT_WIDTH = 8, 10
 # So many values stand beside their points; more would touch each other.
@@ -102,7 +102,8 @@ def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
     signs = shape(axes, rows, scale, unit)
     # Above the whole picture: labels beside the axes take nothing from its width.
     title = figure.suptitle(_wrapped(_one_line(given["title"]), _TITLE_WIDTH), x=0.01, ha="left")
-    title.set(fontsize=plt.rcParams["axes.titlesize"], fontweight=plt.rcParams["axes.titleweight"])
+    sizes = {"fontsize": plt.rcParams["axes.titlesize"], "fontweight": plt.rcParams["axes.titleweight"]}
+    title.set(linespacing=_SPACING, **sizes)
     if len(signs) > 1:
         _legend(figure, signs)
     return figure, axes
@@ -187,6 +188,9 @@ def _legend(figure: Figure, signs: Signs) -> None:
     names = [_wrapped(name, _LEGEND_WIDTH) for name in signs]
     widest = max(_width(line) for name in names for line in name.split("\n")) + 8
     columns = max(1, min(len(names), _LINE_WIDTH // widest))
+    # The chart stays as large as it is beside a long legend.
+    lines = ceil(len(names) / columns) * max(name.count("\n") + 1 for name in names)
+    figure.set_figheight(figure.get_figheight() + 0.26 * (lines - 1))
     for text in figure.legend([*signs.values()], names, loc="outside lower left", ncols=columns).get_texts():
         text.set_linespacing(_SPACING)
 

@@ -23,10 +23,14 @@ _COMPUTED = re.compile(r"[=+\-@\t\r]")
 
 
 class _Place(NamedTuple):
-    """After which paragraph of which part a figure stands; part 0 is the abstract."""
+    """After which paragraph of which part a figure stands, and whether only because the part ends there.
+
+    Part 0 is the abstract.
+    """
 
     part: int
     paragraph: int
+    is_end: bool = False
     is_mentioned: bool = False
 
 
@@ -105,7 +109,7 @@ def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _Place | None
 def _nearest(
     parts: Sequence[Sequence[Paragraph]], own: Sequence[Evidence], pieces: Mapping[str, Evidence]
 ) -> _Place | None:
-    """Return the paragraph that rests on most of a figure's evidence, else the end of the chapter nearest to it."""
+    """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
     best: tuple[tuple[bool, int, bool, int], _Place] | None = None
     for index, part in enumerate(parts):
@@ -114,7 +118,11 @@ def _nearest(
             # The abstract is kept short: figures stand there only in a report that is nothing else.
             score = (index > 0, *worth)
             if any(worth) and (best is None or score > best[0]):
-                best = score, _Place(index, _after_list(part, at) if worth[0] else len(part) - 1)
+                last = at if worth[0] else len(part) - 1
+                # What goes on about the same is not torn apart.
+                while last + 1 < len(part) and ids.intersection(part[last + 1].cite_ids):
+                    last += 1
+                best = score, _Place(index, _after_list(part, last), is_end=not worth[0])
     return best[1] if best else None
 
 

@@ -172,7 +172,7 @@ def _figure(caption: Caption, number_of: Cite, words: Words) -> str:
     """Return a picture with its values in words for those who do not see it, and below it title, sources and data."""
     figure, separator = caption.figure, words("report.value_separator")
     values = [
-        f"{' '.join(filter(None, (row.series, row.label)))}{words('report.colon')}{row.value:,.10g}"
+        f"{' '.join(filter(None, (row.series, row.label)))}{words('report.colon')}{row.value:,.15g}"
         for row in figure.rows[:_MAX_ALT_VALUES]
     ]
     more = ["…"] if len(figure.rows) > _MAX_ALT_VALUES else []
@@ -181,7 +181,7 @@ def _figure(caption: Caption, number_of: Cite, words: Words) -> str:
     title = escape(" ".join(sentence.text for sentence in caption.sentences))
     sources = words("figure.sources", marks=_markers(caption.cite_ids, number_of))
     data = f"[{words('figure.data')}]({caption.file('.csv')})"
-    return f"![{alt}]({caption.file('.png')})\n**{title}** {sources} {data}"
+    return f"![{alt}]({caption.file('.png')})  \n**{title}** {sources} {data}"
 
 
 def _sources_of(sentence: Sentence, number_of: Cite, words: Words) -> str:
