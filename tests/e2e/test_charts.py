@@ -125,11 +125,12 @@ def test_a_timeout_and_a_crash_are_failures_like_others(tmp_path: Path, error: s
     assert error in _told(user)
 
 
+@pytest.mark.parametrize("sandbox", [None, ScriptedSandbox(problem="bubblewrap: not installed")])
 def test_without_a_sandbox_the_rows_that_a_model_chose_are_drawn_by_our_program_and_the_report_says_so(
-    tmp_path: Path,
+    tmp_path: Path, sandbox: ScriptedSandbox | None
 ) -> None:
     user, analyst = User(tmp_path), _analyst([GOOD, BAD])
-    _run(user, analyst)
+    _run(user, analyst, sandbox=sandbox)
     assert _results(user) == [("done", ""), ("done", "")]
     assert _told(user).count("not run without a sandbox") == 1
     assert not [event for event in user.events() if event.kind == "error" and "sandbox" in str(event.data)]

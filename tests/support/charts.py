@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from deep_research.errors import SourceError
+from deep_research.errors import SourceError, SourceRefused
 from deep_research.pipeline.adapters import Adapters
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.sandbox.port import Execution
@@ -41,6 +41,12 @@ class ScriptedSandbox:
     timeout_s: float = 60.0
     errors: tuple[str, ...] = ("NameError: bad",)
     ran: list[str] = field(default_factory=list)
+    problem: str = ""
+
+    async def check(self) -> str:
+        if self.problem:
+            raise SourceRefused(self.problem)
+        return "scripted"
 
     async def execute(self, code: str, data: Json = None) -> Execution:
         self.log.write("begin", "sandbox", code)

@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from deep_research.errors import CallFailed, SourceError
+from deep_research.errors import CallFailed, SourceError, SourceRefused
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
@@ -63,6 +63,8 @@ class ComputationEngine:
         except SourceError as failure:
             if not spec.python_code or context.sandbox is None:
                 raise
+            if isinstance(failure, SourceRefused):
+                return await self._figure(spec.model_copy(update={"python_code": ""}), context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
         mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
         # Only the program changes: its data stay what the evidence says.
@@ -116,7 +118,8 @@ async def chart(state: RunState, computation: ComputationEngine) -> Update:
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
     contexts = await contexts_of(findings.evidence, language, context.records)
-    more = {"contexts": contexts, "has_sandbox": adapters.sandbox is not None}
+    has_sandbox = bool(adapters.models) and await _can_run(context)
+    more = {"contexts": contexts, "has_sandbox": has_sandbox}
     specs = await computation.plan_report_charts(findings.model_copy(update=more), context)
     planned = [spec.to_json() for spec in specs]
     if not specs:
@@ -135,7 +138,22 @@ async def chart(state: RunState, computation: ComputationEngine) -> Update:
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=reason))
         context.skip(reason)
         return {"figures": []}
-    if adapters.models and adapters.sandbox is None:
+    if adapters.models and not has_sandbox:
         # Nothing is missing for the reader, so that it is no error.
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=words("chart.no_sandbox")))
     return {"figures": await computation.execute_chart_plan(specs, context, language=language)}
+
+
+async def _can_run(context: StageContext) -> bool:
+    """Return whether a model's programs can be run, as it was when the run first asked."""
+    sandbox = context.run.adapters.sandbox
+    if sandbox is None:
+        return False
+
+    async def look() -> str:
+        try:
+            return await sandbox.check()
+        except SourceRefused:
+            return ""
+
+    return bool(await context.decide("sandbox", (), look))
