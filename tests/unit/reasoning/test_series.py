@@ -96,6 +96,7 @@ def test_too_few_missing_unlike_or_ambiguous_values_make_no_chart(lines):
         (["No.", "Action"], [["1", "Tender"], ["2", "Audit"], ["3", "Report"]]),
         (["序号", "事项"], [["1", "招标"], ["2", "审计"], ["3", "报告"]]),
         (["Part", "Customer ID"], [["Tank", "4711"], ["Pumps", "4718"], ["Pipes", "4790"]]),
+        (["姓名", "分機"], [["林", "201"], ["高", "203"], ["蔡", "212"]]),
         (["Part", "Built"], [["Tank", "2019"], ["Pumps", "2021"], ["Pipes", "2024"]]),
         (["Part", "Share"], [["Tank", "25 %"], ["Pumps", "25 %"], ["Pipes", "25 %"]]),
     ],
@@ -234,6 +235,11 @@ def test_figures_without_a_date_of_their_own_or_of_different_things_make_no_seri
 
 
 TITLES = {"a": "Engineering note", "b": "Measurements", "c": "Opinion"}
+TOLD_TITLES = {
+    "en": "Unplanned supply interruptions, 2021–2025",
+    "zh": "青岚市居民用水价格，2021–2025（元/立方米）",
+    "zh-Hant": "青嵐市居民用水價格，2021–2025（元/立方米）",
+}
 TOLD = {
     "en": (
         "Halden Heat counted 26 unplanned supply interruptions in 2021 and 41 unplanned supply interruptions in 2024.",
@@ -245,6 +251,11 @@ TOLD = {
         "2025年，青岚市居民用水价格为每立方米3.0元。",
         "2025年，青岚市居民用水价格为每立方米3.9元。",
     ),
+    "zh-Hant": (
+        "青嵐市居民用水價格2021年為每立方米2.1元，2024年為2.8元。",
+        "2025年，青嵐市居民用水價格為每立方米3.0元。",
+        "2025年，青嵐市居民用水價格為每立方米3.9元。",
+    ),
 }
 
 
@@ -253,6 +264,7 @@ def test_sentences_of_one_subject_in_two_documents_are_one_line(language):
     first, second, _ = TOLD[language]
     evidence = [piece(first, "a"), piece(second, "b")]
     [chart] = charts(evidence, titles=TITLES)
+    assert chart.title == TOLD_TITLES[language]
     assert [(row.label, row.evidence) for row in chart.rows] == [
         ("2021", evidence[0].id),
         ("2024", evidence[0].id),

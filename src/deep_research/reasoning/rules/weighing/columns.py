@@ -16,6 +16,7 @@ from deep_research.text.dates import find_dates, find_months
 from deep_research.text.quantities import Quantity, find_quantities
 
 _MAX_POINTS, _MAX_BARS, _MAX_SERIES, _MAX_LABEL_CHARS = 40, 15, 6, 60
+_ID_DIGITS = 3
 # Of a column's cells, so many are figures.
 _MIN_SHARE = 0.6
 # "Less than 5" is no point of a line.
@@ -237,6 +238,10 @@ class _Table:
             for at in places
             if (figure := column.figures[at])
         ]
+        # Numbers of one length that only grow from row to row are those of rooms, telephones, customers.
+        values, lengths = [row.value for row in rows], {len(f"{row.value:g}") for row in rows}
+        if not column.unit and values == sorted(values) and len(lengths) == 1 and min(lengths) >= _ID_DIGITS:
+            return
         if MIN_POINTS <= len({row.label for row in rows}) == len(rows) <= _MAX_BARS:
             dates = find_dates(f"{column.label} {names.label}")
             when = dates[0].iso if len(dates) == 1 else when

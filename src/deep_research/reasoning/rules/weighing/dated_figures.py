@@ -11,7 +11,8 @@ from deep_research.reasoning.rules.weighing.claims import FigureClaim, ranked_cl
 from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is_near, unit_of
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
-from deep_research.text.dates import DateMention, find_dates
+from deep_research.text.dates import ANY_YEAR, DateMention, find_dates
+from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import without_idle_space
 
@@ -26,12 +27,12 @@ _PER = re.compile(r"^\s?(per [\w-]+|an? (?:year|month|week|day|hour)\b)|^\s?(/\s
 _EACH = re.compile(r"每([\w]{1,4}?)$")
 # What leads from a subject to its figure, and from there to the next.
 _LEADS = re.compile(
-    r"(?i)(?:\b(?:was|were|is|are|be|been|has|have|had|fell|rose|grew|dropped|declined|increased|decreased|reached|stood"
+    r"(?i)(?:\s+|\b(?:was|were|is|are|be|been|has|have|had|fell|rose|grew|dropped|declined|increased|decreased|reached|stood"
     r"|came|amounted|averaged|peaked|counted|totall?ed|therefore|then|about|around|some|only|at|to|from|of|by|in|on|and"
     r"|since|for|the)|[为是由从约达至到的在自仅共有，、：,;:]|只有|[升降增减提][高少加]?)[\s,]*$"
 )
-_BEGINS = re.compile(r"(?i)^(?:in|by|from|since|the|a|an|and|its|our|of|on|截至|到|[，、的,\s]+)(?:\b|(?<=[^a-z]))\s*")
-_NUMBERED = re.compile(r"[a-z]+ \d+\b|第\w|\d+号|\d+號")
+_BEGINS = re.compile(r"(?i)(?:in|by|from|since|the|a|an|and|its|our|of|on)\b|截至|[到，、的,\s]")
+_NUMBERED = re.compile(r"[a-z]+ \d+\b|第\w|\d+[号號]")
 _MAX_MEASURE_CHARS = 60
 _MIN_SHARED, _SAME = 2, 0.6
 
@@ -85,7 +86,7 @@ def _points(claims: Sequence[FigureClaim]) -> Iterator[Point]:
         if len(own) == len(dates) > 1 and _take_turns(pairs) and _is_one_thing(text, pairs):
             for claim, date in pairs:
                 yield _point(own[0], claim, date.iso, text, own)
-        elif len(own) == 1 and len(own[0].dates) == 1 and own[0].is_plain:
+        elif len(own) == len(own[0].dates) == 1 and own[0].is_plain and ANY_YEAR not in own[0].dates[0]:
             yield _point(own[0], own[0], own[0].dates[0], text, own)
 
 
@@ -107,6 +108,7 @@ def _blank(text: str) -> str:
     """Return a text without its dates, figures and the verbs that lead to them."""
     for date in find_dates(text):
         text = text.replace(date.raw, " ")
+    text = to_simplified(text)
     return " ".join(_LEADS.sub("", part) for part in re.split(r"[-+]?[$€£¥]?\d[\d,.]*", text))
 
 
@@ -135,10 +137,12 @@ def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, told: S
 
 def _phrase(text: str) -> str:
     """Return a subject without what leads to it and from it."""
-    before = None
-    while before != text:
-        before, text = text, _LEADS.sub("", _BEGINS.sub("", text.strip()).strip())
-    return text.strip(" ,，:：")
+    plain, begin, end = to_simplified(text), 0, len(text)
+    while match := _BEGINS.match(plain, begin, end):
+        begin = match.end()
+    while match := _LEADS.search(plain, begin, end):
+        end = match.start()
+    return text[begin:end].strip(" ,，:：")
 
 
 def _is_of(point: Point, group: Sequence[Point]) -> bool:
@@ -159,11 +163,11 @@ def _series(group: Sequence[Point], titles: Mapping[str, str]) -> Iterator[Serie
     if len({date for date, _ in points}) < MIN_POINTS:
         return
     shared = frozenset.intersection(*(point.about for _, point in points))
-    told = [point.measure for _, point in points if 0 < len(point.measure) <= _MAX_MEASURE_CHARS]
-    told = [measure for measure in told if shared & {*content_terms(measure)} or len(titles) < 2]
+    words = {point.measure: {*content_terms(point.measure)} for _, point in points}
+    told = [each for each in words if words[each] and len(each) <= _MAX_MEASURE_CHARS]
     if not told:
         return
-    measure = max(dict.fromkeys(told), key=lambda each: len(shared & {*content_terms(each)}) / len(content_terms(each)))
+    measure = max(told, key=lambda each: len(shared & words[each]) / len(words[each]))
     by_document: dict[str, dict[str, Point]] = defaultdict(dict)
     for date, point in points:
         known = by_document[point.claim.piece.document].setdefault(date, point)
