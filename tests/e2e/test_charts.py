@@ -79,6 +79,16 @@ def test_a_model_sees_the_values_and_periods_of_every_series(tmp_path: Path) -> 
     assert "programs" in asked
 
 
+def test_a_title_that_brings_a_number_of_its_own_is_not_taken(tmp_path: Path) -> None:
+    user, analyst = User(tmp_path), _analyst([GOOD, f"{GOOD} "])
+    answer = {"charts": [1, 2], "titles": ["Costs since 2021", "Costs rose by 75 %"], "programs": [GOOD, f"{GOOD} "]}
+    analyst = replace(analyst, answers={"plan_charts": lambda _: json.dumps(answer)})
+    _run(user, analyst, sandbox=ScriptedSandbox())
+    first, second = (spec.title for spec in _planned(user))
+    assert first == "Costs since 2021"
+    assert "75" not in second
+
+
 def test_a_program_that_fails_is_mended_once(tmp_path: Path) -> None:
     user, sandbox, analyst = User(tmp_path), ScriptedSandbox(), _analyst([BAD])
     _run(user, analyst, sandbox=sandbox)

@@ -58,8 +58,9 @@ _DRAFT = Act("draft", "thinking", 5_000)
 _JUDGE = Act("judge", "task", 1_800)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
-# Series that a model chooses among.
-_MAX_SERIES = 12
+# Series that a model chooses among, and how long its titles may be.
+_MAX_SERIES, _MAX_TITLE_CHARS = 12, 120
+_DIGITS = re.compile(r"\d+").findall
 # So much of the window is filled with passages: more is read less carefully, and paid for.
 _MATERIAL_SHARE = 0.4
 # More sentences than this a judge begins to skip.
@@ -139,7 +140,10 @@ class WritingByModel(ModelActs):
             if 1 <= number <= len(series) and number not in answer.charts[:place]:
                 spec = series[number - 1]
                 title, code = item_at(answer.titles, place, ""), item_at(programs, place, "")
-                chosen.append(spec.model_copy(update={"title": title or spec.title, "python_code": code}))
+                told = {number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)}
+                # A title names what is shown: another number in it would be a claim.
+                is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
+                chosen.append(spec.model_copy(update={"title": title if is_fit else spec.title, "python_code": code}))
         return tuple(chosen[:MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
