@@ -173,7 +173,7 @@ def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: s
         axes.margins(x=0.04, y=0.12)
     values_axis, names_axis = (axes.xaxis, axes.yaxis) if is_lying else (axes.yaxis, axes.xaxis)
     values_axis.set_major_formatter(FuncFormatter(scale.number))
-    values_axis.set_major_locator(MaxNLocator(6))
+    values_axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     names_axis.grid(visible=False)
     names_axis.set_tick_params(length=0)
     return signs
