@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"verify"}),
     frozenset({"net", "readers"}),
     frozenset({"llm", "search", "fetch", "corpus", "sandbox", "store", "export"}),
-    frozenset({"cache"}),
+    frozenset({"cache", "charts"}),
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
     frozenset({"settings", "wiring"}),

@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
 TESTS = ROOT / "tests"
 
-# The second picks what little a child process gets of it.
-MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py"]
+# All but the first pick what little a child process gets of it.
+MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py", "charts/drawing.py"]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",

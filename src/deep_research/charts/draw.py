@@ -1,0 +1,267 @@
+"""The program that draws the rules' charts: rows of data on standard input, pictures on standard output, both as JSON.
+
+It runs in a process of its own (`drawing.py` starts it). Its input is data only: no text in it is run or parsed.
+"""
+
+import base64
+import io
+import json
+import re
+import sys
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from datetime import date
+from functools import partial
+from itertools import pairwise
+from math import ceil
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from deep_research.charts import style
+
+# Widths count an ASCII letter as 1 and a Chinese sign as 2.
+_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 38, 90
+# More or longer labels than these stand beside bars, not below them.
+_MAX_UPRIGHT, _MAX_UPRIGHT_WIDTH = 8, 10
+# So many values stand beside their points; more would touch each other.
+_MAX_TOLD = 14
+_SPACING = 1.3
+_SCALES = {
+    "en": ((1e12, "trillion "), (1e9, "billion "), (1e6, "million ")),
+    "zh-Hans": ((1e12, "万亿"), (1e8, "亿"), (1e5, "万")),
+    "zh-Hant": ((1e12, "兆"), (1e8, "億"), (1e5, "萬")),
+}
+_SIZES = {"万": 1e4, "萬": 1e4}
+_DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+_QUARTER = re.compile(r"(\d{4})[ -]?[QH]([1-4])|[QH]([1-4])[ -]?(\d{4})")
+# A word, a Chinese sign with the stops behind it, or white space.
+_PIECE = re.compile(
+    r"[\u2e80-\u2fff\u3005-\u9fff\uf900-\ufaff][\u3000-\u3004\u3009-\u301f\uff00-\uff65]*|[^\s\u2e80-\u9fff\uf900-\ufaff]+|\s+|."
+)
+_MISSING = re.compile(r"Glyph (\d+) ")
+
+
+# What stands for each series in the legend.
+Signs = dict[str, Artist]
+
+
+class Row(NamedTuple):
+    """A value, what it belongs to, and the name of its line or colour."""
+
+    label: str
+    value: float
+    series: str = ""
+
+
+class Scale(NamedTuple):
+    """How large numbers are shown: in millions, say; the values that are drawn stay what they are."""
+
+    size: float
+    name: str
+
+    def number(self, value: float, _: object = None) -> str:
+        """Return a value as a reader sees it."""
+        return f"{float(f'{value / self.size:.6g}'):,.10g}"
+
+
+def main() -> None:
+    """Draw one chart."""
+    given = json.load(sys.stdin.buffer)
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        figure, axes = figure_of(given)
+        drawn = {
+            "png": base64.b64encode(_saved(figure, "png")).decode(),
+            "svg": _saved(figure, "svg").decode(),
+            "plotted": plotted(axes),
+        }
+    missing = sorted({chr(int(match[1])) for each in noticed if (match := _MISSING.match(str(each.message)))})
+    sys.stdout.write(json.dumps(drawn | {"missing": "".join(missing)}))
+
+
+def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
+    """Return a chart of these rows."""
+    rows = [Row(_one_line(row["label"]), float(row["value"]), _one_line(row["series"])) for row in given["rows"]]
+    language = given["language"] if given["language"] in _SCALES else "en"
+    style.apply(language)
+    largest = max(abs(row.value) for row in rows)
+    size, name = next(((size, name) for size, name in _SCALES[language] if largest >= size), (1.0, ""))
+    scale = Scale(_SIZES.get(name, size), name)
+    figure, axes = plt.subplots()
+    unit = f"{scale.name}{_one_line(given['unit'])}".strip()
+    shape = _lines if given["chart_type"] == "line" else partial(_bars, figure)
+    signs = shape(axes, rows, scale, unit)
+    # Above the whole picture: labels beside the axes take nothing from its width.
+    title = figure.suptitle(_wrapped(_one_line(given["title"]), _TITLE_WIDTH), x=0.01, ha="left")
+    sizes = {"fontsize": plt.rcParams["axes.titlesize"], "fontweight": plt.rcParams["axes.titleweight"]}
+    title.set(linespacing=_SPACING, **sizes)
+    if len(signs) > 1:
+        _legend(figure, signs)
+    return figure, axes
+
+
+def plotted(axes: Axes) -> list[float]:
+    """Return the values that are drawn, read from the axes."""
+    values = [float(value) for line in axes.get_lines() for value in np.asarray(line.get_ydata())]
+    for bars in axes.containers:
+        if isinstance(bars, BarContainer):
+            is_lying = bars.orientation == "horizontal"
+            values += [float(bar.get_width() if is_lying else bar.get_height()) for bar in bars.patches]
+    return values
+
+
+def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
+    labels = list(dict.fromkeys(row.label for row in rows))
+    places = _places(labels)
+    labels.sort(key=lambda label: places[label])
+    names = list(dict.fromkeys(row.series for row in rows))
+    signs: Signs = {}
+    for name in names:
+        own = sorted((row for row in rows if row.series == name), key=lambda row: places[row.label])
+        (signs[name],) = axes.plot([places[row.label] for row in own], [row.value for row in own])
+    axes.margins(x=0.06, y=0.16)
+    _name_upright(axes, unit)
+    axes.yaxis.set_major_formatter(FuncFormatter(scale.number))
+    axes.grid(axis="x", visible=False)
+    shown = _apart(labels, places)
+    axes.set_xticks([places[label] for label in shown], shown)
+    if len(names) == 1 and len(rows) <= _MAX_TOLD and shown == labels:
+        for row in rows:
+            told = axes.annotate(
+                scale.number(row.value), (places[row.label], row.value), (0, 8), textcoords="offset points", ha="center"
+            )
+            # Readable where the line runs through it.
+            told.set_path_effects([withStroke(linewidth=3, foreground=style.BACKGROUND)])
+    return signs
+
+
+def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
+    labels = list(dict.fromkeys(row.label for row in rows))
+    names = list(dict.fromkeys(row.series for row in rows))
+    is_lying = len(labels) > _MAX_UPRIGHT or max(map(_width, labels)) > _MAX_UPRIGHT_WIDTH
+    thickness = 0.8 / len(names)
+    is_told = len(rows) <= 4 * _MAX_TOLD if is_lying else len(rows) <= _MAX_TOLD
+    signs: Signs = {}
+    for at, name in enumerate(names):
+        own = [row for row in rows if row.series == name]
+        offset = (at - (len(names) - 1) / 2) * thickness
+        places, values = [labels.index(row.label) + offset for row in own], [row.value for row in own]
+        drawn = (axes.barh if is_lying else axes.bar)(places, values, thickness * 0.92)
+        signs[name] = drawn.patches[0]
+        if is_told:
+            axes.bar_label(drawn, [scale.number(value) for value in values], padding=3, fontsize="small")
+    named = [_wrapped(label, _LABEL_WIDTH) for label in labels]
+    if is_lying:
+        axes.set_yticks(range(len(labels)), named, linespacing=_SPACING)
+        axes.invert_yaxis()
+        axes.set_xlabel(unit)
+        axes.margins(x=0.12, y=0.02)
+        tallest = max(label.count("\n") + 1 for label in named)
+        figure.set_size_inches(8, max(3.0, 1.4 + len(labels) * max(0.3 * len(names), 0.12 + 0.23 * tallest)))
+    else:
+        axes.set_xticks(range(len(labels)), named)
+        _name_upright(axes, unit)
+        axes.margins(x=0.04, y=0.12)
+    values_axis, names_axis = (axes.xaxis, axes.yaxis) if is_lying else (axes.yaxis, axes.xaxis)
+    values_axis.set_major_formatter(FuncFormatter(scale.number))
+    values_axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    names_axis.grid(visible=False)
+    names_axis.set_tick_params(length=0)
+    return signs
+
+
+def _name_upright(axes: Axes, unit: str) -> None:
+    """Set the unit above the axis that it belongs to, where it is read without turning one's head."""
+    axes.set_title(unit, fontsize=plt.rcParams["font.size"], fontweight="normal", pad=8)
+
+
+def _legend(figure: Figure, signs: Signs) -> None:
+    names = [_wrapped(name, _LEGEND_WIDTH) for name in signs]
+    widest = max(_width(line) for name in names for line in name.split("\n")) + 8
+    columns = max(1, min(len(names), _LINE_WIDTH // widest))
+    # The chart stays as large as it is beside a long legend.
+    lines = ceil(len(names) / columns) * max(name.count("\n") + 1 for name in names)
+    figure.set_figheight(figure.get_figheight() + 0.26 * (lines - 1))
+    for text in figure.legend([*signs.values()], names, loc="outside lower left", ncols=columns).get_texts():
+        text.set_linespacing(_SPACING)
+
+
+def _places(labels: Sequence[str]) -> dict[str, float]:
+    """Return where each label stands: on the scale of time where all of them are times, else one after the other."""
+    times = [_time(label) for label in labels]
+    if None in times:
+        return {label: float(at) for at, label in enumerate(labels)}
+    return {label: time for label, time in zip(labels, times, strict=True) if time is not None}
+
+
+def _time(label: str) -> float | None:
+    """Return a year, a quarter, a month or a day in years."""
+    if quarter := _QUARTER.fullmatch(label):
+        parts = 2 if "H" in label else 4
+        return int(quarter[1] or quarter[4]) + (int(quarter[2] or quarter[3]) - 1) / parts
+    day = _DAY.fullmatch(label.removesuffix("年"))
+    if day is None:
+        return None
+    try:
+        start = date(int(day[1]), int(day[2] or 1), int(day[3] or 1))
+    except ValueError:
+        return None
+    return start.year + (start.timetuple().tm_yday - 1) / 366
+
+
+def _apart(labels: Sequence[str], places: dict[str, float]) -> list[str]:
+    """Return labels of which none touches the next: all of them, or every second, third and so on."""
+    span = (places[labels[-1]] - places[labels[0]]) or 1.0
+    for step in range(1, len(labels) + 1):
+        kept = list(labels[::step])
+        if all(
+            (places[after] - places[before]) / span * _LINE_WIDTH > (_width(before) + _width(after)) / 2 + 2
+            for before, after in pairwise(kept)
+        ):
+            break
+    return kept
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Return a text in as few lines of this width as hold it, of about the same length."""
+    lines = _broken(text, width)
+    for narrower in range(ceil(_width(text) / len(lines)), width):
+        if len(even := _broken(text, narrower)) == len(lines):
+            return "\n".join(even)
+    return "\n".join(lines)
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Return lines of at most this width, broken between words and between Chinese signs, but not before a stop."""
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        size = max(1, width // 2) if _width(piece) > width else len(piece)
+        for at in range(0, len(piece), size):
+            part = piece[at : at + size]
+            if _width(lines[-1] + part.rstrip()) > width and lines[-1]:
+                lines.append("")
+            lines[-1] += part if lines[-1] else part.lstrip()
+    return [line.rstrip() for line in lines]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
+    return stream.getvalue()

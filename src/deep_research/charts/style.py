@@ -1,0 +1,97 @@
+"""The one look of every chart: fonts, colours, sizes. It stands alone, as a sandbox loads the text of this file.
+
+The colours are those of Okabe and Ito, which people with any colour vision tell apart. Each has a counterpart for dark
+pages, so that a picture as SVG turns dark by replacing them.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+
+# Noto's collection draws every sign of Chinese and Japanese in each of these, in the forms of that language.
+FONTS = ("Noto Sans CJK JP", "Noto Sans CJK TC", "Noto Sans CJK SC")
+_OWN_FONT = {"zh-Hans": "Noto Sans CJK SC", "zh-Hant": "Noto Sans CJK TC"}
+# Without the collection: the font that a package brings.
+_PACKAGE, _PACKAGED_FILE = "zhplot", "fonts/NotoSansSC-Regular.ttf"
+
+BACKGROUND, TEXT, GRID = "#ffffff", "#222222", "#d9d9d9"
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+_DARK = {
+    BACKGROUND: "#1e1e1e",
+    TEXT: "#e6e6e6",
+    "#000000": "#e6e6e6",
+    GRID: "#4a4a4a",
+    SERIES[0]: "#4ea8de",
+    SERIES[1]: "#f0803c",
+    SERIES[2]: "#2fc49a",
+    SERIES[5]: "#a5d8f5",
+}
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+
+
+def apply(language: str = "en") -> None:
+    """Set matplotlib's defaults; the language says in which forms Chinese signs are drawn."""
+    import matplotlib
+    from cycler import cycler
+
+    matplotlib.rcdefaults()
+    matplotlib.use("agg")
+    matplotlib.rcParams.update(
+        {
+            "font.family": fonts(language),
+            "font.size": 11,
+            # A text is shown as it is: "$5 to $7" is no formula.
+            "text.parse_math": False,
+            "axes.unicode_minus": False,
+            "axes.prop_cycle": cycler(color=SERIES, marker=MARKERS),
+            "axes.titlesize": 13,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.titlepad": 12,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.axisbelow": True,
+            "axes.grid": True,
+            "axes.facecolor": BACKGROUND,
+            "axes.edgecolor": TEXT,
+            "axes.labelcolor": TEXT,
+            "axes.titlecolor": TEXT,
+            "text.color": TEXT,
+            "xtick.color": TEXT,
+            "ytick.color": TEXT,
+            "grid.color": GRID,
+            "grid.linewidth": 0.8,
+            "lines.linewidth": 2.2,
+            "lines.markersize": 6,
+            "legend.frameon": False,
+            "figure.facecolor": BACKGROUND,
+            "figure.figsize": (8, 4.5),
+            "figure.dpi": 150,
+            "savefig.dpi": 150,
+            "figure.constrained_layout.use": True,
+            # The same chart is the same bytes.
+            "svg.hashsalt": "deep-research",
+        }
+    )
+
+
+def fonts(language: str = "en") -> list[str]:
+    """Return the fonts that are there, those of the language first."""
+    from matplotlib import font_manager
+
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    wanted = dict.fromkeys((_OWN_FONT.get(language, FONTS[0]), *FONTS))
+    found = [name for name in wanted if name in known]
+    spec = None if found else importlib.util.find_spec(_PACKAGE)
+    if spec and spec.submodule_search_locations:
+        path = Path(next(iter(spec.submodule_search_locations)), _PACKAGED_FILE)
+        if path.is_file():
+            font_manager.fontManager.addfont(path)
+            found.append(font_manager.FontProperties(fname=path).get_name())
+    return [*found, "DejaVu Sans"]
+
+
+def in_dark(svg: str) -> str:
+    """Return a picture in the colours for dark pages; a colour that is none of ours stays."""
+    return _COLOUR.sub(lambda colour: _DARK.get(colour[0], colour[0]), svg)
