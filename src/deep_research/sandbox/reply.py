@@ -5,6 +5,7 @@ import binascii
 import json
 import re
 import struct
+from math import isfinite
 
 from lxml import etree
 from pydantic import ValidationError
@@ -25,6 +26,7 @@ _ELEMENTS = frozenset(
     """svg g defs path use text tspan style rect circle line polyline polygon clipPath linearGradient radialGradient
     stop image pattern mask filter symbol title desc metadata RDF Work type date format creator Agent""".split()
 )
+_DECLARATION = re.compile(r"^<\?xml\s[^?]*\?>")
 _OWN_PLACE = re.compile(r"#|data:image/png;base64,")
 # Of styles, what would fetch something.
 _FETCHING = re.compile(r"url\s*\(\s*[\"']?(?!\s*#)|@import|expression\s*\(|\\", re.IGNORECASE)
@@ -46,7 +48,8 @@ def execution_of(answer: JsonObject) -> Execution:
     except (ValidationError, TypeError) as exc:
         raise _failed("The code gave back something that is no chart.", printed) from exc
     counts = {len(execution.figures), len(execution.svgs), len(execution.plotted)}
-    if len(counts) > 1 or max(counts) > _MAX_FIGURES:
+    is_finite = all(isfinite(value) for values in execution.plotted for value in values)
+    if len(counts) > 1 or max(counts) > _MAX_FIGURES or not is_finite:
         raise _failed("The code gave back something that is no chart.", printed)
     if not execution.figures:
         raise _failed("The code drew no figure.", printed)
@@ -73,7 +76,7 @@ def _is_png(encoded: str) -> bool:
 
 def _is_harmless(svg: str) -> bool:
     """Return whether a picture holds drawing only: no scripts, no handlers, no addresses but places in itself."""
-    if len(svg) > _MAX_PICTURE_BYTES or "<!ENTITY" in svg:
+    if len(svg) > _MAX_PICTURE_BYTES or "<!ENTITY" in svg or "<?" in _DECLARATION.sub("", svg):
         return False
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
