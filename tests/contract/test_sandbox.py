@@ -16,6 +16,7 @@ from deep_research.errors import SourceError, SourceRefused
 from deep_research.sandbox.bubblewrap import Bubblewrap
 from deep_research.sandbox.process import Limits, Start, Worker
 from deep_research.sandbox.warm import WarmSandbox
+from deep_research.value import Json
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed; make system installs it"),
@@ -23,7 +24,7 @@ pytestmark = [
 ]
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
 CHART = "plt.plot([row['value'] for row in data])"
-ROWS = [{"label": "2023", "value": 1.5}, {"label": "2024", "value": 2}]
+ROWS: Json = [{"label": "2023", "value": 1.5}, {"label": "2024", "value": 2}]
 
 
 class Counting(Bubblewrap):

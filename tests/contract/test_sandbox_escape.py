@@ -47,9 +47,8 @@ class Host:
         self.environment = {**environment, SECRET: "hidden"}
         self.process = self._started([*python, "-m", "tests.support.sandbox_host"])
         self.listeners = [socket.socket(), socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)]
-        for listener, address in zip(
-            self.listeners, [("127.0.0.1", 0), f"{folder}/socket", f"\0{folder}"], strict=True
-        ):
+        addresses: list[Any] = [("127.0.0.1", 0), f"{folder}/socket", f"\0{folder}"]
+        for listener, address in zip(self.listeners, addresses, strict=True):
             listener.bind(address)
             listener.listen()
             listener.setblocking(False)

@@ -410,7 +410,7 @@ os.makedirs("/tmp/matplotlib")
 for name in ("matplotlib/matplotlibrc", "numpy.py", "sitecustomize.py"):
     open(f"/tmp/{name}", "w").write("1 / 0")
 1 / 0
-# leave a folder that nobody may enter => ZeroDivisionError
+# leave a folder that nobody may enter => ZeroDivisionError|ended the sandbox
 os.mkdir("/tmp/closed", 0)
 1 / 0
 # leave folders in folders without end => ZeroDivisionError|ended the sandbox

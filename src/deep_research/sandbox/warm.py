@@ -72,6 +72,8 @@ class WarmSandbox:
             raise SourceRefused(self._problem)
         if self._backend is None:
             self._worker = await self._choose()
+        if self._worker is not None and not self._worker.is_alive:
+            await self._let_go()
         if self._worker is None:
             self._worker = await self._next()
         return self._worker

@@ -18,6 +18,7 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -94,15 +95,21 @@ def main() -> NoReturn:
 def _load(style: str) -> dict[str, Any]:
     """Return what chart code finds by name; draw once, so that fonts and the like are loaded for all children."""
     plt, numpy, pandas = map(import_module, ("matplotlib.pyplot", "numpy", "pandas"))
+    fonts: Any = import_module("matplotlib.font_manager")
+    # Matplotlib drops its open fonts in every child, as two processes would share a place in a file. Here the parent
+    # waits while its only child draws.
+    fonts._get_font = lru_cache(maxsize=64)(fonts._get_font.__wrapped__)
     look: dict[str, Any] = {"__name__": "style"}
     exec(compile(style, "style.py", "exec"), look)
     look["apply"]()
     figure, axes = plt.subplots()
-    axes.plot([1, 2], [3, 4], label="a 中文")
+    frame = pandas.DataFrame([{"label": "a", "value": 1}, {"label": "b", "value": 2}])
+    axes.plot(frame["label"], frame["value"], label="a 中文")
+    axes.bar(frame["label"], frame["value"])
     axes.set_title("a 中文 標題 日本語")
+    axes.set_ylabel("b")
     axes.legend()
-    for kind in ("png", "svg"):
-        figure.savefig(io.BytesIO(), format=kind)
+    _drawn(figure)
     plt.close("all")
     return {"plt": plt, "np": numpy, "numpy": numpy, "pd": pandas, "pandas": pandas}
 
@@ -209,6 +216,8 @@ def _say(descriptor: int, answer: dict[str, Any]) -> None:
 def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None:
     """In the child: run the code, then write what it drew, or its error."""
     code, plt = request["code"], names["plt"]
+    # It would touch all that the parent has loaded, and so copy it.
+    gc.disable()
     # Code that saves its chart often closes it too; then there would be nothing left to take.
     plt.close = lambda *_, **__: None
     linecache.cache[_NAME] = (len(code), None, code.splitlines(keepends=True), _NAME)
@@ -232,16 +241,24 @@ def _figures(plt: Any) -> dict[str, Any]:
     plotted: list[list[float]] = []
     for number in plt.get_fignums()[:MAX_FIGURES]:
         figure = plt.figure(number)
-        for kind, kept in (("png", figures), ("svg", svgs)):
-            picture = io.BytesIO()
-            figure.savefig(picture, format=kind)
-            kept.append(picture.getvalue())
+        png, svg = _drawn(figure)
+        figures.append(png)
+        svgs.append(svg)
         plotted.append([value for axes in figure.axes for value in _values(axes)])
     return {
         "figures": [base64.b64encode(picture).decode() for picture in figures],
         "svgs": [picture.decode() for picture in svgs],
         "plotted": plotted,
     }
+
+
+def _drawn(figure: Any) -> tuple[bytes, bytes]:
+    """Return a figure as PNG and SVG; `savefig` would draw it twice for each, and place everything four times."""
+    png, svg = io.BytesIO(), io.BytesIO()
+    import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(figure).print_png(png)
+    figure.set_layout_engine("none")
+    import_module("matplotlib.backends.backend_svg").FigureCanvasSVG(figure).print_svg(svg)
+    return png.getvalue(), svg.getvalue()
 
 
 def _values(axes: Any) -> list[float]:
