@@ -3,11 +3,9 @@
 import asyncio
 import base64
 import os
-import shutil
 import signal
 from collections.abc import AsyncIterator
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,11 +15,9 @@ from deep_research.sandbox.bubblewrap import Bubblewrap
 from deep_research.sandbox.process import Limits, Start, Worker
 from deep_research.sandbox.warm import WarmSandbox
 from deep_research.value import Json
+from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed; make system installs it"),
-    pytest.mark.skipif(find_spec("pandas") is None, reason="the extra `charts` is not installed"),
-]
+pytestmark = NEEDS_BUBBLEWRAP
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
 CHART = "plt.plot([row['value'] for row in data])"
 ROWS: Json = [{"label": "2023", "value": 1.5}, {"label": "2024", "value": 2}]

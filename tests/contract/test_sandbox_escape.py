@@ -13,12 +13,12 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 from tests.support.escapes import ATTEMPTS, HARMLESS, MISUSES, Attempt, Misuse
 
 ROOT = Path(__file__).parents[2]
@@ -32,11 +32,7 @@ plt.legend()
 """
 ROWS = [{"value": 1.5}, {"value": 2}]
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed; make system installs it"),
-    pytest.mark.skipif(find_spec("pandas") is None, reason="the extra `charts` is not installed"),
-]
+pytestmark = [pytest.mark.long, *NEEDS_BUBBLEWRAP]
 
 
 class Host:
