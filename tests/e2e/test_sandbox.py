@@ -1,11 +1,11 @@
-"""`sandbox check`, `sandbox build-image` and `doctor`: a user learns whether chart code can be run here, and why not."""
+"""`sandbox check`, `sandbox build-image` and `doctor`: a user learns whether chart code can be run, or why not."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.contract.test_sandbox import pytestmark as needs_bubblewrap
 from tests.e2e.harness import User
+from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
 CLIENT = """#!/bin/sh
 echo "Cannot connect to the Docker daemon. Is it running?" >&2
@@ -57,8 +57,8 @@ def test_an_image_that_cannot_be_built_is_explained(user: User, programs: Path):
     assert "Cannot connect to the Docker daemon" in built.stderr
 
 
-@needs_bubblewrap[0]
-@needs_bubblewrap[1]
+@NEEDS_BUBBLEWRAP[0]
+@NEEDS_BUBBLEWRAP[1]
 def test_a_sandbox_that_holds_is_named(user: User):
     checked = user.call("sandbox", "check", SANDBOX_BACKEND="bubblewrap")
     if "Permission denied" in checked.stderr or "not permitted" in checked.stderr:
