@@ -2,8 +2,11 @@
 
 import asyncio
 import base64
+import json
 import os
 import signal
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +22,7 @@ from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
 pytestmark = NEEDS_BUBBLEWRAP
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
 CHART = "plt.plot([row['value'] for row in data])"
 ROWS: Json = [{"label": "2023", "value": 1.5}, {"label": "2024", "value": 2}]
 
@@ -180,6 +184,56 @@ async def test_a_sandbox_that_does_not_hold_is_refused():
     with pytest.raises(SourceRefused, match=r"the self-test failed: .*processes can be started"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can fail to give up being root")
+async def test_root_that_was_not_given_up_is_refused():
+    class Rooted(Bubblewrap):
+        """Leaves out the step that gives root up."""
+
+        def start(self, limits: Limits) -> Start:
+            start = super().start(limits)
+            words = [word.replace("os.setres", "lambda *_: os.getres") for word in start.command]
+            return start._replace(command=words)
+
+    sandbox = WarmSandbox([Rooted()], Limits(), STYLE)
+    with pytest.raises(SourceRefused, match=r"does not run as the user 65534|code is root"):
+        await sandbox.execute(CHART, ROWS)
+    await sandbox.close()
+
+
+async def test_nothing_inside_outlives_a_host_that_is_killed(tmp_path: Path):
+    code = "import time\ntime.sleep(10_000)"
+    request = json.dumps({"code": code, "data": None}).encode() + b"\n"
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.sandbox_host", stdin=PIPE, stdout=PIPE,
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+    )  # fmt: skip
+    assert host.stdin is not None
+    host.stdin.write(json.dumps({"code": CHART, "data": ROWS}).encode() + b"\n")
+    assert host.stdout is not None
+    answer = json.loads(await host.stdout.readline())
+    if "SourceRefused" in answer["error"]:
+        pytest.skip(answer["error"])
+    host.stdin.write(request)
+    await host.stdin.drain()
+    inside = set[int]()
+    # The worker, the program in it, and the code that sleeps.
+    while len(inside) < 3:
+        inside = _descendants(host.pid)
+        await asyncio.sleep(0.05)
+    host.kill()
+    await host.communicate()
+    while any(Path(f"/proc/{pid}").exists() for pid in inside):
+        await asyncio.sleep(0.05)
+
+
+def _descendants(pid: int) -> set[int]:
+    try:
+        children = {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except OSError:
+        return set()
+    return children.union(*map(_descendants, children))
 
 
 async def test_a_machine_without_a_known_filter_is_refused(monkeypatch: pytest.MonkeyPatch):

@@ -81,7 +81,7 @@ class Bubblewrap:
         if is_root:
             given = {"uid": NOBODY, "mounts": [str(path) for path in inside], "command": command}
             command = [sys.executable, "-I", "-S", "-c", program("launch.py"), json.dumps(given)]
-        return Start(command, {}, [inside[path] for path in folders])
+        return Start(command, {}, [inside[path] for path in folders], user=NOBODY if is_root else None)
 
     def _folders_problem(self) -> str:
         odd = [str(folder) for folder in _package_folders() if folder.name not in ("site-packages", "dist-packages")]

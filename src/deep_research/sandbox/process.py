@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.resources import files
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from deep_research.errors import SourceError
@@ -39,13 +40,15 @@ class Limits(NamedTuple):
 class Start(NamedTuple):
     """How a worker is started: the command, its environment (None: ours), and the folders of packages inside.
 
-    `ending` is a command that ends what the end of the started process leaves behind.
+    `ending` is a command that ends what the end of the started process leaves behind; `user` is who that process must
+    be once it has started, if it is not simply ours.
     """
 
     command: Sequence[str]
     environment: dict[str, str] | None
     packages: Sequence[str] = ()
     ending: Sequence[str] = ()
+    user: int | None = None
 
 
 class Backend(Protocol):
@@ -91,6 +94,12 @@ async def run_command(command: Sequence[str], *, within_s: float, given: bytes =
     return process.returncode or 0, clean_text(said.decode("utf-8", "replace")).strip()
 
 
+def _users(pid: int) -> set[int]:
+    """Return who a process is to the rest of the machine."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    return {int(number) for line in status.splitlines() if line.startswith("Uid:") for number in line.split()[1:]}
+
+
 class Worker:
     """A fork server in a sandbox, for one piece of code at a time."""
 
@@ -123,9 +132,11 @@ class Worker:
             async with asyncio.timeout(START_S):
                 await worker._say({"style": style, "filters": calls, "limits": most, "packages": [*start.packages]})
                 await worker._hear()
+            if start.user is not None and _users(process.pid) != {start.user}:
+                raise WorkerLost(f"it does not run as the user {start.user}")
         except (WorkerLost, TimeoutError) as exc:
             reason = await worker.end()
-            raise WorkerLost(reason or f"it did not start within {START_S:g} s") from exc
+            raise WorkerLost(reason or str(exc) or f"it did not start within {START_S:g} s") from exc
         except BaseException:
             await worker.end()
             raise
