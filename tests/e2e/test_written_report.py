@@ -21,7 +21,7 @@ from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Conclusion, Draft, Edit, Findings, Judgement, Support
 from deep_research.report.escaping import unescape
-from deep_research.report.paragraph import Paragraph, Sentence, numbered_sentences
+from deep_research.report.paragraph import Paragraph, Sentence, numbered_sentences, row
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.testing import ScriptedModel
@@ -67,6 +67,9 @@ class Script:
     absent: str
     heading: str
     point: str
+    linking: str
+    straying: str
+    ending: str
 
 
 ENGLISH = Script(
@@ -93,6 +96,9 @@ ENGLISH = Script(
     absent="No source speaks of vaccinated penguins.",
     heading="Another 97531 towns will follow",
     point="Save 97531 million",
+    linking="A retrofit is seldom simple.",
+    straying="The retrofit ruined the whole country.",
+    ending="Other towns can learn from this retrofit.",
 )
 SIMPLIFIED = Script(
     retold="换言之，{}",
@@ -118,6 +124,9 @@ SIMPLIFIED = Script(
     absent="没有资料提到企鹅疫苗。",
     heading="还将有97531座城市效仿",
     point="节省97531万元",
+    linking="改造工程很少简单。",
+    straying="改造工程毁了整个国家。",
+    ending="其他城市可以借鉴这项改造。",
 )
 TRADITIONAL = Script(
     retold="換言之，{}",
@@ -143,6 +152,9 @@ TRADITIONAL = Script(
     absent="沒有資料提到企鵝疫苗。",
     heading="還將有97531座城市效仿",
     point="節省97531萬元",
+    linking="改造工程很少簡單。",
+    straying="改造工程毀了整個國家。",
+    ending="其他城市可以借鑑這項改造。",
 )
 SCRIPTS: dict[Language, Script] = {"en": ENGLISH, "zh-Hans": SIMPLIFIED, "zh-Hant": TRADITIONAL}
 
@@ -155,6 +167,8 @@ class Writer(ExtractiveReasoner):
         self._script = script
         self.wrong = self.wrong_sum = self.right_sum = self.denied = self.copied = ""
         self.left_out: tuple[Evidence, ...] = ()
+        self.linked = ""
+        self.row = self.mended_row = row((), ())
 
     async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
         script = self._script
@@ -175,6 +189,17 @@ class Writer(ExtractiveReasoner):
         again = (Sentence(text=self._retold(other), evidence=(other.id,)),)
         written.append(Paragraph(section=last, mark="number", lead=script.point, sentences=again))
         written.append(Paragraph(section=script.heading, sentences=again))
+        # Sentences without a mark, and a row with a wrong figure.
+        self.linked = other.id
+        unmarked = [Sentence(text=text, kind="link") for text in (script.linking, script.straying, script.ending)]
+        mixed = (unmarked[0], unmarked[1], *again, unmarked[2])
+        written.append(Paragraph(section=last, sentences=mixed))
+        figure = NINES.search(true.text)
+        assert figure is not None
+        cells = (("A", true.text.rstrip(".。")), ("B", figure[0]))
+        self.mended_row = row(cells, true.evidence)
+        self.row = row((cells[0], ("B", "97531")), true.evidence)
+        written.append(Paragraph(section=last, kind="table", sentences=(self.row,)))
         return tuple(written)
 
     def _retold(self, piece: Evidence) -> str:
@@ -227,6 +252,7 @@ class Writer(ExtractiveReasoner):
             script.not_refuted: "contradicted",
             script.too_strong: "goes_beyond",
             script.dressed: "goes_beyond",
+            script.straying: "goes_beyond",
             script.against: "contradicts",
         }
         usual = "follows" if sentence.kind == "conclusion" else "supported"
@@ -243,6 +269,7 @@ class Writer(ExtractiveReasoner):
             script.too_strong: lambda old: (old.model_copy(update={"text": script.weaker, "verdict": None}),),
             script.refuted: lambda old: (Sentence(text=script.edited_lie, evidence=old.evidence),),
             script.never_read: lambda _: (Sentence(text=script.uncited, evidence=(NOWHERE,)),),
+            self.row.text: lambda _: (self.mended_row,),
         }
         return tuple(
             Edit(number=number, sentences=changed[sentence.text](sentence))
@@ -395,6 +422,30 @@ def test_what_is_called_absent_is_shown_where_it_stands(written: Written) -> Non
     assert held in " ".join(written.text("verification.md").split())
 
 
+def test_what_has_no_mark_is_judged_as_a_conclusion_from_its_paragraph(written: Written) -> None:
+    script, pen, report = written.script, written.reasoner, written.text("report.md")
+    assert isinstance(pen, Writer)
+    assert script.straying not in report
+    (straying,) = [one for one in written.check["refusals"] if one["text"] == script.straying]
+    assert (straying["kind"], straying["evidence"]) == ("goes_beyond", [pen.linked])
+    linking, ending = written.sentences[script.linking], written.sentences[script.ending]
+    assert (linking["kind"], linking["evidence"], linking["verdict"]["kind"]) == ("link", [], "supported")
+    # The end of a paragraph says what it all rests on.
+    assert (ending["kind"], ending["evidence"], ending["verdict"]["kind"]) == ("conclusion", [pen.linked], "follows")
+    assert re.search(re.escape(script.ending) + r" ?∴\[\d+\]", report)
+
+
+def test_a_row_that_was_refused_may_be_mended(written: Written) -> None:
+    pen = written.reasoner
+    assert isinstance(pen, Writer)
+    mended = written.sentences[pen.mended_row.text]
+    assert mended["revised_from"] == pen.row.text
+    assert [tuple(cell) for cell in mended["cells"]] == list(pen.mended_row.cells)
+    assert mended["verdict"]["kind"] == "supported"
+    assert pen.row.text not in written.sentences
+    assert pen.row.text in written.text("verification.md")
+
+
 def test_what_stands_in_a_source_word_for_word_is_no_conclusion(written: Written) -> None:
     assert isinstance(written.reasoner, Writer)
     copied = written.sentences[written.reasoner.copied]
@@ -429,8 +480,8 @@ def test_a_retold_row_is_read_under_its_header(written: Written, extracted: Writ
     rows = {text: sentence for text, sentence in extracted.sentences.items() if sentence["cells"]}
     # The Chinese examples hold no table that the question asks for.
     assert rows or written.language != "en"
-    for text, row in rows.items():
-        assert written.sentences[written.script.retold.format(text)]["evidence"] == row["evidence"]
+    for text, told in rows.items():
+        assert written.sentences[written.script.retold.format(text)]["evidence"] == told["evidence"]
 
 
 def test_an_editor_is_shown_the_figures_that_were_left_out(written: Written) -> None:

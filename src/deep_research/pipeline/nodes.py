@@ -201,7 +201,10 @@ class Nodes:
         outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
         after = sorted({key for outcome in outcomes for key in outcome.after})
         context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
-        shared = {"copies": await find_copies(context.records), "shared": await share_out(state, context.records)}
+        shared = {
+            "copies": await find_copies(context.records),
+            "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
+        }
         extra: list[list[int]] = [[] for _ in state["sections"]]
         if state["dealt"] == 1:
             _allocate_unused(outcomes, context.request.depth, extra)

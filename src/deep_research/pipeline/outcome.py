@@ -91,8 +91,11 @@ async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 
 
-async def share_out(state: dict[str, Any], records: RunRecords) -> dict[str, list[str]]:
-    """Return for each section what pages read for others have for it, the best first, as far as there is room."""
+async def share_out(state: dict[str, Any], records: RunRecords, *, has_writer: bool) -> dict[str, list[str]]:
+    """Return for each section what pages read for others have for it, the best first, as far as there is room.
+
+    Who writes the report chooses among all of it.
+    """
     plain = {**state, "shared": {}, "copies": {}}
     shared: dict[str, list[str]] = {}
     for work in (await findings_from(plain, records)).sections:
@@ -100,7 +103,7 @@ async def share_out(state: dict[str, Any], records: RunRecords) -> dict[str, lis
         others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
         found = await records.evidence(others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
-        chosen = await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
+        chosen = fitting if has_writer else await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
         shared[title] = [piece.id for piece in chosen]
     return shared
 

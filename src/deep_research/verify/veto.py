@@ -39,7 +39,7 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LATIN = r"A-Za-z\d_\u00c0-\u024f"
 _NAME = re.compile(rf"(?<![{_LATIN}(（-])[A-Z][{_LATIN}&'’-]*[{_LATIN}](?:\s+[A-Z][{_LATIN}&'’-]*[{_LATIN}])*")
 # A capital letter after one of these begins a clause, and makes no name.
-_CLAUSE_END = ".:;!?。：；！？—–|/•\"'“‘「(（"
+_CLAUSE_END = ".:;!?。：；！？—–|•"
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
@@ -101,9 +101,7 @@ def veto(
             return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
     held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
-        is_between = is_conclusion and held and min(held)[:4] < date.iso[:4] < max(held)[:4]
-        # A step on the way to 2027 may be dated 2026.
-        if not is_between and not any(_is_date_of(date.iso, iso) for iso in held):
+        if not _is_told_day(date.iso, held, is_own=is_conclusion):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
     if name := _unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
@@ -121,11 +119,16 @@ def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
 
 
 def veto_row(
-    cells: Sequence[tuple[str, str]], passages: Sequence[Evidence], *, titles: Sequence[str] = (), asked: str = ""
+    cells: Sequence[tuple[str, str]],
+    passages: Sequence[Evidence],
+    *,
+    titles: Sequence[str] = (),
+    asked: str = "",
+    is_own: bool = False,
 ) -> Verdict | None:
     """Return why the passages cannot carry a row that somebody wrote: a value holds digits or a name that they do not.
 
-    Its labels are the writer's own words, and may hold the unit of the figures below.
+    Its labels are the writer's own words, and may hold the unit of the figures below. A row `is_own` if it concludes.
     """
     texts = [*(passage.quote for passage in passages), *titles, asked]
     held = {_digits(match[0]) for text in texts for match in _DIGITS.finditer(text)}
@@ -134,7 +137,7 @@ def veto_row(
     for _, value in cells:
         bare = value
         for date in dates_of(value):
-            if not any(_is_date_of(date.iso, iso) for iso in days):
+            if not _is_told_day(date.iso, days, is_own=is_own):
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")
             bare = bare.replace(date.raw, " ")
         for match in _DIGITS.finditer(bare):
@@ -149,7 +152,8 @@ def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
     has_value = False
     for passage in passages:
         for held in figures_of(passage.quote):
-            if held.value == figure.value:
+            # "Fell by 30.4 %" tells "-30.4 %"; which way it went is for a judge.
+            if abs(held.value) == abs(figure.value):
                 if not held.unit or not figure.unit or held.unit == figure.unit:
                     return ""
                 has_value = True
@@ -205,6 +209,12 @@ def _digits(raw: str) -> float | None:
     return float(match[0].replace(",", "")) if match else None
 
 
+def _is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
+    """Return whether a date is one that is held; of the report's own steps, one on the way to 2027 may be of 2026."""
+    is_between = is_own and held and min(held)[:4] < wanted[:4] < max(held)[:4]
+    return bool(is_between) or any(_is_date_of(wanted, iso) for iso in held)
+
+
 def _is_date_of(wanted: str, held: str) -> bool:
     """Return whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
     if "Q" in wanted or "Q" in held:
@@ -242,7 +252,7 @@ def _unknown_name(text: str, quotes: str) -> str:
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
         before = text[: match.start()].rstrip()
-        begins = not before or before[-1] in _CLAUSE_END
+        begins = not before.strip("\"'“‘「") or before[-1] in _CLAUSE_END
         for part in parts[1:] if begins else parts:
             if part.removesuffix("s").isupper() and part.removesuffix("s") in initials:
                 continue

@@ -141,7 +141,8 @@ async def test_a_useless_answer_of_any_length_is_shown_in_part() -> None:
 NARROW = PromptOptions(window=3_200)
 TEXT = (
     "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n\n"
-    "The mayor was pleased with the result of the work, and so were the people who live at the old pier.\n"
+    "The mayor was pleased with the result of the work, and so were the people who live at the old pier, though not all"
+    " of them had wanted it at first, when the council told them of the plan and of what it would cost them.\n"
 )
 
 

@@ -53,8 +53,8 @@ def test_a_note_carries_no_marker():
     assert note("s", "Nothing was found.").cite_ids == ()
 
 
-def test_cells_of_one_sheet_are_one_place():
-    cells = ("Teams!A4:E4", "Costs!B2", "Teams!A6:E6", "page 3", "Teams!A9", "What now!", "Who!A and B")
+def test_rows_of_one_sheet_are_one_place():
+    cells = ("Teams!A4:E4", "Costs!B2:B3", "Teams!A5:E5", "page 3", "Teams!A8:E8", "Teams!B9:E9", "What now!", "Who!A2")
     source = Source(document="b", title="Title b", address="b.xlsx", places=cells)
     paragraph = _claim(("First.", ("e1",)))
     report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x")
@@ -64,6 +64,6 @@ def test_cells_of_one_sheet_are_one_place():
         text = render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=words_in("en"))
         return text.split("[1] Title b - b.xlsx (")[1].split("\n")[0]
 
-    assert listed(source) == "Teams!A4:E4, A6:E6, A9; Costs!B2; page 3; What now!; …)"
-    many = tuple(f"Teams!A{number}" for number in range(1, 8))
-    assert listed(source.model_copy(update={"places": many})) == "Teams!A1, A2, A3, A4, A5, A6, A7)"
+    assert listed(source) == "Teams!A4:E5, A8:E8, B9:E9; Costs!B2:B3; page 3; What now!; …)"
+    many = tuple(f"Teams!A{number}:C{number}" for number in (1, 2, 3, 4, 9, 7, 8))
+    assert listed(source.model_copy(update={"places": many})) == "Teams!A1:C4, A9:C9, A7:C8)"

@@ -208,9 +208,9 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
-        ("en", "We recommend to wait.", "We recommend to wait. ∴[1][2]"),
-        ("zh-Hans", "我们建议等待。", "我们建议等待。∴[1][2]"),
-        ("zh-Hant", "我們建議等待。", "我們建議等待。∴[1][2]"),
+        ("en", "So one should wait.", "So one should wait. ∴[1][2]"),
+        ("zh-Hans", "因此应当等待。", "因此应当等待。∴[1][2]"),
+        ("zh-Hant", "因此應當等待。", "因此應當等待。∴[1][2]"),
     ],
 )
 def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expected):
@@ -220,6 +220,23 @@ def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expecte
     assert shown(Paragraph(section="C", sentences=(finding,)), language) == expected.replace("∴", "")
     bare = made.model_copy(update={"evidence": ()})
     assert shown(Paragraph(section="C", sentences=(bare,)), language) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "We recommend to wait.", "We recommend to wait. [1]"),
+        ("en", "In our view it is dear.", "In our view it is dear. [1]"),
+        ("en", "Wells are dear.", "Wells are dear. ∴[1]"),
+        ("zh-Hans", "我们认为应当等待。", "我们认为应当等待。[1]"),
+        ("zh-Hans", "建议等待。", "建议等待。[1]"),
+        ("zh-Hant", "我們認為應當等待。", "我們認為應當等待。[1]"),
+        ("zh-Hant", "建議等待。", "建議等待。[1]"),
+    ],
+)
+def test_a_conclusion_in_the_reports_own_voice_needs_no_sign(language, text, expected):
+    made = Sentence(text=text, kind="conclusion", evidence=("e1",))
+    assert shown(Paragraph(section="C", sentences=(made,)), language) == expected
 
 
 def test_a_row_that_is_concluded_or_computed_says_so_where_its_sources_stand():

@@ -29,7 +29,22 @@ TRADITIONAL = {"a": "改造工程已於2025年完工。隧道的通車日期是2
 def test_what_a_source_holds_in_these_words_is_found_whole(basis: str, documents: dict[str, str], held: str) -> None:
     best = stretches_about(basis, "Nobody says it.", documents)[0]
     assert best.share == 1.0
+    assert best.is_it
     assert held in documents[best.document][best.start : best.end]
+
+
+@pytest.mark.parametrize(
+    ("basis", "documents"),
+    [
+        ("mayor pleased", ENGLISH),
+        ("tunnel", ENGLISH),
+        ("市长 满意", SIMPLIFIED),
+        ("市長 滿意", TRADITIONAL),
+    ],
+)
+def test_a_single_word_or_words_without_a_figure_are_for_a_judge_to_see(basis: str, documents: dict[str, str]) -> None:
+    best = stretches_about(basis, "Nobody says it.", documents)[0]
+    assert (best.share, best.is_it) == (1.0, False)
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,17 @@ def test_figures_of_the_question_may_be_operands() -> None:
 def test_a_result_may_be_rounded_to_what_is_shown(shown: str, is_right: bool) -> None:
     objection = objection_to(f"11.7 / 8 = {shown}", f"That is €{shown} million a building.", quotes=QUOTES)
     assert (objection == "") is is_right
+
+
+@pytest.mark.parametrize(
+    ("told", "is_right"), [("2,348", True), ("2,350", True), ("2,300", True), ("2,400", False), ("2,000", False)]
+)
+def test_a_sentence_may_round_the_result_to_two_digits(told: str, is_right: bool) -> None:
+    objection = objection_to("587 * 4 = 2348", f"Four of them cost €{told}.", quotes=("Each costs €587.",))
+    assert (objection == "") is is_right
+
+
+@pytest.mark.parametrize("text", ["It would take three years.", "It would take 3 years."])
+def test_a_result_may_be_told_in_words(text: str) -> None:
+    assert objection_to("36 / 12 = 3", text, quotes=("It takes 36 months.",)) == ""
+    assert objection_to("36 / 12 = 3", text.replace("three", "four").replace("3", "4"), quotes=("36 months.",))

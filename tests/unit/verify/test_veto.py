@@ -120,9 +120,12 @@ def test_figure_in_any_of_the_passages_is_enough():
 )
 def test_a_sentence_may_count_the_sources_that_it_brings_together(sentence, quotes):
     assert judge(sentence, *quotes) is None
-    verdict = judge(sentence, *quotes, "It took a year.")
-    assert verdict is not None
-    assert verdict.reason.startswith("number")
+    # Whether the others are among them is for a judge to see.
+    assert judge(sentence, *quotes, "It took a year.") is None
+    for fewer, more in ((quotes[:1], sentence), (quotes, sentence.replace("two", "three").replace("两", "三"))):
+        verdict = judge(more, *fewer)
+        assert verdict is not None
+        assert verdict.reason.startswith("number")
 
 
 def test_nothing_cited_is_nothing_found():
@@ -214,3 +217,17 @@ def test_a_foreign_name_within_a_clause_is_still_refused(sentence):
     verdict = judge(sentence, COST)
     assert verdict is not None
     assert verdict.reason == "name: Kettle"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote", "reason"),
+    [
+        ("The tank was filled on 19 June.", "The tank was filled on June 19.", ""),
+        ("The tank was filled on 20 June.", "The tank was filled on June 19.", "number"),
+        ("水箱于6月19日注满。", "水箱在6月19日注满。", ""),
+        ("水箱於6月20日注滿。", "水箱在6月19日注滿。", "number"),
+    ],
+)
+def test_a_day_without_a_year_is_the_one_that_the_passage_names(sentence, quote, reason):
+    verdict = judge(sentence, quote)
+    assert (verdict.reason.split(":")[0] if verdict else "") == reason

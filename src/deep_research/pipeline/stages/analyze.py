@@ -31,8 +31,9 @@ class _Source(NamedTuple):
 
 async def disagreements(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
-    cited = [piece for work in findings.sections for piece in work.evidence]
-    evidence = await _evidence(findings, state, records)
+    # What nobody chose is the frame of a message or leads to something else.
+    cited = [piece for work in findings.sections for piece in work.evidence if piece.score]
+    evidence = [piece for piece in await _evidence(findings, state, records) if piece.score]
     places = await _places(evidence, records)
     title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)

@@ -65,12 +65,19 @@ class ResearchPlanner:
         offered: tuple[SearchQuery, ...],
         count: int,
         context: StageContext,
+        domains: tuple[str, ...] = (),
     ) -> list[SearchQuery]:
         """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
         if fresh := [query for query in offered if query.query not in work.asked][:count]:
             return fresh
         request = QueryRequest(
-            brief=work.brief, section=work.section, round=work.round, gaps=gaps, asked=work.asked, count=count
+            brief=work.brief,
+            section=work.section,
+            domains=domains,
+            round=work.round,
+            gaps=gaps,
+            asked=work.asked,
+            count=count,
         )
         return await self._queries(request, context)
 
@@ -196,14 +203,16 @@ async def next_queries(
     """
     if grant == 0:
         return []
+    domains = tuple(state.get("domains", ()))
     if work.round > 1:
         gaps = tuple(state.get("open_questions", ()))
         offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
-        return await planner.generate_followup_queries(work, gaps=gaps, offered=offered, count=grant, context=context)
+        return await planner.generate_followup_queries(
+            work, gaps=gaps, offered=offered, count=grant, context=context, domains=domains
+        )
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant or (planned and not context.run.adapters.models):
         return planned
-    domains = tuple(state.get("domains", ()))
     drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

@@ -48,6 +48,9 @@ _NEAR = 0.5
 _REFUSED_AS: dict[SentenceKind, VerdictKind] = {
     "finding": "not_found", "conclusion": "goes_beyond", "absence": "false",
 }  # fmt: skip
+# An abbreviation that so many documents use needs no source of its own.
+_CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
+_SEVERAL = 3
 _LEADS_OVER = (":", "：", "?", "？")
 
 
@@ -67,6 +70,15 @@ class Sources:
     def known(self) -> frozenset[str]:
         """Return the ids that may be cited."""
         return frozenset(id_ for piece in self.evidence for id_ in (piece.id, piece.header) if id_)
+
+    @cached_property
+    def common_names(self) -> str:
+        """Return the words in capitals that several documents hold: the subject's own, whatever a sentence cites."""
+        held: dict[str, set[str]] = {}
+        for piece in self.evidence:
+            for word in _CAPITALS.findall(piece.quote):
+                held.setdefault(word, set()).add(piece.document)
+        return " ".join(word for word, documents in held.items() if len(documents) >= _SEVERAL)
 
     def beside(self, piece: Evidence) -> tuple[str, ...]:
         """Return what stands around a passage and says whose it is, and of when."""
@@ -163,7 +175,7 @@ async def _by_code(
     sentence, passages = await _under_headers(sentence, context)
     if sentence.kind == "absence":
         return await _searched_for(sentence, found, context)
-    titles = [beside for piece in passages for beside in sources.beside(piece)]
+    titles = [sources.common_names, *(beside for piece in passages for beside in sources.beside(piece))]
     verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
     if verdict is not None and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
@@ -178,7 +190,8 @@ async def _by_code(
         found.results.append(sentence.basis)
         return sentence
     if sentence.cells:
-        refused = veto_row(sentence.cells, passages, titles=titles, asked=sources.asked)
+        is_own = sentence.kind == "conclusion"
+        refused = veto_row(sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own)
     else:
         refused = veto(sentence, passages, titles=titles, asked=sources.asked)
     if refused is not None and sentence.kind == "conclusion":

@@ -233,7 +233,7 @@ def _with_lead(
 def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
     """Say what the mark of a conclusion means, where the report has any."""
     kinds = {sentence.kind for paragraph in report.paragraphs for sentence in paragraph.sentences}
-    return (note("abstract", words("report.concluded")),) if "conclusion" in kinds else ()
+    return (note("abstract", words("report.concluded")),) if kinds & {"conclusion", "calculation"} else ()
 
 
 def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:

@@ -64,14 +64,13 @@ class ReadingByModel(ModelActs):
         """
         outline = reading.outline or (reading.section.title,)
         brief = self._brief(reading.brief)
-        candidates = await self._fallback.passages(reading.document, reading.brief.question)
-        blocks = numbered([candidate.finding for candidate in candidates])
-        size = sum(tokens_at_most(candidate.finding) for candidate in candidates)
+        size, is_suspect = tokens_at_most(reading.document.text), PROMPT_INJECTION_FOUND in reading.document.warnings
         if size < _HOLLOW_TOKENS:
             return await self._fallback.extract(reading)
-        is_suspect = PROMPT_INJECTION_FOUND in reading.document.warnings
         if size <= self._context.share(_WHOLE_SHARE) and not is_suspect:
-            return await self._whole(reading, candidates)
+            return await self._whole(reading)
+        candidates = await self._fallback.passages(reading.document, reading.brief.question)
+        blocks = numbered([candidate.finding for candidate in candidates])
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if is_suspect else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
@@ -91,14 +90,14 @@ class ReadingByModel(ModelActs):
         )
         return tuple(_findings(answer, candidates[:shown], outline))
 
-    async def _whole(self, reading: ReadingRequest, candidates: Sequence[Finding]) -> tuple[Finding, ...]:
+    async def _whole(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Return all of a short document: to have it read whole by whoever writes costs less than to ask what matters.
 
         What rules would choose of it keeps their score and section, so that it comes first where room is short.
         """
         chosen = await self._fallback.extract(reading)
         found = []
-        for candidate in candidates:
+        for candidate in await self._fallback.passages(reading.document, reading.brief.question, is_whole=True):
             near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
             best = max(near, key=lambda one: one.score, default=None)
             update = {"score": best.score, "section": best.section} if best else {"score": 0.0, "section": ""}

@@ -292,7 +292,7 @@ def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language
         named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
         if sentence.kind == "finding" and not sentence.cells and named and len(found) < len(_ADDED["en"]):
             added = in_script(_ADDED[language[:2]][len(found)], language)
-            found.append(f"{sentence.text.rstrip('.。')}{added} [{named}]")
+            found.append(f"{sentence.text.rstrip('.。:：')}{added} [{named}]")
     return found
 
 

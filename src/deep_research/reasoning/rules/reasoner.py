@@ -213,15 +213,15 @@ class ExtractiveReasoner:
         weights = (await weigh(brief.question, self._corpus)).with_quiet_question_words()
         return sought_parts(brief.analysis, weights)
 
-    async def passages(self, document: Document, question: str) -> tuple[Finding, ...]:
+    async def passages(self, document: Document, question: str, *, is_whole: bool = False) -> tuple[Finding, ...]:
         """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
         stretches, interest = await self._stretches(document, question), await self._interest(question)
 
         def offer() -> tuple[Finding, ...]:
-            whole = units_of(document.text, stretches, step=MAX_SENTENCES)
+            whole = units_of(document.text, stretches, step=MAX_SENTENCES, is_whole=is_whole)
             rows = sum(unit.header is not None for unit in whole)
             candidates = [Candidate(unit, 0.0) for unit in whole]
-            if len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]:
+            if not is_whole and (len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]):
                 candidates = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
             return tuple(sorted(map(_finding, candidates), key=lambda finding: finding.start))
 

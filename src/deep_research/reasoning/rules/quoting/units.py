@@ -121,15 +121,16 @@ class Unit:
         return frozenset().union(*(sentence.terms for sentence in self.sentences))
 
 
-def units_of(text: str, stretches: Stretches = (), *, step: int = 1) -> list[Unit]:
+def units_of(text: str, stretches: Stretches = (), *, step: int = 1, is_whole: bool = False) -> list[Unit]:
     """Return everything in a document that could be quoted; with `stretches`, only what stands in them.
 
-    Units of sentences begin `step` sentences apart, so that they may overlap: who chooses parts them.
+    Units of sentences begin `step` sentences apart, so that they may overlap: who chooses parts them. With `is_whole`
+    also what nobody would quote is there: greetings, questions, what leads to a list.
     """
     stretches = stretches or [(0, len(text))]
     found = list(_rows(text, stretches))
     for start, end in stretches:
-        for heading, run in runs_of(text[start:end], start):
+        for heading, run in runs_of(text[start:end], start, is_whole=is_whole):
             found += [
                 Unit(tuple(run[at : at + MAX_SENTENCES]), heading, before=tuple(run[max(0, at - _BEFORE) : at]))
                 for at in range(0, len(run), step)
@@ -137,7 +138,7 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1) -> list[Uni
     return found
 
 
-def runs_of(text: str, offset: int = 0) -> Iterator[tuple[str, list[SourceSentence]]]:
+def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Iterator[tuple[str, list[SourceSentence]]]:
     """Yield stretches of neighbouring usable sentences with the headings above them, the highest first."""
     path: list[tuple[int, str]] = []
     run = list[SourceSentence]()
@@ -147,7 +148,8 @@ def runs_of(text: str, offset: int = 0) -> Iterator[tuple[str, list[SourceSenten
     for at, span in enumerate(every):
         words, kind = text[span.start : span.end], kinds[at]
         is_step = kind == "item" and "item" in (*kinds[at - 1 : at], *kinds[at + 1 : at + 2])
-        if kind in ("prose", "item") and not _is_injected(span, spans) and is_usable(words, kind, is_step=is_step):
+        is_told = is_whole or is_usable(words, kind, is_step=is_step)
+        if kind in ("prose", "item") and not _is_injected(span, spans) and is_told:
             run.append(SourceSentence(offset + span.start, offset + span.end, words))
             continue
         if run:
