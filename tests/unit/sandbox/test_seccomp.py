@@ -63,10 +63,14 @@ def test_calls_by_the_numbers_of_another_machine_end_the_process(machine):
     assert decision(machine, 0, mark=0x40000003) == KILL
 
 
-@pytest.mark.parametrize(("machine", "limits", "device"), [("x86_64", 302, 16), ("aarch64", 261, 29)])
-def test_some_calls_depend_on_what_they_ask(machine, limits, device):
+@pytest.mark.parametrize(("machine", "limits", "device", "file"), [("x86_64", 302, 16, 72), ("aarch64", 261, 29, 25)])
+def test_some_calls_depend_on_what_they_ask(machine, limits, device, file):
     assert decision(machine, limits, (0, 7)) == ALLOW
     assert decision(machine, limits, (1, 7)) == REFUSE
     is_terminal, push_a_key = 0x5401, 0x5412
     assert decision(machine, device, (1, is_terminal)) == ALLOW
     assert decision(machine, device, (1, push_a_key)) == REFUSE
+    copy, change_flags, own_signals = 1030, 4, 8
+    assert decision(machine, file, (1, copy)) == ALLOW
+    assert decision(machine, file, (1, change_flags)) == REFUSE
+    assert decision(machine, file, (1, own_signals)) == REFUSE
