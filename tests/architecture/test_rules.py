@@ -10,8 +10,11 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
 TESTS = ROOT / "tests"
 
-# All but the first pick what little a child process gets of it.
-MAY_READ_ENVIRONMENT = ["settings/settings.py", "readers/children.py", "charts/drawing.py"]
+# The next two pick what little a child process gets of it; the last two empty and check their own, in a sandbox.
+MAY_READ_ENVIRONMENT = [
+    *("settings/settings.py", "readers/children.py", "charts/drawing.py"),
+    *("sandbox/worker.py", "sandbox/probe.py"),
+]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
@@ -19,6 +22,7 @@ MAY_CATCH_EVERYTHING = {
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
+    "sandbox/worker.py": "whatever chart code raises is told to whoever wrote it",
     "store/sqlite_file.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
 }

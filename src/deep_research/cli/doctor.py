@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from deep_research.cli.printing import show, show_json
+from deep_research.cli.sandbox import sandbox_state
 from deep_research.errors import DeepResearchError
 from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
@@ -76,7 +77,7 @@ def print_diagnosis() -> int:
         *_models(settings),
         *_sources(settings),
         *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
-        _program("bwrap", "bubblewrap", "charts, once they are there"),
+        _sandbox(settings),
         _program("chromium", "chromium", "pages drawn by scripts, with the setting render_pages"),
     ]
     for state, name, detail in lines:
@@ -186,6 +187,11 @@ def _module(name: str, module: str) -> Line:
     if find_spec(module) is None:
         return MISSING, name, f"the package {module} is missing: install deep-research again"
     return OK, name, f"read with {module}"
+
+
+def _sandbox(settings: Settings) -> Line:
+    is_usable, about = asyncio.run(sandbox_state(settings))
+    return (OK if is_usable else OFF), "sandbox", about
 
 
 def _program(program: str, package: str, use: str) -> Line:

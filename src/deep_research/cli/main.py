@@ -37,6 +37,7 @@ runs = _group("runs", "Runs: list, show, report, resume, retry, cancel, answer, 
 corpus = _group("corpus", "Folders of documents: add, list, remove, search, show.")
 sources = _group("sources", "Sources of the web: list, test.")
 cache = _group("cache", "What is kept of answers between runs: show, clear.")
+sandbox = _group("sandbox", "Where chart code of a model runs: check, build-image.")
 config = _group("config", "Settings: what is set, and from where.")
 
 
@@ -344,6 +345,22 @@ def clear_cache() -> None:
     from deep_research.cli.cache import clear_cache
 
     clear_cache()
+
+
+@sandbox.command("check")
+def check_sandbox() -> None:
+    """Start the sandbox, try to get out of it, draw in it, and say how that went."""
+    from deep_research.cli.sandbox import check_sandbox
+
+    raise Exit(check_sandbox())
+
+
+@sandbox.command("build-image")
+def build_image() -> None:
+    """Build the image that Docker runs chart code in."""
+    from deep_research.cli.sandbox import build_image
+
+    build_image()
 
 
 @config.command("show")

@@ -160,6 +160,25 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         validation_alias="SANDBOX_COMPUTE_TIMEOUT",
         description="Seconds after which chart code is stopped.",
     )
+    sandbox_backend: Literal["auto", "docker", "bubblewrap", "off"] = Field(
+        default="auto",
+        validation_alias="SANDBOX_BACKEND",
+        description="What chart code of a model runs in: `docker`, `bubblewrap`, `auto` for the first that works, or "
+        "`off`.",
+    )
+    sandbox_image: str = Field(
+        default="deep-research-sandbox",
+        min_length=1,
+        pattern=r"^[a-z0-9]",
+        validation_alias="SANDBOX_IMAGE",
+        description="Docker image that chart code runs in; `deep-research sandbox build-image` makes it.",
+    )
+    sandbox_memory_mb: int = Field(
+        default=1024,
+        ge=512,
+        validation_alias="SANDBOX_MEMORY_MB",
+        description="Most memory of chart code, in MiB.",
+    )
     sandbox_max_chart_failures: int = Field(
         default=2,
         ge=1,

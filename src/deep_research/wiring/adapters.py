@@ -32,6 +32,7 @@ def build(settings: Settings) -> "Adapters":
     from deep_research.fetch.routes import RoutedFetcher
     from deep_research.pipeline.adapters import Adapters
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+    from deep_research.wiring.sandbox import sandbox_from
     from deep_research.wiring.search import open_web
 
     corpus = None
@@ -41,6 +42,7 @@ def build(settings: Settings) -> "Adapters":
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
+    sandbox = sandbox_from(settings)
     files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
     return Adapters(
         open_store=lambda: open_store(settings),
@@ -57,10 +59,11 @@ def build(settings: Settings) -> "Adapters":
         max_chart_failures=settings.sandbox_max_chart_failures,
         draw=None if drawing.missing() else drawing.draw,
         no_drawing=drawing.missing(),
+        sandbox=sandbox,
         cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
-        on_close=tuple(close for close in (models.close, web.close) if close is not None),
+        on_close=tuple(close for close in (models.close, web.close, sandbox and sandbox.close) if close),
         lease_s=settings.lease_s,
         confirm_above_usd=settings.confirm_above_usd,
         tracing=settings.tracing,

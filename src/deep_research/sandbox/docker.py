@@ -1,0 +1,61 @@
+"""`Docker`: a sandbox in a container, for systems without bubblewrap; its image is made by `sandbox build-image`."""
+
+import shutil
+from uuid import uuid4
+
+from deep_research.errors import SourceError
+from deep_research.sandbox.process import Limits, Start, program, run_command
+
+_LOOK_S = 10.0
+_BUILD_S = 1800.0
+_NOBODY = "65534:65534"
+# The client hands its own proxies on, which may hold a password.
+_PROXIES = [
+    name for kind in ("http", "https", "ftp", "no", "all") for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")
+]
+
+
+class Docker:
+    """Shuts code in with a Docker engine."""
+
+    name = "docker"
+
+    def __init__(self, image: str) -> None:
+        self._image = image
+
+    async def problem(self) -> str:
+        if shutil.which("docker") is None:
+            return "docker is not installed"
+        code, said = await run_command(
+            ["docker", "image", "inspect", "--format", "{{.Id}}", self._image], within_s=_LOOK_S
+        )
+        if code == 0:
+            return ""
+        if "no such image" in said.lower():
+            return f"there is no image {self._image}: deep-research sandbox build-image makes it"
+        return said.splitlines()[-1] if said else f"docker ended with {code}"
+
+    def start(self, limits: Limits) -> Start:
+        name = f"deep-research-{uuid4().hex}"
+        # The container holds the scratch files and the fork server beside the code.
+        memory = f"{limits.memory_mb + limits.scratch_mb + 256}m"
+        command = [
+            *("docker", "run", "--rm", "--interactive", "--name", name, "--pull", "never", "--log-driver", "none"),
+            *("--network", "none", "--read-only", "--ipc", "none", "--cap-drop", "ALL"),
+            *("--tmpfs", f"/tmp:size={limits.scratch_mb}m,nr_inodes=4096,noexec,nosuid,nodev"),
+            *("--security-opt", "no-new-privileges", "--user", _NOBODY, "--workdir", "/tmp"),
+            *("--memory", memory, "--memory-swap", memory, "--pids-limit", "64", "--cpus", "1"),
+            *("--ulimit", f"fsize={limits.file_mb << 20}", "--ulimit", "core=0"),
+            *(word for name in _PROXIES for word in ("--env", f"{name}=")),
+            *("--entrypoint", "python3", self._image, "-I", "-B", "-c", program("worker.py")),
+        ]
+        # Ending the client ends no container.
+        return Start(command, None, ending=["docker", "rm", "--force", name])
+
+    async def build(self) -> str:
+        """Make the image; return what Docker said."""
+        given = program("Dockerfile").encode()
+        code, said = await run_command(["docker", "build", "--tag", self._image, "-"], within_s=_BUILD_S, given=given)
+        if code != 0:
+            raise SourceError(f"The image could not be made: {said[-2000:]}")
+        return said
