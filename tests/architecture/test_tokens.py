@@ -8,25 +8,26 @@ from tools.count_tokens import count_tokens, python_tokens
 BUDGETS = {
     ".": 8_900,  # every option of the command line from Python
     "cache": 2_700,
-    "cli": 15_900,  # did you mean, the answer on the last screen
+    "charts": 3_500,  # style, fonts, the program that draws
+    "cli": 16_200,  # the sandbox, figures beside a report
     "corpus": 14_500,  # single files, a list of contents
     "evidence": 200,
     "fetch": 7_500,
     "llm": 12_000,
-    "messages": 7_800,  # verdicts of all kinds of sentences
+    "messages": 8_000,  # figures and what became of charts
     "net": 6_600,
-    "pipeline": 53_000,  # a check for each kind of sentence, an editor, a look at the web before planning
+    "pipeline": 56_700,  # a check for each kind of sentence, an editor, charts planned, drawn and compared
     "readers": 37_100,  # tables of PDF files
-    "reasoning": 66_400,  # answers first, by rules and by a model that writes whole reports; code has to go
-    "report": 4_500,  # lists, conclusions, calculations, rows that are counted
-    "sandbox": 100,
+    "reasoning": 72_400,  # answers first, by rules and by a model; series of figures for charts; code has to go
+    "report": 4_900,  # lists, conclusions, calculations, figures
+    "sandbox": 7_500,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
-    "settings": 3_800,  # other providers, dates in months
+    "settings": 3_900,  # other providers, dates in months, the sandbox
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_300,
     "text": 13_200,  # bounds, columns, units and months of tables
-    "verify": 16_300,  # calculations, absences, rows that somebody wrote
-    "wiring": 3_300,  # the next provider
+    "verify": 16_600,  # calculations, absences, rows that somebody wrote, figures
+    "wiring": 3_500,  # the next provider, the sandbox
 }
 
 
