@@ -153,6 +153,10 @@ os.symlink(data["file"], data["folder"] + "/link"); os.unlink(data["folder"] + "
 os.link(data["file"], data["folder"] + "/hard"); os.unlink(data["folder"] + "/hard")
 # make a pipe in the file system
 os.mkfifo(data["folder"] + "/pipe"); os.unlink(data["folder"] + "/pipe")
+# lock a file of the host
+import fcntl
+with open(sys.executable, "rb") as file:
+    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
 # change the rights of a file
 path = data["folder"] + "/rights"
 open(path, "w").close(); os.chmod(path, 0o4777); os.unlink(path)
