@@ -29,6 +29,8 @@ def main() -> int:
         check = json.loads((run / "verify.json").read_text(encoding="utf-8"))
         print(f"\n{result['finalReport']}")
         print(f"verify.json: passed = {check['passed']}, sentences = {check['paragraphs']['verdicts']}")
+        for image in result["images"]:
+            print(f"Figure: {image}")
         print(f"Every sentence with its passage: {run / 'verification.md'}")
     return 0
 

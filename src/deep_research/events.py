@@ -72,7 +72,7 @@ class ChartResult(TypedDict):
     """One chart was drawn, or was not."""
 
     title: str
-    status: Literal["done", "failed"]
+    status: Literal["done", "failed", "skipped"]
     error: NotRequired[str]
 
 

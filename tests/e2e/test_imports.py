@@ -40,7 +40,7 @@ def _loaded_by(user: User, *arguments: str) -> set[str]:
     return set(shown["modules"])
 
 
-HEAVY = {"langgraph", "langchain", "langchain_core", "langsmith", "trafilatura", "httpx"}
+HEAVY = {"langgraph", "langchain", "langchain_core", "langsmith", "trafilatura", "httpx", "matplotlib", "numpy"}
 
 
 def test_help_loads_not_even_pydantic(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from deep_research.errors import CallFailed, NetworkError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.pipeline.adapters import Adapters
+from deep_research.report.figure import DataRow
+from deep_research.sandbox.port import Execution
 from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
@@ -19,6 +21,7 @@ from deep_research.store.port import Claim, NewEvent
 from deep_research.testing import ActPrice, CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst
+from tests.support.charts import drawn_by_ours, with_series
 from tests.support.faults import Fault, FaultyStore
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World, with_models
@@ -37,6 +40,28 @@ def written(settings: Settings) -> Adapters:
     """A model's reasoner, asked with real prompts, over the same pages; dies like `quick`."""
     log = _log()
     return _dying(with_models(World(log=log, pages=8).adapters(settings), ScriptedAnalyst(log=log)))
+
+
+def charted(settings: Settings) -> Adapters:
+    """Pages with series of figures, by rules; dies as the drawing of chart TEST_KILL_DRAWING begins, if that is set."""
+    log, dies_at = _log(), int(os.environ.get("TEST_KILL_DRAWING", "0"))
+
+    async def draw(*, title: str, rows: Sequence[DataRow], **more: Any) -> Execution:
+        log.write("begin", "draw", title)
+        if (
+            sum(
+                line["kind"] == "draw" and line["event"] == "begin"
+                for line in CallLog.read(Path(os.environ["TEST_CALL_LOG"]))
+            )
+            == dies_at
+        ):
+            os.kill(os.getpid(), signal.SIGKILL)
+        drawn = await drawn_by_ours(title=title, rows=rows, **more)
+        log.write("end", "draw", title)
+        return drawn
+
+    adapters = with_series(World(log=log, pages=8).adapters(settings))
+    return replace(adapters, models=(), reasoner=None, draw=draw)
 
 
 def _dying(adapters: Adapters) -> Adapters:

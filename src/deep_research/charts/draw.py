@@ -12,12 +12,14 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
@@ -27,7 +29,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from deep_research.charts import style
 
 # Widths count an ASCII letter as 1 and a Chinese sign as 2.
-_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 30, 90
+_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 38, 90
 # More or longer labels than these stand beside bars, not below them.
 _MAX_UPRIGHT, _MAX_UPRIGHT_WIDTH = 8, 10
 # So many values stand beside their points; more would touch each other.
@@ -46,6 +48,10 @@ _PIECE = re.compile(
     r"[\u2e80-\u2fff\u3005-\u9fff\uf900-\ufaff][\u3000-\u3004\u3009-\u301f\uff00-\uff65]*|[^\s\u2e80-\u9fff\uf900-\ufaff]+|\s+|."
 )
 _MISSING = re.compile(r"Glyph (\d+) ")
+
+
+# What stands for each series in the legend.
+Signs = dict[str, Artist]
 
 
 class Row(NamedTuple):
@@ -72,13 +78,18 @@ def main() -> None:
     given = json.load(sys.stdin.buffer)
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always")
-        drawn = drawing_of(given)
+        figure, axes = figure_of(given)
+        drawn = {
+            "png": base64.b64encode(_saved(figure, "png")).decode(),
+            "svg": _saved(figure, "svg").decode(),
+            "plotted": plotted(axes),
+        }
     missing = sorted({chr(int(match[1])) for each in noticed if (match := _MISSING.match(str(each.message)))})
     sys.stdout.write(json.dumps(drawn | {"missing": "".join(missing)}))
 
 
-def drawing_of(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the pictures of a chart, and the values that it shows."""
+def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
+    """Return a chart of these rows."""
     rows = [Row(_one_line(row["label"]), float(row["value"]), _one_line(row["series"])) for row in given["rows"]]
     language = given["language"] if given["language"] in _SCALES else "en"
     style.apply(language)
@@ -87,20 +98,15 @@ def drawing_of(given: dict[str, Any]) -> dict[str, Any]:
     scale = Scale(_SIZES.get(name, size), name)
     figure, axes = plt.subplots()
     unit = f"{scale.name}{_one_line(given['unit'])}".strip()
-    if given["chart_type"] == "line":
-        _lines(axes, rows, scale, unit)
-    else:
-        _bars(figure, axes, rows, scale, unit)
+    shape = _lines if given["chart_type"] == "line" else partial(_bars, figure)
+    signs = shape(axes, rows, scale, unit)
     # Above the whole picture: labels beside the axes take nothing from its width.
     title = figure.suptitle(_wrapped(_one_line(given["title"]), _TITLE_WIDTH), x=0.01, ha="left")
-    title.set(fontsize=plt.rcParams["axes.titlesize"], fontweight=plt.rcParams["axes.titleweight"])
-    if len({row.series for row in rows}) > 1:
-        _legend(figure, axes)
-    return {
-        "png": base64.b64encode(_saved(figure, "png")).decode(),
-        "svg": _saved(figure, "svg").decode(),
-        "plotted": plotted(axes),
-    }
+    sizes = {"fontsize": plt.rcParams["axes.titlesize"], "fontweight": plt.rcParams["axes.titleweight"]}
+    title.set(linespacing=_SPACING, **sizes)
+    if len(signs) > 1:
+        _legend(figure, signs)
+    return figure, axes
 
 
 def plotted(axes: Axes) -> list[float]:
@@ -113,14 +119,15 @@ def plotted(axes: Axes) -> list[float]:
     return values
 
 
-def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> None:
+def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
     labels = list(dict.fromkeys(row.label for row in rows))
     places = _places(labels)
     labels.sort(key=lambda label: places[label])
     names = list(dict.fromkeys(row.series for row in rows))
+    signs: Signs = {}
     for name in names:
         own = sorted((row for row in rows if row.series == name), key=lambda row: places[row.label])
-        axes.plot([places[row.label] for row in own], [row.value for row in own], label=_wrapped(name, _LEGEND_WIDTH))
+        (signs[name],) = axes.plot([places[row.label] for row in own], [row.value for row in own])
     axes.margins(x=0.06, y=0.16)
     _name_upright(axes, unit)
     axes.yaxis.set_major_formatter(FuncFormatter(scale.number))
@@ -134,23 +141,22 @@ def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> None:
             )
             # Readable where the line runs through it.
             told.set_path_effects([withStroke(linewidth=3, foreground=style.BACKGROUND)])
+    return signs
 
 
-def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> None:
+def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
     labels = list(dict.fromkeys(row.label for row in rows))
     names = list(dict.fromkeys(row.series for row in rows))
     is_lying = len(labels) > _MAX_UPRIGHT or max(map(_width, labels)) > _MAX_UPRIGHT_WIDTH
     thickness = 0.8 / len(names)
     is_told = len(rows) <= 4 * _MAX_TOLD if is_lying else len(rows) <= _MAX_TOLD
+    signs: Signs = {}
     for at, name in enumerate(names):
         own = [row for row in rows if row.series == name]
         offset = (at - (len(names) - 1) / 2) * thickness
         places, values = [labels.index(row.label) + offset for row in own], [row.value for row in own]
-        label = _wrapped(name, _LEGEND_WIDTH)
-        if is_lying:
-            drawn = axes.barh(places, values, thickness * 0.92, label=label)
-        else:
-            drawn = axes.bar(places, values, thickness * 0.92, label=label)
+        drawn = (axes.barh if is_lying else axes.bar)(places, values, thickness * 0.92)
+        signs[name] = drawn.patches[0]
         if is_told:
             axes.bar_label(drawn, [scale.number(value) for value in values], padding=3, fontsize="small")
     named = [_wrapped(label, _LABEL_WIDTH) for label in labels]
@@ -170,6 +176,7 @@ def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: s
     values_axis.set_major_locator(MaxNLocator(6))
     names_axis.grid(visible=False)
     names_axis.set_tick_params(length=0)
+    return signs
 
 
 def _name_upright(axes: Axes, unit: str) -> None:
@@ -177,11 +184,14 @@ def _name_upright(axes: Axes, unit: str) -> None:
     axes.set_title(unit, fontsize=plt.rcParams["font.size"], fontweight="normal", pad=8)
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, names = axes.get_legend_handles_labels()
+def _legend(figure: Figure, signs: Signs) -> None:
+    names = [_wrapped(name, _LEGEND_WIDTH) for name in signs]
     widest = max(_width(line) for name in names for line in name.split("\n")) + 8
     columns = max(1, min(len(names), _LINE_WIDTH // widest))
-    for text in figure.legend(handles, names, loc="outside lower left", ncols=columns).get_texts():
+    # The chart stays as large as it is beside a long legend.
+    lines = ceil(len(names) / columns) * max(name.count("\n") + 1 for name in names)
+    figure.set_figheight(figure.get_figheight() + 0.26 * (lines - 1))
+    for text in figure.legend([*signs.values()], names, loc="outside lower left", ncols=columns).get_texts():
         text.set_linespacing(_SPACING)
 
 

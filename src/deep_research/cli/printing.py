@@ -42,11 +42,20 @@ def json_line(data: object) -> str:
     return _OBEYED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", canonical_json(data)) + "\n"
 
 
-def write_file(path: Path, text: str) -> None:
+def show_report(report: str, *, run_folder: str) -> None:
+    """Print a report; links to its figures hold in the folder where the user is."""
+    from deep_research.report.markdown import seen_from
+
+    show(seen_from(Path.cwd(), report, run_folder=Path(run_folder)), end="")
+
+
+def write_file(path: Path, report: str, *, run_folder: str) -> None:
     """Write a report where the user wants it."""
+    from deep_research.report.markdown import seen_from
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(seen_from(path.parent, report, run_folder=Path(run_folder)), encoding="utf-8")
     except OSError as exc:
         raise CannotWrite(
             f"Cannot write {path}: {exc.strerror}. The report is in the run folder all the same."

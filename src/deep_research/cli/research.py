@@ -15,7 +15,7 @@ import typer
 
 from deep_research.cli.explain import in_words_of, keeping
 from deep_research.cli.history import shown_result, with_store
-from deep_research.cli.printing import json_line, show, show_json, tell, write_file
+from deep_research.cli.printing import json_line, show, show_json, show_report, tell, write_file
 from deep_research.cli.progress import Display, display
 from deep_research.cli.run_page import cost_in_words, next_commands
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
@@ -218,9 +218,9 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     if output.as_json:
         show_json(**shown_result(result), run=run)
     elif output.file is not None:
-        write_file(output.file, result.final_report)
+        write_file(output.file, result.final_report, run_folder=result.folder)
     elif output.events != "-" and not (output.is_read_here and sys.stdout.isatty()):
-        show(result.final_report, end="")
+        show_report(result.final_report, run_folder=result.folder)
     if output.is_read_here and sys.stderr.isatty():
         (show if sys.stdout.isatty() else tell)(f"\n{unescape(opening_of(result.final_report))}")
     if not output.is_quiet and output.events != "-":

@@ -1,10 +1,10 @@
 """The parts a run is built from, as wiring hands them over, and the values that steer the runtime."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
 from deep_research.corpus.port import Corpus
@@ -12,7 +12,8 @@ from deep_research.fetch.port import Fetcher
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.clock import Clock, SystemClock
 from deep_research.reasoning.port import Reasoner
-from deep_research.sandbox.port import Sandbox
+from deep_research.report.figure import ChartType, DataRow
+from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.search.registry import EngineSpec
 from deep_research.store.port import OpenStore
@@ -23,13 +24,24 @@ if TYPE_CHECKING:
 _SMALL_FOLDER = 30
 
 
+class Draw(Protocol):
+    """Draws a line or bar chart from rows, or raises `SourceError`."""
+
+    async def __call__(
+        self, *, title: str, chart_type: ChartType, unit: str, rows: Sequence[DataRow], language: str = "en"
+    ) -> Execution:
+        """Return the pictures, with the values that they show."""
+        ...
+
+
 @dataclass(frozen=True)
 class Adapters:
     """Every adapter of a run.
 
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
     chain each time an act begins. `specs` holds what is known of the engines by name; one that it does not name is
-    taken for a general one. `cache` keeps plans between runs.
+    taken for a general one. `cache` keeps plans between runs. `sandbox` runs the programs of a model; `draw` is our
+    own, and where it is missing, `no_drawing` says why.
     """
 
     open_store: OpenStore
@@ -43,6 +55,9 @@ class Adapters:
     fetcher: Fetcher | None = None
     corpus: Corpus | None = None
     sandbox: Sandbox | None = None
+    max_chart_failures: int = 2
+    draw: Draw | None = None
+    no_drawing: str = ""
     cache: "DiskCache | None" = None
     plan_cache_s: float = 1800.0
     on_close: tuple[Callable[[], Awaitable[None]], ...] = ()

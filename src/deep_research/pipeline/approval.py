@@ -48,7 +48,7 @@ ACTS: dict[str, ActSize] = {
     "queries": ActSize("task", 1_000, 200, "round", 0.5, 1),
     "extract": ActSize("task", 1_700, 350, "page", 1, 1),
     "reflect": ActSize("thinking", 2_400, 450, "round", 0.8, 1),
-    "plan_charts": ActSize("task", 800, 150, "run", 0.5, 1),
+    "plan_charts": ActSize("task", 1_800, 600, "run", 0.5, 1),
     "repair_chart": ActSize("task", 1_500, 800, "run", 0, 5),
     "draft": ActSize("thinking", 9_000, 2_200, "run", 1, 2),
     "judge": ActSize("task", 3_500, 700, "section", 1.5, 4),

@@ -19,6 +19,7 @@ from deep_research.pipeline.gap import Gap, GapKind
 from deep_research.pipeline.journal import Answer, Journal, Trail
 from deep_research.pipeline.journalled import (
     CallSite,
+    JournalledDrawing,
     JournalledEngine,
     JournalledFetcher,
     JournalledModel,
@@ -188,6 +189,11 @@ class StageContext:
     def sandbox(self) -> JournalledSandbox | None:
         """Return the sandbox, if there is one."""
         return None if self.run.adapters.sandbox is None else JournalledSandbox(self.run.adapters.sandbox, self._site)
+
+    @property
+    def draw(self) -> JournalledDrawing | None:
+        """Return our own drawing program, if it can be used."""
+        return None if self.run.adapters.draw is None else JournalledDrawing(self.run.adapters.draw, self._site)
 
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.

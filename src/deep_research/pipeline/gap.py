@@ -6,7 +6,7 @@ from deep_research.request import BudgetKind
 from deep_research.value import Value
 
 # `act`: rules stood in for a model that failed at it; `model`: for one that was gone; `chain`: another model did.
-GapKind = Literal["act", "model", "chain", "search", "page", "section", "query", "round", "window"]
+GapKind = Literal["act", "model", "chain", "search", "page", "section", "query", "round", "window", "chart"]
 
 
 class Gap(Value):

@@ -8,12 +8,14 @@ from pydantic import Field
 from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
+from deep_research.pipeline.adapters import Draw
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.journal import Answer, Call, Journal, Perform, Trail
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope, fetch_scope
-from deep_research.request import Spend
+from deep_research.reasoning.values import ChartSpec
+from deep_research.request import Language, Spend
 from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
@@ -128,6 +130,26 @@ class JournalledSandbox:
         estimate = Spend(seconds=self.sandbox.timeout_s)
         asked = canonical_json([code, data])
         return Execution.from_json(await self.site.call("sandbox", asked, estimate, perform))
+
+
+@dataclass(frozen=True)
+class JournalledDrawing:
+    """Our own drawing program, whose pictures are kept."""
+
+    draw: Draw
+    site: CallSite
+
+    async def __call__(self, spec: ChartSpec, language: Language) -> Execution:
+        """Return the pictures of a chart's rows from the journal or from the program."""
+
+        async def perform() -> Answer:
+            drawn = await self.draw(
+                title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
+            )
+            return Answer(drawn.to_json())
+
+        asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
+        return Execution.from_json(await self.site.call("draw", asked, Spend(), perform))
 
 
 # A provider that asks for a longer wait is left for the next one.

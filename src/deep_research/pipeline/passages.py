@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 
-from deep_research.evidence.passage import Evidence
+from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.pipeline.records import RunRecords
 from deep_research.readers import place_of
-from deep_research.reasoning.rules.quoting.units import headings_above
-from deep_research.reasoning.values import Context
+from deep_research.reasoning.rules.quoting.units import headings_above, units_of
+from deep_research.reasoning.values import Context, Findings
 from deep_research.request import Language
+from deep_research.sources.document import Document
+from deep_research.text.tables import find_tables
 
+# In a longer table, rows that were found are a choice and no series.
+_MAX_ROWS = 500
 # So much of the text before and after a passage says what it is about.
 _NEAR_CHARS = 400
 
@@ -31,3 +36,35 @@ async def contexts_of(evidence: Sequence[Evidence], language: Language, records:
             published=document.published,
         )
     return found
+
+
+async def whole_tables(findings: Findings, records: RunRecords) -> Findings:
+    """Return the findings with every row of the tables of which some were found: a series with holes tells another."""
+    sections = []
+    for work in findings.sections:
+        kept = [piece for piece in work.evidence if not piece.header]
+        tables: dict[str, list[Evidence]] = {}
+        for piece in work.evidence:
+            if piece.header:
+                tables.setdefault(piece.header, []).append(piece)
+        for found in tables.values():
+            document = await records.document(found[0].document)
+            kept += await in_thread(_rows_of_table, document, found)
+        sections.append(work.model_copy(update={"evidence": tuple(kept)}))
+    return findings.model_copy(update={"sections": tuple(sections)})
+
+
+def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Evidence]:
+    table = next((each for each in find_tables(document.text) if each.start <= found[0].start < each.end), None)
+    if table is None or len(table.rows) > _MAX_ROWS:
+        return []
+    scores = {piece.id: piece.score for piece in found}
+    rows = []
+    for unit in units_of(document.text, [(table.start, table.end)]):
+        passage = Passage(document=document.id, start=unit.start, end=unit.end)
+        if unit.header:
+            row = evidence_from(
+                passage, text=document.text, finding=unit.text, section=found[0].section, header=found[0].header
+            )
+            rows.append(row.model_copy(update={"score": scores.get(row.id, 0.0)}))
+    return rows

@@ -5,11 +5,12 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from deep_research.evidence.passage import Evidence
+from deep_research.report.figure import ChartType, DataRow
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
 from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Value
+from deep_research.value import Json, Value
 
 Strings: TypeAlias = tuple[str, ...]
 Paragraphs: TypeAlias = tuple[Paragraph, ...]
@@ -298,7 +299,8 @@ class Findings(Value):
     """Everything that was found, section by section; for an analysis, how well its main statements are backed.
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
-    `is_weighed` says that the question asks for an analysis, and `words` how long the report should be.
+    `is_weighed` says that the question asks for an analysis, `words` how long the report should be, and `has_sandbox`
+    that programs of a model can be run.
     """
 
     brief: Brief
@@ -309,6 +311,7 @@ class Findings(Value):
     contexts: dict[str, Context] = Field(default_factory=dict)
     is_weighed: bool = False
     words: int = 1_000
+    has_sandbox: bool = False
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -326,12 +329,19 @@ class Analysis(Value):
 
 
 class ChartSpec(Value):
-    """A planned chart."""
+    """A planned chart: its rows of data, each with its evidence, and a model's program that draws them, "" for ours."""
 
     title: str
-    chart_type: str
+    chart_type: ChartType
     data_source: str = "from_research"
-    python_code: str
+    python_code: str = ""
+    unit: str = ""
+    rows: tuple[DataRow, ...] = ()
+
+    @property
+    def data(self) -> list[Json]:
+        """Return the rows as a program gets them."""
+        return [{"label": row.label, "value": row.value, "series": row.series} for row in self.rows]
 
 
 class BrokenChart(Value):

@@ -1,8 +1,14 @@
 """A figure of a report: what was drawn, from which rows, and the evidence behind each of them."""
 
+import re
+from math import isclose
 from typing import Literal
 
+from deep_research.report.paragraph import Paragraph
+from deep_research.text.quantities import find_quantities
 from deep_research.value import Value
+
+_NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
 ChartType = Literal["line", "bar"]
 
@@ -15,6 +21,12 @@ class DataRow(Value):
     evidence: str
     series: str = ""
 
+    def is_stated_in(self, text: str) -> bool:
+        """Return whether a text holds the value, as it is written there, at its full size or in its least unit."""
+        numbers = [float(number.replace(",", "")) for number in _NUMBER.findall(text)]
+        sizes = (size for each in find_quantities(text) for size in (each.value, each.in_base_unit[0]))
+        return any(isclose(self.value, number, rel_tol=1e-9) for number in (*numbers, *sizes))
+
 
 class Figure(Value):
     """A chart that was drawn; `png` and `svg` are content ids of its pictures."""
@@ -25,3 +37,14 @@ class Figure(Value):
     rows: tuple[DataRow, ...]
     png: str
     svg: str = ""
+
+
+class Caption(Paragraph):
+    """What stands where a figure is: the picture, its title, and the sources of its rows."""
+
+    number: int
+    figure: Figure
+
+    def file(self, ending: str) -> str:
+        """Return the name of a file of the figure, seen from the report."""
+        return f"figures/figure-{self.number}{ending}"

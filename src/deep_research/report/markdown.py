@@ -1,11 +1,15 @@
 """A report as Markdown. Assembles what it is given; finds, judges and numbers nothing."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import quote
 
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
+from deep_research.report.figure import Caption
 from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
 from deep_research.text.tables import is_label
 from deep_research.value import Value
@@ -26,6 +30,11 @@ _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$"
 _STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
 _CHAPTER = re.compile(r"^## ", re.MULTILINE)
 _MARKER = re.compile(r"\[(\d{1,3})\]")
+_PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)
+# A link of ours: brackets in anybody's words are escaped.
+_FILE = re.compile(r"(?<!\\)\]\((?=figures/)")
+# So many values of a figure are told to those who cannot see it.
+_MAX_ALT_VALUES = 12
 _SOURCE = re.compile(r"^\[(\d+)\] .*?(?= {2}$|$)", re.MULTILINE)
 Cite = Callable[[str], int]
 
@@ -95,7 +104,17 @@ def opening_of(report: str) -> str:
     sources = {match[1]: match[0] for chapter in others for match in _SOURCE.finditer(chapter)}
     cited = (sources[number] for number in dict.fromkeys(_MARKER.findall(first)) if number in sources)
     notes = head.partition("\n")[2].strip()
-    return "\n\n".join(filter(None, (f"## {first.strip()}", "\n".join(cited), notes)))
+    shown = _PICTURE.sub("", first).strip()
+    return "\n\n".join(filter(None, (f"## {shown}", "\n".join(cited), notes)))
+
+
+def seen_from(folder: Path, report: str, *, run_folder: Path) -> str:
+    """Return a report as it stands in another folder than its run's: its pictures are looked for where they are."""
+    try:
+        way = Path(os.path.relpath(run_folder, folder)).as_posix()
+    except ValueError:  # another drive
+        way = run_folder.as_posix()
+    return _FILE.sub(lambda link: f"{link[0]}{quote(way)}/", report)
 
 
 def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
@@ -128,6 +147,8 @@ def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> list[str]:
 def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
     if paragraph.kind == "table":
         return _table(paragraph.sentences, number_of, words)
+    if isinstance(paragraph, Caption):
+        return _figure(paragraph, number_of, words)
     if paragraph.kind == "caption":
         return f"**{' '.join(escape(sentence.text) for sentence in paragraph.sentences)}**"
     text = joint = ""
@@ -145,6 +166,22 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> str:
         # A sentence without a stop of its own is given one.
         joint = space if _STOP.search(sentence.text) else words("report.value_separator")
     return text
+
+
+def _figure(caption: Caption, number_of: Cite, words: Words) -> str:
+    """Return a picture with its values in words for those who do not see it, and below it title, sources and data."""
+    figure, separator = caption.figure, words("report.value_separator")
+    values = [
+        f"{' '.join(filter(None, (row.series, row.label)))}{words('report.colon')}{row.value:,.15g}"
+        for row in figure.rows[:_MAX_ALT_VALUES]
+    ]
+    more = ["…"] if len(figure.rows) > _MAX_ALT_VALUES else []
+    told = words(f"figure.{figure.chart_type}", title=figure.title, values=separator.join([*values, *more]))
+    alt = re.sub(r"(?<!\\)[\[\]]", r"\\\g<0>", escape(told))
+    title = escape(" ".join(sentence.text for sentence in caption.sentences))
+    sources = words("figure.sources", marks=_markers(caption.cite_ids, number_of))
+    data = f"[{words('figure.data')}]({caption.file('.csv')})"
+    return f"![{alt}]({caption.file('.png')})  \n**{title}** {sources} {data}"
 
 
 def _sources_of(sentence: Sentence, number_of: Cite, words: Words) -> str:

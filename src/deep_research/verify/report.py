@@ -11,6 +11,7 @@ from deep_research.request import Language
 from deep_research.verify.shipped import (
     Block,
     Listing,
+    ShippedFigure,
     ShippedReport,
     ShippedSentence,
     ShippedVerdict,
@@ -63,7 +64,10 @@ class Verifier:
         return self._check(read_report(text), listing)
 
     def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
-        """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all."""
+        """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all.
+
+        Of a figure, each value must stand in the passage that its row names, and its files must be there.
+        """
         listing = read_listing(paragraphs_path)
         claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind in ("claim", "table")]
         uncited = tuple(
@@ -81,11 +85,15 @@ class Verifier:
             for sentence in paragraph.sentences
             if sentence.kind != "link"
         ]
+        figures = [paragraph.figure for paragraph in listing.paragraphs if paragraph.figure]
+        unstated = tuple(row for figure in figures for row in _unstated(figure, listing))
+        names = [name for figure in figures for name in figure.files]
+        no_files = tuple(name for name in names if not (paragraphs_path.parent / name).is_file())
         refused = tuple(sentence.text for sentence in checked if sentence.kind in REFUSED)
         kinds = Counter(each.kind for claim in claims for each in claim.sentences)
         return ParagraphCheck(
             paragraphs_jsonl_cite_ids_passed=not (
-                unknown or uncited or refused or listing.is_missing or listing.broken
+                unknown or uncited or refused or unstated or no_files or listing.is_missing or listing.broken
             ),
             problem="missing" if listing.is_missing else "",
             paragraphs=len(listing.paragraphs),
@@ -94,6 +102,10 @@ class Verifier:
             unknown_ids=unknown,
             broken_lines=listing.broken,
             refused=refused,
+            figures=len(figures),
+            figure_rows=sum(len(figure.rows) for figure in figures),
+            unstated_rows=unstated,
+            missing_files=no_files,
             kinds=dict(sorted(kinds.items())),
             verdicts=dict(sorted(Counter(sentence.kind for sentence in checked).items())),
             sentences=tuple(checked),
@@ -150,6 +162,17 @@ def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
         if (letters := letters_of(block.text)) in texts["claim"]
         or (block.kind in ("prose", "item") and not block.is_exempt and letters not in free)
     ]
+
+
+def _unstated(figure: ShippedFigure, listing: Listing) -> list[str]:
+    """Return the rows of a figure whose value does not stand in the passage that they name."""
+    found = []
+    for row in figure.rows:
+        piece = listing.evidence.get(row.evidence)
+        if piece is None or not row.is_stated_in(piece.quote):
+            name = " ".join(filter(None, (row.series, row.label)))
+            found.append(f"figure {figure.number}: {name}: {row.value:.15g}")
+    return found
 
 
 def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:

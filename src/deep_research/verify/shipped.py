@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape, without_escaped
+from deep_research.report.figure import DataRow
 from deep_research.report.paragraph import ParagraphKind, SentenceKind, VerdictKind
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
@@ -201,6 +202,14 @@ class ShippedSentence(_Shipped):
     revised_from: str = ""
 
 
+class ShippedFigure(_Shipped):
+    """A figure of `paragraphs.jsonl`; its files are named as seen from there."""
+
+    number: int
+    rows: tuple[DataRow, ...]
+    files: tuple[str, ...]
+
+
 class ShippedParagraph(_Shipped):
     """A line of `paragraphs.jsonl`."""
 
@@ -210,6 +219,7 @@ class ShippedParagraph(_Shipped):
     text: str
     cite_ids: tuple[str, ...]
     sentences: tuple[ShippedSentence, ...] = ()
+    figure: ShippedFigure | None = None
 
 
 class ShippedEvidence(_Shipped):

@@ -58,6 +58,10 @@ class ParagraphCheck(Value):
     unknown_ids: tuple[str, ...] = ()
     broken_lines: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    figures: int = 0
+    figure_rows: int = 0
+    unstated_rows: tuple[str, ...] = ()
+    missing_files: tuple[str, ...] = ()
     kinds: dict[str, int] = Field(default_factory=dict)
     verdicts: dict[str, int] = Field(default_factory=dict)
     # Each sentence is in `paragraphs.jsonl` already: `verify.json` holds counts.
@@ -97,7 +101,8 @@ class Verification(Value):
         return "\n\n".join(parts) + "\n"
 
     def _counts(self, words: Words) -> list[str]:
-        verdicts = counted_verdicts(self.paragraphs.verdicts, words)
+        listed = self.paragraphs
+        verdicts = counted_verdicts(listed.verdicts, words)
         return [
             words("verification.nothing")
             if self.passed and not verdicts
@@ -109,6 +114,7 @@ class Verification(Value):
             ),
             words("verification.markers", count=self.report.markers, unresolved=len(self.report.unresolved_markers)),
             words("verification.references", count=self.report.references, unused=len(self.report.unused_references)),
+            *([words("verification.figures", count=listed.figures, rows=listed.figure_rows)] if listed.figures else []),
         ]
 
     def _problems(self, words: Words) -> list[str]:
@@ -139,6 +145,8 @@ class Verification(Value):
             *each("unknown_id", "id", listed.unknown_ids),
             *each("broken_line", "place", listed.broken_lines),
             *each("refused", "text", quoted(listed.refused)),
+            *each("unstated_row", "text", map(escape, listed.unstated_rows)),
+            *each("missing_file", "name", listed.missing_files),
         ]
 
 

@@ -23,6 +23,7 @@ def open_store(settings: Settings) -> Store:
 
 def build(settings: Settings) -> "Adapters":
     """Return the parts of a run; without a model rules judge."""
+    from deep_research.charts import drawing
     from deep_research.corpus.fetcher import CorpusFetcher
     from deep_research.corpus.folder import FolderCorpus
     from deep_research.corpus.scan import check_documents
@@ -56,6 +57,9 @@ def build(settings: Settings) -> "Adapters":
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
         sandbox=sandbox,
+        max_chart_failures=settings.sandbox_max_chart_failures,
+        draw=None if drawing.missing() else drawing.draw,
+        no_drawing=drawing.missing(),
         cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,

@@ -6,6 +6,7 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.escaping import escape_heading, fence
+from deep_research.report.markdown import seen_from
 from deep_research.store.port import JournalRow
 from deep_research.value import JsonObject, canonical_json
 
@@ -25,8 +26,9 @@ async def cache(state: RunState) -> Update:
     statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
     await context.run.rounds.write(folder)
     await folder.write("stats.json", canonical_json(statistics) + "\n")
-    report = (folder.path / "report.md").read_bytes()
-    await folder.write_at(report_copy_of(folder.path), report)
+    report = (folder.path / "report.md").read_text(encoding="utf-8")
+    copy = report_copy_of(folder.path)
+    await folder.write_at(copy, seen_from(copy.parent, report, run_folder=folder.path))
     return {}
 
 

@@ -1,51 +1,159 @@
-"""`ComputationEngine`: plans charts and has them drawn in a sandbox; its failure never fails a run."""
+"""`ComputationEngine`: plans charts from the evidence and has them drawn; its failure never fails a run."""
 
-from deep_research.errors import CallFailed
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from deep_research.errors import CallFailed, SourceError, SourceRefused
+from deep_research.evidence.passage import Evidence
+from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.passages import contexts_of, whole_tables
 from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.values import ChartSpec, Findings
+from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
+from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
+from deep_research.report.figure import DataRow, Figure
+from deep_research.request import Language
+from deep_research.sandbox.port import Execution
 
-MAX_CHARTS = 5
+_MIN_ROWS = 3
 
 
 class ComputationEngine:
-    """Turns findings into figures."""
+    """Turns findings into figures: a model's programs run in the sandbox only, rows without one are drawn by ours."""
 
     async def plan_report_charts(self, findings: Findings, context: StageContext) -> tuple[ChartSpec, ...]:
-        """Plan at most five charts."""
+        """Plan at most five charts; one whose values do not all stand in the evidence is none."""
         specs = await context.reason("plan_charts", lambda reasoner: reasoner.plan_charts(findings))
-        return specs[:MAX_CHARTS]
+        evidence = {piece.id: piece for piece in findings.evidence}
+        return tuple(spec for spec in specs if _is_backed(spec.rows, evidence))[:MAX_CHARTS]
 
-    async def execute_chart_plan(self, specs: tuple[ChartSpec, ...], context: StageContext) -> list[str]:
-        """Draw the charts; return the content ids of the figures."""
-        sandbox = context.sandbox
+    async def execute_chart_plan(
+        self, specs: Sequence[ChartSpec], context: StageContext, *, language: Language = "en"
+    ) -> list[str]:
+        """Draw the charts; return the content ids of the figures. After some failures in a row the rest is skipped."""
+        words, most = words_in(language), context.run.adapters.max_chart_failures
         figures: list[str] = []
-        if sandbox is None:
-            return figures
-        for spec in specs:
+        failures = 0
+        for place, spec in enumerate(specs):
+            if failures >= most:
+                reason = words("chart.stopped", count=failures)
+                for left in specs[place:]:
+                    await context.lost("chart", left.title, reason)
+                    await context.emit("chart-result", {"title": left.title, "status": "skipped", "error": reason})
+                break
             try:
-                execution = await sandbox.execute(spec.python_code)
+                figure = await self._drawn(spec, context, language)
             except CallFailed as failure:
+                failures += 1
+                await context.lost("chart", spec.title, failure)
                 await context.emit("chart-result", {"title": spec.title, "status": "failed", "error": str(failure)})
-                continue
-            figures.append(await context.records.keep(execution))
-            await context.emit("chart-result", {"title": spec.title, "status": "done"})
+            else:
+                failures = 0
+                figures.append(await context.records.keep(figure))
+                await context.emit("chart-result", {"title": spec.title, "status": "done"})
         return figures
+
+    async def _drawn(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
+        """Return a chart; a model's program that fails, or shows something else, is mended once."""
+        try:
+            return await self._figure(spec, context, language)
+        except SourceError as failure:
+            if not spec.python_code or context.sandbox is None:
+                raise
+            if isinstance(failure, SourceRefused):
+                return await self._figure(spec.model_copy(update={"python_code": ""}), context, language)
+            broken = BrokenChart(spec=spec, error=str(failure))
+        mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
+        # Only the program changes: its data stay what the evidence says.
+        return await self._figure(spec.model_copy(update={"python_code": mended.python_code}), context, language)
+
+    async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
+        if spec.python_code and context.sandbox is not None:
+            execution = await context.sandbox.execute(spec.python_code, spec.data)
+        elif context.draw is not None:
+            execution = await context.draw(spec, language)
+        else:
+            raise SourceError(context.run.adapters.no_drawing)
+        if problem := difference(spec.rows, execution):
+            raise SourceError(problem)
+        store, claim = context.run.store, context.run.claim
+        return Figure(
+            title=spec.title,
+            chart_type=spec.chart_type,
+            unit=spec.unit,
+            rows=spec.rows,
+            png=await store.put_blob(claim, b64decode(execution.figures[0])),
+            svg=await store.put_blob(claim, execution.svgs[0].encode()) if execution.svgs else "",
+        )
+
+
+def _is_backed(rows: Sequence[DataRow], evidence: Mapping[str, Evidence]) -> bool:
+    """Return whether there are enough rows, and each piece of evidence states the value that it stands for."""
+    pieces = [evidence.get(row.evidence) for row in rows]
+    return len(rows) >= _MIN_ROWS and all(
+        piece is not None and row.is_stated_in(piece.quote) for row, piece in zip(rows, pieces, strict=True)
+    )
+
+
+def difference(rows: Sequence[DataRow], execution: Execution) -> str:
+    """Say in which way what was drawn is not one figure of exactly these values; "" if it is."""
+    if len(execution.figures) != 1 or len(execution.plotted) != 1:
+        return f"One figure is wanted, and {len(execution.figures)} were drawn."
+    shown = Counter(f"{value:.6g}" for value in execution.plotted[0] if value == value)
+    told = Counter(f"{row.value:.6g}" for row in rows)
+    if added := shown - told:
+        return f"The figure shows values that are not in the data: {', '.join(sorted(added))}."
+    if missing := told - shown:
+        return f"The figure does not show these values of the data: {', '.join(sorted(missing))}."
+    return ""
 
 
 async def chart(state: RunState, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
-    context = state.context
-    specs = await computation.plan_report_charts(await findings_from(state.input, context.records), context)
-    reason = ""
+    context, adapters = state.context, state.context.run.adapters
+    found = await findings_from(state.input, context.records)
+    findings = await whole_tables(found, context.records)
+    language = findings.brief.language
+    contexts = await contexts_of(findings.evidence, language, context.records)
+    has_sandbox = bool(adapters.models) and await _can_run(context)
+    more = {"contexts": contexts, "has_sandbox": has_sandbox}
+    specs = await computation.plan_report_charts(findings.model_copy(update=more), context)
+    planned = [spec.to_json() for spec in specs]
     if not specs:
         reason = "the findings hold no series of figures to draw"
-    elif context.sandbox is None:
-        reason = "charts are off: no sandbox is available"
-    planned = [spec.to_json() for spec in specs]
-    await context.emit("chart-planning", {"charts": planned, "reason": reason} if reason else {"charts": planned})
-    if reason:
+        await context.emit("chart-planning", {"charts": planned, "reason": reason})
         context.skip(reason)
         return {"figures": []}
-    return {"figures": await computation.execute_chart_plan(specs, context)}
+    await context.emit("chart-planning", {"charts": planned})
+    # Rows that nobody had quoted are cited now.
+    used, known = {row.evidence for spec in specs for row in spec.rows}, {piece.id for piece in found.evidence}
+    fresh = [piece for piece in findings.evidence if piece.id in used - known]
+    await context.run.store.put_evidence(context.run.claim, fresh)
+    words = words_in(language)
+    if adapters.draw is None and not any(spec.python_code and adapters.sandbox for spec in specs):
+        reason = words("chart.no_drawing", count=len(specs), reason=adapters.no_drawing)
+        context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=reason))
+        context.skip(reason)
+        return {"figures": []}
+    if adapters.models and not has_sandbox:
+        # Nothing is missing for the reader, so that it is no error.
+        context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=words("chart.no_sandbox")))
+    return {"figures": await computation.execute_chart_plan(specs, context, language=language)}
+
+
+async def _can_run(context: StageContext) -> bool:
+    """Return whether a model's programs can be run, as it was when the run first asked."""
+    sandbox = context.run.adapters.sandbox
+    if sandbox is None:
+        return False
+
+    async def look() -> str:
+        try:
+            return await sandbox.check()
+        except SourceRefused:
+            return ""
+
+    return bool(await context.decide("sandbox", (), look))

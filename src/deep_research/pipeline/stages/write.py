@@ -13,6 +13,7 @@ from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import both
+from deep_research.pipeline.figures import figure_files, figure_record, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.missing_figures import left_out
@@ -31,6 +32,7 @@ from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
+from deep_research.report.figure import Caption
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget
@@ -48,6 +50,11 @@ class WrittenReport:
     evidence: list[Evidence]
     places: dict[str, str]
     health: Health
+
+    @property
+    def captions(self) -> list[Caption]:
+        """Return the figures of the report."""
+        return [paragraph for paragraph in self.report.paragraphs if isinstance(paragraph, Caption)]
 
 
 class ReportGenerator:
@@ -90,13 +97,12 @@ class ReportGenerator:
             gaps=conclusion.unanswered,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
+        report, unplaced = await with_figures(report, state.get("figures", ()), words, records)
         cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
-        worth: dict[str, float] = {}
-        for piece in findings.evidence:
-            worth[piece.document] = max(piece.score, worth.get(piece.document, piece.score))
+        worth = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
         # Of what is not cited, what has most on the question comes first.
         sources.sort(key=lambda source: -worth.get(source.document, float("-inf")))
         citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
@@ -109,7 +115,6 @@ class ReportGenerator:
         ]
         abstract = tuple(led(one, words=words, is_lead=not is_answer) for one in report.abstract)
         report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
-        writing = wording_of(report.paragraphs, models, words)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
@@ -124,10 +129,11 @@ class ReportGenerator:
                 "about": (
                     *findings.brief.assumptions,
                     *limits_of(gaps, words),
+                    *(words("figure.left_out", title=title) for title in unplaced),
                     *foreign,
                     *await _noticed(citations, words, records),
                     *account.lines(context.request),
-                    *writing,
+                    *wording_of(report.paragraphs, models, words),
                 ),
             }
         )
@@ -146,6 +152,7 @@ class ReportGenerator:
                 "text": " ".join(sentence.text for sentence in paragraph.sentences),
                 "cite_ids": list(paragraph.cite_ids),
                 "sentences": [sentence.to_json() for sentence in paragraph.sentences],
+                **({"figure": figure_record(paragraph)} if isinstance(paragraph, Caption) else {}),
             }
             for number, paragraph in enumerate(written.report.paragraphs, start=1)
         ]
@@ -158,6 +165,17 @@ class ReportGenerator:
         await folder.write("evidence.jsonl", _json_lines(proofs))
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
+        pieces = {piece.id: piece for piece in written.evidence}
+        for caption in written.captions:
+            files = await figure_files(
+                caption,
+                evidence=pieces,
+                places=written.places,
+                citations=written.citations,
+                records=context.records,
+            )
+            for name, content in files.items():
+                await folder.write(name, content)
         await folder.write("report.md", written.text)
 
 
@@ -356,6 +374,13 @@ def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
         lines.append(words("failed.chain", model=model, count=count))
     if unread := sum(gap.count for gap in gaps):
         lines.append(words("failed.window", count=unread))
+    charts: dict[str, list[str]] = {}
+    for gap in lost:
+        if gap.kind == "chart":
+            charts.setdefault(gap.reason, []).append(gap.subject)
+    for reason, titles in charts.items():
+        named = words("report.list_separator").join(filter(None, titles))
+        lines.append(words("failed.chart", titles=named, reason=reason) if named else reason)
     for what, (name, limit) in _MAX_LINES.items():
         failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
         lines += failed[:limit]
@@ -518,7 +543,7 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
         "report": report,
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [],
+        "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.captions],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())

@@ -61,6 +61,15 @@ def _verbatim(value: object) -> object:
     return clean_text(value) if isinstance(value, str) else "" if value is None else value
 
 
+def _program(value: object) -> object:
+    verbatim = _verbatim(value)
+    return _FENCE.sub("", verbatim).strip() if isinstance(verbatim, str) else verbatim
+
+
+def _programs(value: object) -> object:
+    return [_program(item) for item in value] if isinstance(value, list) else [_program(value)]
+
+
 def _numbers(value: object) -> object:
     """Return whole numbers from labels: 3, "3", "E3", "passage 3"."""
     if isinstance(value, str | int):
@@ -103,7 +112,8 @@ Column = Annotated[list[str], BeforeValidator(_column)]
 LongColumn = Annotated[list[str], BeforeValidator(partial(_column, most=_MAX_CHARS))]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
 Plain = Annotated[str, BeforeValidator(_plain)]
-Verbatim = Annotated[str, BeforeValidator(_verbatim)]
+Program = Annotated[str, BeforeValidator(_program)]
+Programs = Annotated[list[str], BeforeValidator(_programs)]
 Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1)]
 Score = Annotated[int, BeforeValidator(_score), Field(ge=1, le=10)]
 Word = Annotated[str, BeforeValidator(_word)]
@@ -246,10 +256,16 @@ class ChartsAnswer(ModelAnswer):
     titles: Column = _described("for each of them, in order: the chart's title", [])
 
 
+class ProgramsAnswer(ChartsAnswer):
+    """The same, with the program that draws each."""
+
+    programs: Programs = _described("for each of them, in order: the whole Python program that draws it", [])
+
+
 class CodeAnswer(ModelAnswer):
     """Mended chart code."""
 
-    python_code: Verbatim = _described("the whole mended program", min_length=1)
+    python_code: Program = _described("the whole mended program", min_length=1)
 
 
 class JudgeAnswer(ModelAnswer):

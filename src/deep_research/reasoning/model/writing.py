@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
@@ -14,6 +15,7 @@ from deep_research.reasoning.model.answers import (
     CodeAnswer,
     EditAnswer,
     JudgeAnswer,
+    ProgramsAnswer,
     RecallAnswer,
     item_at,
 )
@@ -28,6 +30,7 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, possible_charts
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
@@ -46,14 +49,18 @@ from deep_research.reasoning.values import (
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
 from deep_research.text.script import in_script
+from deep_research.value import canonical_json
 
 _CHARTS = Act("plan_charts", "task", 400)
+_PROGRAMS = Act("plan_charts", "task", 2_500)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
 _DRAFT = Act("draft", "thinking", 5_000)
 _JUDGE = Act("judge", "task", 1_800)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
-_MAX_CHARTS = 5
+# Series that a model chooses among, and how long its titles may be.
+_MAX_SERIES, _MAX_TITLE_CHARS = 12, 120
+_DIGITS = re.compile(r"\d+").findall
 # So much of the window is filled with passages: more is read less carefully, and paid for.
 _MATERIAL_SHARE = 0.4
 # More sentences than this a judge begins to skip.
@@ -109,29 +116,41 @@ class WritingByModel(ModelActs):
         return await self._fallback.analyze(findings)
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
-        """Let the model choose among series that really stand in the evidence; it gives no data of its own."""
-        series = await self._fallback.plan_charts(findings)
+        """Let the model choose among series that really stand in the evidence, and write the programs that draw them
+        where they can be run; it gives no data of its own.
+        """
+        series = await in_thread(possible_charts, findings, most=_MAX_SERIES, is_chosen=True)
         if not series:
             return ()
+        kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer
+        known = [f"{work.section.title}: {work.synthesis}" for work in findings.sections if work.synthesis]
         task = self._task(
             "plan_charts",
-            ChartsAnswer,
-            series="\n\n".join(numbered([f"{spec.title} ({spec.chart_type})" for spec in series])),
-            count=str(_MAX_CHARTS),
+            kind,
+            known="\n\n".join(numbered(known)) or NONE,
+            series="\n\n".join(numbered([_shown_series(spec) for spec in series])),
+            count=str(MAX_CHARTS),
             language=LANGUAGES[findings.brief.language],
         )
-        answer = await self._data(_CHARTS, ChartsAnswer, task, shared=[self._brief(findings.brief)])
+        act = _PROGRAMS if findings.has_sandbox else _CHARTS
+        answer = await self._data(act, kind, task, shared=[self._brief(findings.brief)])
+        programs = answer.programs if isinstance(answer, ProgramsAnswer) else []
         chosen = []
-        for place, number in enumerate(dict.fromkeys(answer.charts)):
-            if 1 <= number <= len(series):
+        for place, number in enumerate(answer.charts):
+            if 1 <= number <= len(series) and number not in answer.charts[:place]:
                 spec = series[number - 1]
-                chosen.append(spec.model_copy(update={"title": item_at(answer.titles, place, spec.title)}))
-        return tuple(chosen[:_MAX_CHARTS])
+                title, code = item_at(answer.titles, place, ""), item_at(programs, place, "")
+                told = {number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)}
+                # A title names what is shown: another number in it would be a claim.
+                is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
+                chosen.append(spec.model_copy(update={"title": title if is_fit else spec.title, "python_code": code}))
+        return tuple(chosen[:MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         task = self._task(
             "repair_chart",
             CodeAnswer,
+            data=fenced(SOURCE_TAG, f"{broken.spec.title}\n{canonical_json(broken.spec.data)}"),
             code=fenced(DRAFT_TAG, broken.spec.python_code),
             error=fenced(SOURCE_TAG, broken.error[-_ERROR_CHARS:]),
         )
@@ -268,6 +287,12 @@ class WritingByModel(ModelActs):
         """Return the answer that the report was written with; where none could stand, rules make one of its body."""
         abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
         return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
+
+
+def _shown_series(spec: ChartSpec) -> str:
+    """Return a series as a model sees it: what it is, and every value with its label."""
+    rows = [" | ".join((*([row.series] if row.series else []), row.label, f"{row.value:g}")) for row in spec.rows]
+    return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *rows])
 
 
 def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -54,7 +54,7 @@ from deep_research.reasoning.rules.quoting.selection import (
 )
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
-from deep_research.reasoning.rules.weighing.series import charts_of
+from deep_research.reasoning.rules.weighing.charts import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
 from deep_research.reasoning.values import (
     Analysis,
@@ -363,7 +363,8 @@ class ExtractiveReasoner:
         return await in_thread(charts_of, findings)
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
-        return broken.spec
+        """Leave the rows to the program's own drawing: rules write no code."""
+        return broken.spec.model_copy(update={"python_code": ""})
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Quote the evidence that the report has room for: neighbouring sentences as a paragraph, rows as tables."""

@@ -1,0 +1,198 @@
+"""Figures of a report: the place of each among the paragraphs, and the files in which it is delivered."""
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from deep_research.charts.style import in_dark
+from deep_research.evidence.passage import Evidence
+from deep_research.messages.words import Words
+from deep_research.pipeline.records import RunRecords
+from deep_research.report.citation import Citations
+from deep_research.report.figure import Caption, Figure
+from deep_research.report.markdown import Report
+from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
+from deep_research.value import JsonObject
+
+_COLUMNS = ("label", "series", "value", "unit", "citation", "source", "place", "passage", "evidence")
+# A spreadsheet would compute what begins so.
+_COMPUTED = re.compile(r"[=+\-@\t\r]")
+
+
+class _Place(NamedTuple):
+    """After which paragraph of which part a figure stands, and whether only because the part ends there.
+
+    Part 0 is the abstract.
+    """
+
+    part: int
+    paragraph: int
+    is_end: bool = False
+    is_mentioned: bool = False
+
+
+class _Placed(NamedTuple):
+    """A figure with its place, its number and the evidence of its rows."""
+
+    place: _Place
+    number: int
+    figure: Figure
+    evidence: list[Evidence]
+
+
+async def with_figures(
+    report: Report, stored: Sequence[str], words: Words, records: RunRecords
+) -> tuple[Report, list[str]]:
+    """Return the report with its figures in their places, and the titles of those that nothing in it speaks of."""
+    figures = [await records.load(Figure, id_) for id_ in stored]
+    parts = [report.abstract, *(chapter.paragraphs for chapter in report.chapters)]
+    cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
+    pieces = {piece.id: piece for piece in await records.evidence(sorted(cited))}
+    placed: list[_Placed] = []
+    for number, figure in enumerate(figures, start=1):
+        own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
+        place = _mention(parts, number) or _nearest(parts, own, pieces)
+        if place:
+            placed.append(_Placed(place, number, figure, own))
+    if not any(one.place.is_mentioned for one in placed):
+        # Where no text says a number, they follow the order of reading.
+        placed.sort(key=lambda one: one.place)
+        placed = [one._replace(number=number) for number, one in enumerate(placed, start=1)]
+    filled: list[tuple[Paragraph, ...]] = []
+    for index, part in enumerate(parts):
+        whole: list[Paragraph] = []
+        for at, paragraph in enumerate(part):
+            whole.append(paragraph)
+            for one in placed:
+                whole += _shown(one, paragraph, words) if one.place[:2] == (index, at) else []
+        filled.append(tuple(whole))
+    chapters = tuple(
+        chapter.model_copy(update={"paragraphs": own}) for chapter, own in zip(report.chapters, filled[1:], strict=True)
+    )
+    unplaced = [figure.title for figure in figures if all(one.figure is not figure for one in placed)]
+    return report.model_copy(update={"abstract": filled[0], "chapters": chapters}), unplaced
+
+
+def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
+    """Return a figure's caption, behind a sentence of its own where the text has none for it."""
+    # A small heading over what stands before holds for the figure too; who is quoted there does not speak here.
+    lead = "" if after.lead.endswith((":", "：")) or after.mark else after.lead
+    title, number = placed.figure.title, placed.number
+    text = words("figure.caption", number=number, title=title)
+    # A row of a table is read under its header.
+    evidence = tuple(dict.fromkeys(id_ for piece in placed.evidence for id_ in (piece.id, piece.header) if id_))
+    caption = Caption(
+        section=after.section,
+        kind="caption",
+        lead=lead,
+        sentences=(Sentence(text=text, evidence=evidence),),
+        number=number,
+        figure=placed.figure,
+    )
+    introduced = note(after.section, words("figure.shown", number=number, title=title))
+    return [caption] if placed.place.is_mentioned else [introduced.model_copy(update={"lead": lead}), caption]
+
+
+def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _Place | None:
+    """Return the first paragraph that names a figure; a source's own words speak of the source's figures."""
+    named = re.compile(rf"(?i)\bfig(?:ure|\.)\s?{number}\b|[图圖]\s?{number}(?!\d)")
+    for index, part in enumerate(parts):
+        for at, paragraph in enumerate(part):
+            if any(named.search(each.text) and not is_quoted(each) for each in paragraph.sentences):
+                return _Place(index, _after_list(part, at), is_mentioned=True)
+    return None
+
+
+def _nearest(
+    parts: Sequence[Sequence[Paragraph]], own: Sequence[Evidence], pieces: Mapping[str, Evidence]
+) -> _Place | None:
+    """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
+    ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
+    best: tuple[tuple[bool, int, bool, int], _Place] | None = None
+    for index, part in enumerate(parts):
+        for at, paragraph in enumerate(part):
+            worth = _worth(paragraph, ids, documents, sections, pieces)
+            # The abstract is kept short: figures stand there only in a report that is nothing else.
+            score = (index > 0, *worth)
+            if any(worth) and (best is None or score > best[0]):
+                last = at if worth[0] else len(part) - 1
+                # What goes on about the same is not torn apart.
+                while last + 1 < len(part) and ids.intersection(part[last + 1].cite_ids):
+                    last += 1
+                best = score, _Place(index, _after_list(part, last), is_end=not worth[0])
+    return best[1] if best else None
+
+
+def _worth(
+    paragraph: Paragraph,
+    ids: AbstractSet[str],
+    documents: AbstractSet[str],
+    sections: AbstractSet[str],
+    pieces: Mapping[str, Evidence],
+) -> tuple[int, bool, int]:
+    """Return how much a paragraph shares with a figure: evidence, section, documents."""
+    cited = {*paragraph.cite_ids}
+    return len(cited & ids), paragraph.section in sections, len({pieces[id_].document for id_ in cited} & documents)
+
+
+def _after_list(part: Sequence[Paragraph], at: int) -> int:
+    """Return the last item of the list that a paragraph belongs to, else the paragraph itself."""
+    while part[at].mark and at + 1 < len(part) and part[at + 1].mark == part[at].mark:
+        at += 1
+    return at
+
+
+def figure_record(caption: Caption) -> JsonObject:
+    """Return what `paragraphs.jsonl` says of a figure."""
+    record = caption.figure.model_dump(mode="json", exclude={"png", "svg"})
+    endings = (".png", ".csv", *((".svg", "-dark.svg") if caption.figure.svg else ()))
+    return record | {"number": caption.number, "files": [caption.file(ending) for ending in endings]}
+
+
+async def figure_files(
+    caption: Caption,
+    *,
+    evidence: Mapping[str, Evidence],
+    places: Mapping[str, str],
+    citations: Citations,
+    records: RunRecords,
+) -> dict[str, bytes]:
+    """Return the files of a figure by name: the pictures, for light and for dark pages, and its rows with sources."""
+    files = {caption.file(".png"): await records.store.get_blob(caption.figure.png)}
+    if caption.figure.svg:
+        svg = await records.store.get_blob(caption.figure.svg)
+        files |= {caption.file(".svg"): svg, caption.file("-dark.svg"): in_dark(svg.decode()).encode()}
+    rows = []
+    for row in caption.figure.rows:
+        piece = evidence[row.evidence]
+        number = citations.number(piece.document)
+        source = citations.cited[number - 1]
+        rows.append(
+            {
+                "label": row.label,
+                "series": row.series,
+                "value": f"{row.value:.15g}",
+                "unit": caption.figure.unit,
+                "citation": str(number),
+                "source": f"{source.title} - {source.address}",
+                "place": places.get(piece.id, ""),
+                "passage": piece.quote,
+                "evidence": piece.id,
+            }
+        )
+    return files | {caption.file(".csv"): _csv(rows)}
+
+
+def _csv(rows: Sequence[Mapping[str, str]]) -> bytes:
+    """Return rows as a sheet that opens in every program: marked as UTF-8, and nothing in it is a formula."""
+    stream = io.StringIO(newline="")
+    sheet = csv.DictWriter(stream, _COLUMNS)
+    sheet.writeheader()
+    for row in rows:
+        sheet.writerow(
+            {name: f"'{cell}" if name != "value" and _COMPUTED.match(cell) else cell for name, cell in row.items()}
+        )
+    return stream.getvalue().encode("utf-8-sig")

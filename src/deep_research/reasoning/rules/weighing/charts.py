@@ -1,0 +1,105 @@
+"""Charts by rules: the series that the evidence holds, those nearest to the question first."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from deep_research.evidence.passage import Evidence
+from deep_research.reasoning.rules.weighing.columns import series_of_table
+from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
+from deep_research.reasoning.rules.weighing.series import Series, is_near
+from deep_research.reasoning.values import ChartSpec, Context, Findings, QuestionKind
+from deep_research.text.analyzer import content_terms
+from deep_research.text.dates import find_dates
+
+MAX_CHARTS = 5
+# Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
+_MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
+_ONE_THING: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where"})
+_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
+
+
+def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
+    """Return few charts of series that share a word with the question; none where one thing is asked for."""
+    analysis = findings.brief.analysis
+    if analysis.kind in _ONE_THING and analysis.is_precise:
+        return ()
+    return possible_charts(findings, most=_MAX_BY_RULES)
+
+
+def possible_charts(findings: Findings, *, most: int, is_chosen: bool = False) -> tuple[ChartSpec, ...]:
+    """Return a chart for each series, those nearest to the question first, no table again before every other.
+
+    A series that shares no word with the question is left out, unless somebody chooses among them (`is_chosen`).
+    """
+    asked = {*content_terms(findings.brief.question)}
+    scores = {piece.id: piece.score for piece in findings.evidence}
+
+    def shared(series: Series) -> int:
+        labels = "" if series.is_dated else " ".join(row.label for row in series.rows)
+        above = findings.contexts.get(series.rows[0].evidence, Context()).headings.replace("_", " ")
+        return len(asked & {*content_terms(f"{series.measure} {labels} {above}")})
+
+    def worth(series: Series) -> tuple[float, int]:
+        best = max(scores.get(row.evidence, 0.0) for row in series.rows)
+        return shared(series) + best + bool(series.unit), len(series.rows)
+
+    ranked, before = [], Counter[str]()
+    for series in sorted(find_series(findings.evidence, findings.contexts), key=worth, reverse=True):
+        # Beside what a table measures, what it counts says little.
+        if (is_chosen or shared(series)) and (series.unit or not before[series.origin]):
+            ranked.append((before[series.origin], series))
+            before[series.origin] += bool(series.origin)
+    chosen = [series for times, series in sorted(ranked, key=lambda each: each[0]) if times < _MAX_OF_TABLE]
+    return tuple(
+        ChartSpec(
+            title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
+        )
+        for series in chosen[:most]
+    )
+
+
+def find_series(evidence: Sequence[Evidence], contexts: Mapping[str, Context]) -> list[Series]:
+    """Return the series that pieces of evidence hold; `contexts` say where they stand."""
+    titles = {piece.document: contexts.get(piece.id, Context()).title or piece.document for piece in evidence}
+    places = {id_: f"{each.title} › {each.headings}" for id_, each in contexts.items()}
+    found = [*_of_tables(evidence, contexts), *series_of_sentences(evidence, places, titles)]
+    return _joined(found, {piece.id: titles[piece.document] for piece in evidence})
+
+
+def _of_tables(evidence: Iterable[Evidence], contexts: Mapping[str, Context]) -> Iterator[Series]:
+    rows = sorted((piece for piece in evidence if piece.header), key=lambda piece: (piece.header, piece.start))
+    for _, group in groupby(rows, key=lambda piece: piece.header):
+        table = list(group)
+        above = contexts.get(table[0].id, Context())
+        subject = _NUMBERED.sub("", above.headings.rpartition(" › ")[2]).replace("_", " ")
+        dates = {date.iso for date in find_dates(above.headings)} or {date.iso for date in find_dates(above.title)}
+        yield from series_of_table(table, subject=subject, when=dates.pop() if len(dates) == 1 else "")
+
+
+def _joined(found: Iterable[Series], titles: Mapping[str, str]) -> list[Series]:
+    """Return the series, those that several tables give as one: sources that differ each with their own values."""
+    kept: list[Series] = []
+    for series in found:
+        at = next((at for at, each in enumerate(kept) if _is_same(each, series)), None)
+        if at is None:
+            kept.append(series)
+            continue
+        known = {row.label: row.value for row in kept[at].rows}
+        is_named = any(row.series for row in kept[at].rows)
+        if not is_named and all(is_near(known.get(row.label, row.value), row.value) for row in series.rows):
+            rows = [*kept[at].rows, *(row for row in series.rows if row.label not in known)]
+        else:
+            named = (row.model_copy(update={"series": titles[row.evidence]}) for row in (*kept[at].rows, *series.rows))
+            rows = list({(row.series, row.label): row for row in named}.values())
+        kept[at] = kept[at]._replace(rows=tuple(sorted(rows, key=lambda row: row.label) if series.is_dated else rows))
+    return kept
+
+
+def _is_same(one: Series, other: Series) -> bool:
+    """Return whether two tables give the same measure for some of the same names or times."""
+    is_measure = one.measure.lower() == other.measure.lower() and one.unit == other.unit
+    is_plain = not any(row.series for row in other.rows) and one.origin != other.origin
+    labels = [{row.label for row in each.rows} for each in (one, other)]
+    return is_measure and is_plain and one.is_dated == other.is_dated and not labels[0].isdisjoint(labels[1])
