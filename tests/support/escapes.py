@@ -153,6 +153,10 @@ os.symlink(data["file"], data["folder"] + "/link"); os.unlink(data["folder"] + "
 os.link(data["file"], data["folder"] + "/hard"); os.unlink(data["folder"] + "/hard")
 # make a pipe in the file system
 os.mkfifo(data["folder"] + "/pipe"); os.unlink(data["folder"] + "/pipe")
+# lock a file of the host
+import fcntl
+with open(sys.executable, "rb") as file:
+    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
 # change the rights of a file
 path = data["folder"] + "/rights"
 open(path, "w").close(); os.chmod(path, 0o4777); os.unlink(path)
@@ -321,6 +325,7 @@ _HASTE_S = 5.0
 # To every descriptor that it may have got.
 _WRITE = """
 import ctypes, json, os, signal, sys, time
+libc = ctypes.CDLL(None)
 def write(piece, times=1):
     for descriptor in range(3, 64):
         try:
@@ -404,6 +409,19 @@ plt.rcParams["figure.figsize"] = (1, 1)
 import builtins
 builtins.print = None
 sys.modules.clear()
+1 / 0
+# spoil open files for the next chart => ZeroDivisionError
+import fcntl
+for descriptor in range(3, 64):
+    for spoil in (
+        lambda: os.lseek(descriptor, 10_000, 0),
+        lambda: fcntl.flock(descriptor, fcntl.LOCK_EX),
+        lambda: libc.fcntl(descriptor, fcntl.F_SETFL, os.O_DIRECT | os.O_NONBLOCK | os.O_APPEND),
+    ):
+        try:
+            spoil()
+        except OSError:
+            pass
 1 / 0
 # leave files for the next chart => ZeroDivisionError
 os.makedirs("/tmp/matplotlib")

@@ -20,7 +20,7 @@ REFUSED = {
     "linkat": (265, 37), "mknodat": (259, 33), "fchmodat": (268, 53), "memfd_create": (319, 279), "bpf": (321, 280),
     "io_uring_setup": (425, 425), "keyctl": (250, 219), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
     "process_vm_writev": (311, 271), "prctl": (157, 167), "setrlimit": (160, 164), "setuid": (105, 146),
-    "a call of the future": (9_999, 9_999),
+    "flock": (73, 32), "a call of the future": (9_999, 9_999),
 }  # fmt: skip
 OLD = {"fork": 57, "vfork": 58, "the other numbers of a socket": 0x40000029, "chmod": 90, "symlink": 88}
 
@@ -63,10 +63,14 @@ def test_calls_by_the_numbers_of_another_machine_end_the_process(machine):
     assert decision(machine, 0, mark=0x40000003) == KILL
 
 
-@pytest.mark.parametrize(("machine", "limits", "device"), [("x86_64", 302, 16), ("aarch64", 261, 29)])
-def test_some_calls_depend_on_what_they_ask(machine, limits, device):
+@pytest.mark.parametrize(("machine", "limits", "device", "file"), [("x86_64", 302, 16, 72), ("aarch64", 261, 29, 25)])
+def test_some_calls_depend_on_what_they_ask(machine, limits, device, file):
     assert decision(machine, limits, (0, 7)) == ALLOW
     assert decision(machine, limits, (1, 7)) == REFUSE
     is_terminal, push_a_key = 0x5401, 0x5412
     assert decision(machine, device, (1, is_terminal)) == ALLOW
     assert decision(machine, device, (1, push_a_key)) == REFUSE
+    copy, change_flags, own_signals = 1030, 4, 8
+    assert decision(machine, file, (1, copy)) == ALLOW
+    assert decision(machine, file, (1, change_flags)) == REFUSE
+    assert decision(machine, file, (1, own_signals)) == REFUSE
