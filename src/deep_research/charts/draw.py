@@ -74,8 +74,18 @@ class Scale(NamedTuple):
 
 
 def main() -> None:
-    """Draw one chart."""
-    given = json.load(sys.stdin.buffer)
+    """Draw a chart for each line of input, and answer with a line."""
+    for line in sys.stdin.buffer:
+        try:
+            answer = _drawn(json.loads(line))
+        except Exception as exc:
+            answer = {"error": f"{type(exc).__name__}: {exc}"}
+        plt.close("all")
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+def _drawn(given: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always")
         figure, axes = figure_of(given)
@@ -85,7 +95,7 @@ def main() -> None:
             "plotted": plotted(axes),
         }
     missing = sorted({chr(int(match[1])) for each in noticed if (match := _MISSING.match(str(each.message)))})
-    sys.stdout.write(json.dumps(drawn | {"missing": "".join(missing)}))
+    return drawn | {"missing": "".join(missing)}
 
 
 def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:

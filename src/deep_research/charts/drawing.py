@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from deep_research.errors import SourceError
 from deep_research.report.figure import ChartType, DataRow
@@ -15,6 +15,7 @@ from deep_research.sandbox.port import Execution
 
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0
+_MAX_ANSWER = 64 * 1024 * 1024
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_research.charts.draw import main; main()"
 # What a program may need to start, and where matplotlib keeps its list of fonts. No keys.
 _PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USERPROFILE", "XDG_CACHE_HOME", "MPLCONFIGDIR")
@@ -25,54 +26,88 @@ def missing() -> str:
     return "" if find_spec("matplotlib") else f"matplotlib is not installed ({INSTALL})"
 
 
-async def draw(
-    *, title: str, chart_type: ChartType, unit: str, rows: Sequence[DataRow], language: str = "en"
-) -> Execution:
-    """Return a chart as PNG and SVG with the values that it shows, or raise `SourceError` with the reason."""
-    if reason := missing():
-        raise SourceError(f"No chart was drawn: {reason}.")
-    shown = [{"label": row.label, "value": row.value, "series": row.series} for row in rows]
-    given = {"title": title, "chart_type": chart_type, "unit": unit, "rows": shown, "language": language}
-    ended = await _run(json.dumps(given).encode())
-    if ended.status:
-        raise SourceError(f"No chart was drawn: {ended.errors.strip().rpartition(chr(10))[2] or ended.status}")
-    drawn = json.loads(ended.answer)
-    if drawn["missing"]:
-        raise SourceError(
-            f"No chart was drawn: no font has the signs {drawn['missing']} (install fonts-noto-cjk, or {INSTALL})."
+class Drawer:
+    """Draws charts one after the other in one process, which is started for the first of them."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def draw(
+        self, *, title: str, chart_type: ChartType, unit: str, rows: Sequence[DataRow], language: str = "en"
+    ) -> Execution:
+        """Return a chart as PNG and SVG with the values that it shows, or raise `SourceError` with the reason."""
+        if reason := missing():
+            raise SourceError(f"No chart was drawn: {reason}.")
+        shown = [{"label": row.label, "value": row.value, "series": row.series} for row in rows]
+        given = {"title": title, "chart_type": chart_type, "unit": unit, "rows": shown, "language": language}
+        drawn = await self._answer(json.dumps(given).encode() + b"\n")
+        if error := drawn.get("error"):
+            raise SourceError(f"No chart was drawn: {error}")
+        if drawn["missing"]:
+            raise SourceError(
+                f"No chart was drawn: no font has the signs {drawn['missing']} (install fonts-noto-cjk, or {INSTALL})."
+            )
+        return Execution(
+            stdout="", figures=(drawn["png"],), svgs=(drawn["svg"],), plotted=(tuple(map(float, drawn["plotted"])),)
         )
-    return Execution(
-        stdout="", figures=(drawn["png"],), svgs=(drawn["svg"],), plotted=(tuple(map(float, drawn["plotted"])),)
-    )
+
+    async def _answer(self, line: bytes) -> dict[str, Any]:
+        async with self._turn:
+            process = self._process = self._process or await _started()
+            assert process.stdin
+            assert process.stdout
+            try:
+                async with asyncio.timeout(_TIMEOUT_S):
+                    process.stdin.write(line)
+                    await process.stdin.drain()
+                    answer = await process.stdout.readline()
+                return json.loads(answer) if answer else {"error": await self._last_words(process)}
+            except TimeoutError as exc:
+                await self.close()
+                raise SourceError(f"No chart was drawn within {_TIMEOUT_S:g} s.") from exc
+            except OSError:
+                return {"error": await self._last_words(process)}
+            except asyncio.CancelledError:
+                # Its answer would be taken for that to the next chart.
+                await self.close()
+                raise
+
+    async def _last_words(self, process: asyncio.subprocess.Process) -> str:
+        """Return why the process ended; the next chart starts another."""
+        self._process = None
+        errors = (await process.communicate())[1].decode("utf-8", "replace")
+        return errors.strip().rpartition("\n")[2] or f"the program ended with {process.returncode}"
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
-class _Ended(NamedTuple):
-    status: int
-    answer: bytes
-    errors: str
+async def draw(**chart: Any) -> Execution:
+    """Draw one chart in a process of its own."""
+    drawer = Drawer()
+    try:
+        return await drawer.draw(**chart)
+    finally:
+        await drawer.close()
 
 
-async def _run(given: bytes) -> _Ended:
+async def _started() -> asyncio.subprocess.Process:
     path = [entry for entry in sys.path if entry] + [str(Path(__file__).parents[2])]
     try:
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             # Isolated, and in a folder of ours: a file where the user works must not pass for a module or for settings.
             *(sys.executable, "-I", "-c", _START, json.dumps(path)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            limit=_MAX_ANSWER,
             cwd=Path(__file__).parent,
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         )
     except OSError as exc:
         raise SourceError(f"No chart was drawn: no process can be started ({exc.strerror}).") from exc
-    try:
-        async with asyncio.timeout(_TIMEOUT_S):
-            answer, errors = await process.communicate(given)
-    except TimeoutError as exc:
-        raise SourceError(f"No chart was drawn within {_TIMEOUT_S:g} s.") from exc
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return _Ended(process.returncode or 0, answer, errors.decode("utf-8", "replace"))

@@ -42,7 +42,7 @@ def build(settings: Settings) -> "Adapters":
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
-    sandbox = sandbox_from(settings)
+    sandbox, drawer = sandbox_from(settings), drawing.Drawer()
     files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
     return Adapters(
         open_store=lambda: open_store(settings),
@@ -57,13 +57,13 @@ def build(settings: Settings) -> "Adapters":
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
         max_chart_failures=settings.sandbox_max_chart_failures,
-        draw=None if drawing.missing() else drawing.draw,
+        draw=None if drawing.missing() else drawer.draw,
         no_drawing=drawing.missing(),
         sandbox=sandbox,
         cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
-        on_close=tuple(close for close in (models.close, web.close, sandbox and sandbox.close) if close),
+        on_close=tuple(close for close in (models.close, web.close, drawer.close, sandbox and sandbox.close) if close),
         lease_s=settings.lease_s,
         confirm_above_usd=settings.confirm_above_usd,
         tracing=settings.tracing,

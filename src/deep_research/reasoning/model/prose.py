@@ -185,11 +185,13 @@ def _rows(lines: list[str], marks: "_Marks") -> list[Sentence]:
     cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     head, *rows = [line for line in cells if not all(_TABLE_RULE.match(cell) or not cell for cell in line)] or [[]]
     names = [marks.bare(_EMPHASIS.sub(r"\2", name)) for name in head]
+    if names and _SOURCES.match(names[-1]):
+        names.pop()
     found = []
     for row_cells in rows:
         texts = [_EMPHASIS.sub(r"\2", cell) for cell in row_cells]
         kind, ids, basis = marks.found_in(" ".join(texts))
-        pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False) if not _SOURCES.match(name)]
+        pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False)]
         filled = tuple((name, cell) for name, cell in pairs if cell)
         if len(filled) > 1:
             found.append(row(filled, ids).model_copy(update={"kind": kind, "basis": basis}))
