@@ -107,12 +107,16 @@ def _docx(path: Path, place: str) -> str:
 
 
 def _jsonl(path: Path, place: str) -> str:
-    number = int(re.findall(r"\d+", place)[0])
-    found = []
+    numbers = re.findall(r"\d+", place)
+    found, others = [], []
     for line in path.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line) if line.strip() else {}
         body = entry.get("body") or entry.get("post", {}).get("message")
         if body:
             subject = entry.get("subject", "")
             found.append(f"{subject} {body}")
-    return found[number - 1] if number <= len(found) else ""
+        else:
+            others.append(" ".join(map(str, entry.values())))
+    if not numbers:
+        return " ".join(others)
+    return found[int(numbers[0]) - 1] if int(numbers[0]) <= len(found) else ""
