@@ -36,6 +36,8 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
     # No test asks anybody outside this machine; one about the web names a server of its own.
     monkeypatch.setenv("DEEP_RESEARCH_ENGINES", "none")
+    # A sandbox takes seconds to start; a test about it names its backend.
+    monkeypatch.setenv("SANDBOX_BACKEND", "off")
     return home
 
 

@@ -29,14 +29,14 @@ def programs(tmp_path: Path) -> Path:
 
 
 def test_says_why_no_sandbox_can_be_had_and_research_goes_on(user: User, programs: Path):
-    checked = user.run("sandbox", "check", PATH=str(programs))
+    checked = user.run("sandbox", "check", PATH=str(programs), SANDBOX_BACKEND="auto")
     assert checked.returncode == 70
     assert (
         "docker: Cannot connect to the Docker daemon. Is it running?; bubblewrap: bwrap is not installed"
         in checked.stderr
     )
     assert "Install bubblewrap or start Docker." in checked.stderr
-    doctor = user.run("doctor", PATH=str(programs))
+    doctor = user.run("doctor", PATH=str(programs), SANDBOX_BACKEND="auto")
     assert doctor.returncode == 0
     (line,) = [line for line in doctor.stdout.splitlines() if " sandbox " in line]
     assert line.startswith("off")
