@@ -16,6 +16,8 @@ from deep_research.sandbox.port import Execution
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0
 _MAX_ANSWER = 64 * 1024 * 1024
+# So long a process waits for another chart.
+_IDLE_S = 5.0
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_research.charts.draw import main; main()"
 # What a program may need to start, and where matplotlib keeps its list of fonts. No keys.
 _PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USERPROFILE", "XDG_CACHE_HOME", "MPLCONFIGDIR")
@@ -27,10 +29,11 @@ def missing() -> str:
 
 
 class Drawer:
-    """Draws charts one after the other in one process, which is started for the first of them."""
+    """Draws charts one after the other in one process, which is started for the first and ends when none follows."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
+        self._end: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
 
     async def draw(
@@ -54,6 +57,8 @@ class Drawer:
 
     async def _answer(self, line: bytes) -> dict[str, Any]:
         async with self._turn:
+            if self._end:
+                self._end.cancel()
             process = self._process = self._process or await _started()
             assert process.stdin
             assert process.stdout
@@ -72,6 +77,13 @@ class Drawer:
                 # Its answer would be taken for that to the next chart.
                 await self.close()
                 raise
+            finally:
+                self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._stop)
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
 
     async def _last_words(self, process: asyncio.subprocess.Process) -> str:
         """Return why the process ended; the next chart starts another."""
@@ -81,9 +93,9 @@ class Drawer:
 
     async def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            process.kill()
+        process = self._process
+        self._stop()
+        if process is not None:
             await process.wait()
 
 
