@@ -17,6 +17,7 @@ MAY_READ_ENVIRONMENT = [
 ]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
+    "charts/draw.py": "the process that draws charts, which tells its parent what went wrong",
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",

@@ -50,6 +50,7 @@ def _pattern(scope: str) -> str:
 
 CALLS = """
 cache plan/plan
+decision chart/sandbox
 decision section/N/round/N/reflect/sources
 decision section/N/round/N/task/N/race
 fetch fetch/ADDRESS

@@ -132,6 +132,10 @@ class JournalledSandbox:
         return Execution.from_json(await self.site.call("sandbox", asked, estimate, perform))
 
 
+# A first chart takes about so long.
+_DRAWING_S = 3.0
+
+
 @dataclass(frozen=True)
 class JournalledDrawing:
     """Our own drawing program, whose pictures are kept."""
@@ -149,7 +153,7 @@ class JournalledDrawing:
             return Answer(drawn.to_json())
 
         asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
-        return Execution.from_json(await self.site.call("draw", asked, Spend(), perform))
+        return Execution.from_json(await self.site.call("draw", asked, Spend(seconds=_DRAWING_S), perform))
 
 
 # A provider that asks for a longer wait is left for the next one.

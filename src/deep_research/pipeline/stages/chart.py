@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from deep_research.errors import CallFailed, SourceError, SourceRefused
+from deep_research.errors import BudgetExceeded, CallFailed, SourceError, SourceRefused
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
@@ -156,4 +156,7 @@ async def _can_run(context: StageContext) -> bool:
         except SourceRefused:
             return ""
 
-    return bool(await context.decide("sandbox", (), look))
+    try:
+        return bool(await context.decide("sandbox", (), look))
+    except BudgetExceeded:
+        return False
