@@ -132,8 +132,8 @@ class JournalledSandbox:
         return Execution.from_json(await self.site.call("sandbox", asked, estimate, perform))
 
 
-# A first chart takes about so long.
-_DRAWING_S = 3.0
+# A chart takes a second or two; on a machine that is busy with much else it may take this long.
+_DRAWING_S = 30.0
 
 
 @dataclass(frozen=True)
