@@ -36,8 +36,9 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
     # No test asks anybody outside this machine; one about the web names a server of its own.
     monkeypatch.setenv("DEEP_RESEARCH_ENGINES", "none")
-    # A sandbox takes seconds to start; a test about it names its backend.
+    # A sandbox and a first chart take seconds; a test about them says that it wants them.
     monkeypatch.setenv("SANDBOX_BACKEND", "off")
+    monkeypatch.setenv("DEEP_RESEARCH_CHARTS", "false")
     return home
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from deep_research.charts.drawing import draw
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.runtime import DeepResearchProcessor
@@ -24,6 +23,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import RunRow
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build
+from tests.support.charts import draw
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 

@@ -3,7 +3,9 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from deep_research.charts.drawing import Drawer
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.pipeline.adapters import Adapters
 from deep_research.report.figure import ChartType, DataRow
@@ -31,6 +33,15 @@ def with_series(adapters: Adapters) -> Adapters:
 
 def _shown(values: Sequence[float]) -> Execution:
     return Execution(stdout="", figures=(PICTURE,), svgs=("<svg/>",), plotted=(tuple(values),))
+
+
+async def draw(**chart: Any) -> Execution:
+    """Draw one chart with the program's own drawing, in a process of its own."""
+    drawer = Drawer()
+    try:
+        return await drawer.draw(**chart)
+    finally:
+        await drawer.close()
 
 
 @dataclass

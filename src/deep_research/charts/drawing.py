@@ -57,9 +57,13 @@ class Drawer:
 
     async def _answer(self, line: bytes) -> dict[str, Any]:
         async with self._turn:
-            if self._end:
+            if self._end is None:
+                await self.close()
+                self._process = await _started()
+            else:
                 self._end.cancel()
-            process = self._process = self._process or await _started()
+            process = self._process
+            assert process
             assert process.stdin
             assert process.stdout
             try:
@@ -67,45 +71,42 @@ class Drawer:
                     process.stdin.write(line)
                     await process.stdin.drain()
                     answer = await process.stdout.readline()
-                return json.loads(answer) if answer else {"error": await self._last_words(process)}
             except TimeoutError as exc:
                 await self.close()
                 raise SourceError(f"No chart was drawn within {_TIMEOUT_S:g} s.") from exc
             except OSError:
-                return {"error": await self._last_words(process)}
+                answer = b""
             except asyncio.CancelledError:
                 # Its answer would be taken for that to the next chart.
                 await self.close()
                 raise
-            finally:
-                self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._stop)
+            if not answer:
+                return {"error": await self._end_process() or f"the program ended with {process.returncode}"}
+            self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._stop)
+            read: dict[str, Any] = json.loads(answer)
+            return read
 
     def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            process.kill()
-
-    async def _last_words(self, process: asyncio.subprocess.Process) -> str:
-        """Return why the process ended; the next chart starts another."""
-        self._process = None
-        errors = (await process.communicate())[1].decode("utf-8", "replace")
-        return errors.strip().rpartition("\n")[2] or f"the program ended with {process.returncode}"
+        self._end = None
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     async def close(self) -> None:
         """End the process."""
-        process = self._process
+        await self._end_process()
+
+    async def _end_process(self) -> str:
+        """End the process, wait until it has ended, and return its last words."""
+        if self._end is not None:
+            self._end.cancel()
         self._stop()
-        if process is not None:
-            await process.wait()
-
-
-async def draw(**chart: Any) -> Execution:
-    """Draw one chart in a process of its own."""
-    drawer = Drawer()
-    try:
-        return await drawer.draw(**chart)
-    finally:
-        await drawer.close()
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        assert process.stdin
+        process.stdin.close()
+        errors = (await process.communicate())[1].decode("utf-8", "replace")
+        return errors.strip().rpartition("\n")[2]
 
 
 async def _started() -> asyncio.subprocess.Process:

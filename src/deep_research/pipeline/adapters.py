@@ -41,7 +41,7 @@ class Adapters:
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
     chain each time an act begins. `specs` holds what is known of the engines by name; one that it does not name is
     taken for a general one. `cache` keeps plans between runs. `sandbox` runs the programs of a model; `draw` is our
-    own, and where it is missing, `no_drawing` says why.
+    own, and where it is missing, `no_drawing` says why; without all three there are no charts.
     """
 
     open_store: OpenStore

@@ -16,6 +16,7 @@ from deep_research.pipeline.state import (
     Stage,
     TaskOutput,
     TaskState,
+    TextOutput,
 )
 from deep_research.request import Depth
 
@@ -41,8 +42,7 @@ def build_graph(machine: StateMachine) -> Graph:
         section=_section_graph(nodes),
         supervise=nodes.supervise,
         analyze=nodes.ending(Stage.ANALYZE),
-        draft=nodes.ending(Stage.DRAFT),
-        verify=nodes.ending(Stage.VERIFY),
+        text=_text_graph(nodes),
         chart=nodes.chart,
         write=nodes.write,
         audit=nodes.stage(Stage.AUDIT),
@@ -57,10 +57,9 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_conditional_edges("confirm", _intake_or_sections, ["intake", "section"])
     graph.add_edge("section", "supervise")
     graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", "analyze"])
-    graph.add_edge("analyze", "draft")
+    graph.add_edge("analyze", "text")
     graph.add_edge("analyze", "chart")
-    graph.add_edge("draft", "verify")
-    graph.add_edge(["verify", "chart"], "write")
+    graph.add_edge(["text", "chart"], "write")
     graph.add_edge("write", "audit")
     graph.add_edge("audit", "cache")
     graph.add_edge("cache", END)
@@ -95,6 +94,16 @@ def _task_graph(nodes: Nodes) -> Graph:
     graph.add_edge(START, "harvest")
     graph.add_edge("harvest", "read")
     graph.add_edge("read", END)
+    return graph.compile()
+
+
+def _text_graph(nodes: Nodes) -> Graph:
+    """Return the way of the text, in a graph of its own: in one with the charts its check would wait for them."""
+    graph = StateGraph(DeepResearchState, context_schema=RunContext, output_schema=TextOutput)
+    _add_nodes(graph, draft=nodes.ending(Stage.DRAFT), verify=nodes.ending(Stage.VERIFY))
+    graph.add_edge(START, "draft")
+    graph.add_edge("draft", "verify")
+    graph.add_edge("verify", END)
     return graph.compile()
 
 

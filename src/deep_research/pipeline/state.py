@@ -89,6 +89,14 @@ class DeepResearchState(SectionOutput, total=False):
     is_verified: bool
 
 
+class TextOutput(TypedDict, total=False):
+    """What writing and checking the text changes: the figures are drawn meanwhile."""
+
+    draft: str
+    after: list[str]
+    gaps: ByScope
+
+
 class SectionState(SectionOutput, total=False):
     """One section in research; `round` is the last one begun, `grants` are the queries each round may still use.
 

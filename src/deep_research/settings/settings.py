@@ -186,6 +186,7 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         description="Failed charts in a row after which the others are skipped.",
     )
 
+    charts: bool = Field(default=True, description="Whether reports have charts.")
     lease_s: Duration = Field(
         default=30.0, description="Seconds without a sign of life after which another process may take over a run."
     )

@@ -42,7 +42,7 @@ def build(settings: Settings) -> "Adapters":
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
-    sandbox, drawer = sandbox_from(settings), drawing.Drawer()
+    sandbox, drawer = sandbox_from(settings) if settings.charts else None, drawing.Drawer()
     files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
     return Adapters(
         open_store=lambda: open_store(settings),
@@ -57,8 +57,8 @@ def build(settings: Settings) -> "Adapters":
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
         max_chart_failures=settings.sandbox_max_chart_failures,
-        draw=None if drawing.missing() else drawer.draw,
-        no_drawing=drawing.missing(),
+        draw=drawer.draw if settings.charts and not drawing.missing() else None,
+        no_drawing=drawing.missing() if settings.charts else "",
         sandbox=sandbox,
         cache=web.cache,
         # Whoever changes the prompts wants to see what they do.

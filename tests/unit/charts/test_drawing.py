@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import signal
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from deep_research.charts import drawing, style
-from deep_research.charts.drawing import draw, missing
+from deep_research.charts.drawing import Drawer, missing
 from deep_research.errors import SourceError
 from deep_research.report.figure import DataRow
 from deep_research.sandbox.port import Execution
+from tests.support.charts import draw
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -104,6 +106,29 @@ def test_the_program_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn().figures
     assert set(seen) < set(os.environ)
     assert "sk-secret" not in seen.values()
+
+
+def test_nothing_is_left_of_a_process_that_was_ended_for_want_of_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = []
+    start = asyncio.create_subprocess_exec
+
+    async def noted(*command: Any, **given: Any) -> Any:
+        processes.append(await start(*command, **given))
+        return processes[-1]
+
+    monkeypatch.setattr(drawing, "_IDLE_S", 0.0)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+
+    async def draw_and_wait() -> None:
+        drawer = Drawer()
+        for _ in range(2):
+            assert (await drawer.draw(title="Costs", chart_type="line", unit="GW", rows=rows(YEARS))).figures
+            # The process gets its signal, and nobody has seen its end yet.
+            await asyncio.sleep(0.01)
+        await drawer.close()
+
+    asyncio.run(draw_and_wait())
+    assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
 
 
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

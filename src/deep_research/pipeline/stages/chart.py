@@ -114,6 +114,9 @@ def difference(rows: Sequence[DataRow], execution: Execution) -> str:
 async def chart(state: RunState, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
     context, adapters = state.context, state.context.run.adapters
+    if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
+        context.skip("charts are off")
+        return {"figures": []}
     found = await findings_from(state.input, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language

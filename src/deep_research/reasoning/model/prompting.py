@@ -154,10 +154,13 @@ def show_evidence(
     """
     known = {id_: context for id_, context in (contexts or {}).items() if only is None or id_ in only}
     documents = {document: f"D{number}" for number, document in enumerate(dict.fromkeys(map(_document, evidence)), 1)}
-    shown = [_shown(piece, number, documents, known) for number, piece in enumerate(evidence, start=1)]
-    sizes = [tokens_at_most(block) for block in shown]
-    wanted = {place for place, piece in enumerate(evidence) if only is None or piece.id in only}
-    kept = set(wanted)
+    shown = {
+        place: _shown(piece, place + 1, documents, known)
+        for place, piece in enumerate(evidence)
+        if only is None or piece.id in only
+    }
+    sizes = {place: tokens_at_most(block) for place, block in shown.items()}
+    kept = set(shown)
     lines = {
         documents[piece.document]: _described(documents[piece.document], known[piece.id])
         for piece in evidence
@@ -175,7 +178,7 @@ def show_evidence(
         blocks=(*listed, *(shown[place] for place in places)),
         labels={f"{LABEL}{place + 1}": evidence[place].id for place in places},
         # What nobody chose is no loss.
-        left_out=sum(evidence[place].score > 0 for place in wanted - kept),
+        left_out=sum(evidence[place].score > 0 for place in shown.keys() - kept),
     )
 
 

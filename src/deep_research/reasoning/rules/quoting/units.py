@@ -139,8 +139,11 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1, is_whole: b
     return found
 
 
-def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Iterator[tuple[str, list[SourceSentence]]]:
-    """Yield stretches of neighbouring usable sentences with the headings above them, the highest first."""
+# A document is asked for them coarsely, finely and for each question.
+@lru_cache(maxsize=8)
+def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Sequence[tuple[str, Sequence[SourceSentence]]]:
+    """Return stretches of neighbouring usable sentences with the headings above them, the highest first."""
+    found: list[tuple[str, Sequence[SourceSentence]]] = []
     path: list[tuple[int, str]] = []
     run = list[SourceSentence]()
     spans = find_prompt_injection(text)
@@ -151,18 +154,19 @@ def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Iterator[t
         is_step = kind == "item" and "item" in (*kinds[at - 1 : at], *kinds[at + 1 : at + 2])
         is_told = is_whole or is_usable(words, kind, is_step=is_step)
         if run and is_whole and _NEW_MESSAGE.match(words):
-            yield _path(path), run
+            found.append((_path(path), run))
             run = []
         if kind in ("prose", "item") and not _is_injected(span, spans) and is_told:
             run.append(SourceSentence(offset + span.start, offset + span.end, words))
             continue
         if run:
-            yield _path(path), run
+            found.append((_path(path), run))
             run = []
         if kind == "heading":
             path = _below(path, text, span)
     if run:
-        yield _path(path), run
+        found.append((_path(path), run))
+    return found
 
 
 def _below(path: list[tuple[int, str]], text: str, heading: TextSpan) -> list[tuple[int, str]]:

@@ -3,11 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import inf
 from string import ascii_lowercase
 from types import MappingProxyType
-from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.phrases import spans_between
@@ -78,7 +78,8 @@ _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
 _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
 
 
-class FigureClaim(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FigureClaim:
     """A figure that a sentence or a row states, and what it is a figure of.
 
     `about` are the words of its clause or column, `names` those that say which one is meant;
@@ -97,17 +98,27 @@ class FigureClaim(NamedTuple):
     figures: tuple[tuple[float, str], ...]
     is_plain: bool = True
 
-    @property
+    @cached_property
+    def size(self) -> tuple[float, str]:
+        """Return the value and unit by which the figure compares with others."""
+        return self.figure.in_base_unit
+
+    @cached_property
+    def stages(self) -> frozenset[str]:
+        """Return which stages, lots or issues stand above it."""
+        return frozenset(_STAGE.findall(to_simplified(self.place).lower()))
+
+    @cached_property
     def around(self) -> frozenset[str]:
         """Return the words of the whole passage and of what stands above it."""
         return _terms(f"{self.sentence} {self.place}")
 
-    @property
+    @cached_property
     def digits(self) -> int:
         """Return how many digits the figure is given with."""
         return len("".join(re.findall(r"\d", self.figure.raw)).strip("0"))
 
-    @property
+    @cached_property
     def is_hearsay(self) -> bool:
         """Return whether the sentence names somebody else as the one who gives the figure."""
         return bool(_HEARSAY.search(to_simplified(self.sentence)))
@@ -251,7 +262,7 @@ def _kinds(text: str, place: str) -> frozenset[str]:
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
     # A sentence that tells the other's figure as well says what the difference is.
-    is_told = one.figure.in_base_unit in other.figures or other.figure.in_base_unit in one.figures
+    is_told = one.size in other.figures or other.size in one.figures
     if (
         is_told
         or not (one.is_plain and other.is_plain and one.kinds == other.kinds)
@@ -270,7 +281,7 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    unit = one.figure.in_base_unit[1]
+    unit = one.size[1]
     is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
     return (
         bool((one.names or other.names) and is_telling and one.dates and other.dates and is_alone)
@@ -326,9 +337,8 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
-    stages = [set(_STAGE.findall(to_simplified(claim.place).lower())) for claim in (one, other)]
     is_same = one.names <= other.around and other.names <= one.around
-    return is_same and not (all(stages) and stages[0].isdisjoint(stages[1]))
+    return is_same and not (one.stages and other.stages and one.stages.isdisjoint(other.stages))
 
 
 def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
@@ -348,13 +358,13 @@ def _is_same_date(short: str, long: str) -> bool:
 def _is_rounded(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether one figure is the other, given with fewer digits."""
     digits = min(one.digits, other.digits) or 1
-    first, second = (f"{claim.figure.in_base_unit[0]:.{digits}g}" for claim in (one, other))
+    first, second = (f"{claim.size[0]:.{digits}g}" for claim in (one, other))
     return first == second and _distance(one, other) <= _ROUNDING
 
 
 def _distance(one: FigureClaim, other: FigureClaim) -> float:
     """Return by which share the larger figure exceeds the smaller; infinite for figures that cannot be compared."""
-    (first, unit), (second, other_unit) = one.figure.in_base_unit, other.figure.in_base_unit
+    (first, unit), (second, other_unit) = one.size, other.size
     if one.piece.document == other.piece.document or unit != other_unit:
         return inf
     low, high = sorted((abs(first), abs(second)))
@@ -384,15 +394,17 @@ def find_disagreements(
     tables = []
     alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
     for place, claim in enumerate(others):
-        alike[claim.figure.in_base_unit[1], claim.kinds].append((place, claim))
+        alike[claim.size[1], claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        near = alike[one.figure.in_base_unit[1], one.kinds]
+        near = alike[one.size[1], one.kinds]
         other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
-            pair = sorted((one, other), key=lambda claim: claim.figure.in_base_unit)
+            pair = sorted((one, other), key=lambda claim: claim.size)
             shown |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
-    return tuple(tables[:_MAX_SHOWN])
+            if len(tables) == _MAX_SHOWN:
+                break
+    return tuple(tables)
 
 
 def ranked_claims(evidence: Iterable[Evidence], places: Mapping[str, str] = NOWHERE) -> list[FigureClaim]:

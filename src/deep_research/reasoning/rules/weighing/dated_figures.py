@@ -80,7 +80,7 @@ def _points(claims: Sequence[FigureClaim]) -> Iterator[Point]:
         return
     units = defaultdict(list)
     for claim in claims:
-        units[claim.figure.in_base_unit[1]].append(claim)
+        units[claim.size[1]].append(claim)
     for own in units.values():
         pairs = list(zip(own, dates, strict=False))
         if len(own) == len(dates) > 1 and _take_turns(pairs) and _is_one_thing(text, pairs):
@@ -148,7 +148,7 @@ def _phrase(text: str) -> str:
 def _is_of(point: Point, group: Sequence[Point]) -> bool:
     """Return whether a figure is of what a group is of: the same unit, the same kind, the same words, no other name."""
     one, other = point.claim, group[0].claim
-    if one.figure.in_base_unit[1] != other.figure.in_base_unit[1] or point.kinds != group[0].kinds:
+    if one.size[1] != other.size[1] or point.kinds != group[0].kinds:
         return False
     if one.sentence == other.sentence:
         return one.piece.id == other.piece.id
@@ -175,7 +175,7 @@ def _series(group: Sequence[Point], titles: Mapping[str, str]) -> Iterator[Serie
             return
     units = {point.unit for _, point in points}
     is_as_told = len({unit_of(point.claim.figure) for _, point in points}) == 1
-    unit = max(units, key=len) if is_as_told else points[0][1].claim.figure.in_base_unit[1]
+    unit = max(units, key=len) if is_as_told else points[0][1].claim.size[1]
     differ = any(not _is_near(one, other) for date, one in points for same, other in points if same == date)
     rows: dict[tuple[str, str], DataRow] = {}
     for date, point in points:
@@ -197,4 +197,4 @@ def _of_one_length(group: Iterable[Point]) -> list[tuple[str, Point]]:
 
 
 def _is_near(one: Point, other: Point) -> bool:
-    return is_near(*(point.claim.figure.in_base_unit[0] for point in (one, other)))
+    return is_near(*(point.claim.size[0] for point in (one, other)))

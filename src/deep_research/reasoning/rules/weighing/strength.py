@@ -135,11 +135,11 @@ def _at_first_hand(claim: FigureClaim, known: Sequence[FigureClaim]) -> FigureCl
 
 
 def _weighed(claim: FigureClaim, claims: Sequence[FigureClaim]) -> Weighed:
-    unit = claim.figure.in_base_unit[1]
-    near = [other for other in claims if other.figure.in_base_unit[1] == unit]
+    unit = claim.size[1]
+    near = [other for other in claims if other.size[1] == unit]
     agreeing = tuple(other for other in near if agree(claim, other))
     same = (claim, *agreeing)
-    against = {other.figure.in_base_unit: other for other in reversed(near) if any(differ(one, other) for one in same)}
+    against = {other.size: other for other in reversed(near) if any(differ(one, other) for one in same)}
     return Weighed(claim, agreeing, tuple(list(against.values())[::-1][:_MAX_AGAINST]))
 
 
