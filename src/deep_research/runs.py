@@ -7,6 +7,7 @@ from typing import TypeVar, get_args
 
 from deep_research.errors import UsageError
 from deep_research.events import RunStatus
+from deep_research.export.contents import Contents, contents_of
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
@@ -39,6 +40,15 @@ async def read_report(run: str, *, settings: Settings | None = None) -> Result:
 
     async def read(store: Store, _: Settings) -> Result:
         return await result_of(await store.get_run(run), store)
+
+    return await with_store(read, settings)
+
+
+async def read_contents(run: str, *, settings: Settings | None = None) -> Contents:
+    """Return the report of a run that is done in parts, for an export."""
+
+    async def read(store: Store, _: Settings) -> Contents:
+        return await contents_of(await store.get_run(run), store)
 
     return await with_store(read, settings)
 

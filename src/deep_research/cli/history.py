@@ -10,7 +10,7 @@ from typing import TypeVar
 import typer
 
 from deep_research import runs
-from deep_research.cli.printing import show, show_json, show_report, tell, write_file
+from deep_research.cli.printing import show, show_json, show_report, tell, write_report
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent
 from deep_research.pipeline.result import Result
@@ -103,7 +103,7 @@ def print_report(run: str, *, as_json: bool, file: Path | None) -> None:
     elif file is None:
         show_report(result.final_report, run_folder=result.folder)
     if file is not None:
-        write_file(file, result.final_report, run_folder=result.folder)
+        write_report(file, result.final_report, run_folder=result.folder)
 
 
 def shown_result(result: Result) -> dict[str, object]:

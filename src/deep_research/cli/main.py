@@ -256,6 +256,20 @@ def delete(
     delete_run(run, is_confirmed=yes, keep_files=keep_files)
 
 
+@app.command()
+def export(
+    run: RunId,
+    form: Annotated[
+        str | None, Option("--format", "-f", help="Format of the file, if its ending does not say it: md, html, pdf …")
+    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+) -> None:
+    """Write the report of a run in another format."""
+    from deep_research.cli.export import export_report
+
+    export_report(run, form, output)
+
+
 @corpus.command("add")
 def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""

@@ -49,13 +49,18 @@ def show_report(report: str, *, run_folder: str) -> None:
     show(seen_from(Path.cwd(), report, run_folder=Path(run_folder)), end="")
 
 
-def write_file(path: Path, report: str, *, run_folder: str) -> None:
-    """Write a report where the user wants it."""
+def write_report(path: Path, report: str, *, run_folder: str) -> None:
+    """Write a report in Markdown where the user wants it."""
     from deep_research.report.markdown import seen_from
 
+    write_bytes(path, seen_from(path.parent, report, run_folder=Path(run_folder)).encode())
+
+
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write a report in some format where the user wants it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(seen_from(path.parent, report, run_folder=Path(run_folder)), encoding="utf-8")
+        path.write_bytes(raw)
     except OSError as exc:
         raise CannotWrite(
             f"Cannot write {path}: {exc.strerror}. The report is in the run folder all the same."

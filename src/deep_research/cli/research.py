@@ -15,12 +15,13 @@ import typer
 
 from deep_research.cli.explain import in_words_of, keeping
 from deep_research.cli.history import shown_result, with_store
-from deep_research.cli.printing import json_line, show, show_json, show_report, tell, write_file
+from deep_research.cli.printing import json_line, show, show_json, show_report, tell, write_bytes
 from deep_research.cli.progress import Display, display
 from deep_research.cli.run_page import cost_in_words, next_commands
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
+from deep_research.export.formats import check_format, exported, format_of
 from deep_research.llm.address import host_of, is_local
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
@@ -64,6 +65,8 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
     """Start a run and stay with it; a question may be typed as several words."""
     flags, fields = split_options(options)
     settings = load_settings(**flags)
+    if output.file and (name := format_of(output.file)):
+        check_format(name)
     if len(typed) > 1 and (files := [word for word in typed if Path(word).is_file()]):
         raise UsageError(
             f"{files[0]} is a file: --docs takes one folder or one file, and a question with it in quotes."
@@ -218,7 +221,8 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     if output.as_json:
         show_json(**shown_result(result), run=run)
     elif output.file is not None:
-        write_file(output.file, result.final_report, run_folder=result.folder)
+        contents = await processor.contents(row)
+        write_bytes(output.file, exported(contents, format_of(output.file) or "md", target=output.file))
     elif output.events != "-" and not (output.is_read_here and sys.stdout.isatty()):
         show_report(result.final_report, run_folder=result.folder)
     if output.is_read_here and sys.stderr.isatty():

@@ -21,6 +21,7 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
+from deep_research.export.contents import Contents, contents_of
 from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
@@ -424,6 +425,14 @@ class DeepResearchProcessor:
         """Start a run and stay with it until it is done or waits for an answer."""
         row = await self.runtime.create(request)
         return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
+
+    async def contents(self, row: RunRow) -> Contents:
+        """Return the report of a run that is done in parts, for an export."""
+        store = self.adapters.open_store()
+        try:
+            return await contents_of(row, store)
+        finally:
+            await store.close()
 
     async def result(self, row: RunRow) -> Result:
         """Return the report of a run that is done."""

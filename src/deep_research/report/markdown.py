@@ -46,7 +46,7 @@ class Chapter(Value):
     """A heading and its paragraphs."""
 
     title: str
-    paragraphs: tuple[Paragraph, ...]
+    paragraphs: tuple[Caption | Paragraph, ...]
 
 
 class Report(Value):
@@ -58,7 +58,7 @@ class Report(Value):
 
     title: str
     notice: tuple[str, ...] = ()
-    abstract: tuple[Paragraph, ...] = ()
+    abstract: tuple[Caption | Paragraph, ...] = ()
     abstract_title: str = ""
     chapters: tuple[Chapter, ...] = ()
     disagreements: tuple[Paragraph, ...] = ()

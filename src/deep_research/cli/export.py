@@ -1,0 +1,21 @@
+"""Commands that put a report into other hands: exports in every format."""
+
+import asyncio
+from pathlib import Path
+
+from deep_research import runs
+from deep_research.cli.printing import tell, write_bytes
+from deep_research.errors import UsageError
+from deep_research.export.formats import FORMATS, check_format, exported, format_of
+
+
+def export_report(run: str, form: str | None, file: Path | None) -> None:
+    """Write the report of a run to a file, in the format named or in that of the file's ending."""
+    name = form or (format_of(file) if file else None)
+    if name is None:
+        raise UsageError(f"Which format? Name one with --format, or a file with its ending: {', '.join(FORMATS)}.")
+    check_format(name)
+    contents = asyncio.run(runs.read_contents(run))
+    target = file or Path(f"report-{contents.edition.run[:8]}.{name}")
+    write_bytes(target, exported(contents, name, target=target))
+    tell(f"Wrote {target}")

@@ -1,0 +1,53 @@
+"""The formats that a report can be exported to, by name and by file ending."""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from deep_research.errors import UsageError
+from deep_research.export.contents import Contents
+from deep_research.report.markdown import seen_from
+
+
+class Format(NamedTuple):
+    """A format: the function that makes it, and the package and extra it needs beside the base."""
+
+    function: str
+    package: str = ""
+    extra: str = ""
+
+
+FORMATS: dict[str, Format] = {
+    "md": Format("deep_research.export.formats:to_markdown"),
+}
+
+
+def format_of(file: Path) -> str | None:
+    """Return the format that a file's ending names, if it names one."""
+    ending = file.suffix.lower().lstrip(".")
+    return {"markdown": "md", "htm": "html"}.get(ending, ending if ending in FORMATS else None)
+
+
+def check_format(name: str) -> None:
+    """Raise `UsageError` where a format is not known or cannot be made here."""
+    if name not in FORMATS:
+        raise UsageError(f"There is no format {name!r}; choose from {', '.join(FORMATS)}.")
+    needed = FORMATS[name]
+    if needed.package and not find_spec(needed.package):
+        raise UsageError(f"The format {name} needs an extra: pip install 'deep-research[{needed.extra}]'")
+
+
+def exported(contents: Contents, name: str, *, target: Path | None = None) -> bytes:
+    """Return a report in a format; `target` is the file that it is meant for, if there is one."""
+    check_format(name)
+    module, _, function = FORMATS[name].function.partition(":")
+    make: Callable[[Contents, Path | None], bytes] = getattr(import_module(module), function)
+    return make(contents, target)
+
+
+def to_markdown(contents: Contents, target: Path | None) -> bytes:
+    """Return the report as it was shipped; links to its figures hold where it is put."""
+    folder = (target or Path.cwd() / "report.md").absolute().parent
+    return seen_from(folder, contents.markdown, run_folder=Path(contents.folder)).encode()
