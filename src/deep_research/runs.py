@@ -7,12 +7,12 @@ from typing import TypeVar, get_args
 
 from deep_research.errors import UsageError
 from deep_research.events import RunStatus
-from deep_research.export.contents import Contents, contents_of
+from deep_research.export.contents import Contents
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
 from deep_research.pipeline.folder import report_copy_of
-from deep_research.pipeline.result import Result, result_of
+from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow, Store

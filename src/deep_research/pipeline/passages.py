@@ -1,6 +1,6 @@
 """Where passages stand in their documents, as whoever writes or judges gets to see it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.in_thread import in_thread
@@ -9,6 +9,7 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.readers import place_of
 from deep_research.reasoning.rules.quoting.units import headings_above, units_of
 from deep_research.reasoning.values import Context, Findings
+from deep_research.report.edition import CitedPassage
 from deep_research.request import Language
 from deep_research.sources.document import Document
 from deep_research.text.tables import find_tables
@@ -37,6 +38,27 @@ async def contexts_of(evidence: Sequence[Evidence], language: Language, records:
             is_page=addresses.get(piece.document, "").startswith(("http://", "https://")),
         )
     return found
+
+
+async def cited_passages(
+    evidence: Sequence[Evidence], places: Mapping[str, str], records: RunRecords
+) -> tuple[CitedPassage, ...]:
+    """Return what a report cites, with the text around it; `places` are where it stands, by id."""
+    wanted = sorted({piece.header for piece in evidence if piece.header})
+    headers = {piece.id: piece.quote for piece in await records.evidence(wanted)}
+    passages = []
+    for piece in evidence:
+        text = (await records.document(piece.document)).text
+        passages.append(
+            CitedPassage(
+                **piece.model_dump(include={"id", "document", "start", "end", "quote"}),
+                before=text[max(0, piece.start - _NEAR_CHARS) : piece.start],
+                after=text[piece.end : piece.end + _NEAR_CHARS],
+                place=places.get(piece.id, ""),
+                header=headers.get(piece.header, ""),
+            )
+        )
+    return tuple(passages)
 
 
 async def whole_tables(findings: Findings, records: RunRecords) -> Findings:

@@ -21,7 +21,7 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
-from deep_research.export.contents import Contents, contents_of
+from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
@@ -38,7 +38,7 @@ from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.result import Result, result_of
+from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.readers import warm_up

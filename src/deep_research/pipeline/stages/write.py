@@ -18,7 +18,7 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import findings_from, unanswered
-from deep_research.pipeline.passages import contexts_of
+from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
@@ -32,16 +32,13 @@ from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
-from deep_research.report.edition import CitedPassage, Edition
+from deep_research.report.edition import Edition
 from deep_research.report.figure import Caption
 from deep_research.report.markdown import Chapter, Report, render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget, Language
 from deep_research.text.script import detect_language
 from deep_research.value import canonical_json
-
-# So much of the stored text before and after a passage goes with the report.
-_AROUND_CHARS = 400
 
 
 @dataclass(frozen=True)
@@ -543,49 +540,26 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
     await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
-    edition = await store.put_blob(claim, canonical_json((await _edition(written, context)).to_json()).encode())
+    edition = Edition(
+        run=context.run.row.id,
+        question=context.request.question,
+        language=written.language,
+        created_at=context.run.row.created_at,
+        code_version=context.run.row.code_version,
+        report=written.report,
+        citations=written.citations,
+        passages=await cited_passages(written.evidence, written.places, context.records),
+    )
     result = {
         "title": written.report.title,
         "report": report,
-        "edition": edition,
+        "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
         "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.captions],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
-
-
-async def _edition(written: WrittenReport, context: StageContext) -> Edition:
-    """Return the report in parts, with its passages and what stands around them."""
-    row, records = context.run.row, context.records
-    headers = {piece.id: piece.quote for piece in await records.evidence(_headers(written.evidence))}
-    passages = []
-    for piece in written.evidence:
-        text = (await records.document(piece.document)).text
-        passages.append(
-            CitedPassage(
-                **piece.model_dump(include={"id", "document", "start", "end", "quote"}),
-                before=text[max(0, piece.start - _AROUND_CHARS) : piece.start],
-                after=text[piece.end : piece.end + _AROUND_CHARS],
-                place=written.places.get(piece.id, ""),
-                header=headers.get(piece.header, ""),
-            )
-        )
-    return Edition(
-        run=row.id,
-        question=row.request.question,
-        language=written.language,
-        created_at=row.created_at,
-        code_version=row.code_version,
-        report=written.report,
-        citations=written.citations,
-        passages=tuple(passages),
-    )
-
-
-def _headers(evidence: Sequence[Evidence]) -> list[str]:
-    return sorted({piece.header for piece in evidence if piece.header})
 
 
 async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
