@@ -12,6 +12,7 @@ from typing import Any
 from deep_research.errors import SourceError
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.sandbox.port import Execution
+from deep_research.sandbox.process import end_process, start_process
 
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0
@@ -99,25 +100,17 @@ class Drawer:
         """End the process, wait until it has ended, and return its last words."""
         if self._end is not None:
             self._end.cancel()
-        self._stop()
+        self._end = None
         process, self._process = self._process, None
-        if process is None:
-            return ""
-        assert process.stdin
-        process.stdin.close()
-        errors = (await process.communicate())[1].decode("utf-8", "replace")
-        return errors.strip().rpartition("\n")[2]
+        return "" if process is None else await end_process(process)
 
 
 async def _started() -> asyncio.subprocess.Process:
     path = [entry for entry in sys.path if entry] + [str(Path(__file__).parents[2])]
     try:
-        return await asyncio.create_subprocess_exec(
+        return await start_process(
             # Isolated, and in a folder of ours: a file where the user works must not pass for a module or for settings.
-            *(sys.executable, "-I", "-c", _START, json.dumps(path)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            (sys.executable, "-I", "-c", _START, json.dumps(path)),
             limit=_MAX_ANSWER,
             cwd=Path(__file__).parent,
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},

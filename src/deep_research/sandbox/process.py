@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from deep_research.errors import SourceError
 from deep_research.sandbox.port import Execution
@@ -73,6 +73,36 @@ def program(name: str) -> str:
     return files("deep_research.sandbox").joinpath(name).read_text(encoding="utf-8")
 
 
+async def start_process(command: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
+    """Start a process with pipes to it; whoever is called off meanwhile leaves none behind."""
+    pipe = asyncio.subprocess.PIPE
+    begun = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, **options)
+    )
+    try:
+        return await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        await end_process(await begun)
+        raise
+
+
+async def end_process(process: asyncio.subprocess.Process) -> str:
+    """End a process, wait for that, and return the last line that it wrote to its standard error."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    if process.stdin is not None:
+        process.stdin.close()
+    said = b""
+    try:
+        async with asyncio.timeout(_END_S):
+            _, said = await process.communicate()
+    except TimeoutError:
+        # Its own children may hold the pipes; asyncio has no other way to let go of them.
+        process._transport.close()  # type: ignore[attr-defined]
+    lines = clean_text((said or b"").decode("utf-8", "replace")).strip().splitlines()
+    return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
+
+
 async def run_command(command: Sequence[str], *, within_s: float, given: bytes = b"") -> tuple[int, str]:
     """Return the exit code of a command and what it said."""
     try:
@@ -112,12 +142,10 @@ class Worker:
     @classmethod
     async def started(cls, start: Start, limits: Limits, style: str) -> "Worker":
         """Start one and wait until everything is loaded, or raise `WorkerLost` with the reason."""
-        pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(
-                *start.command, stdin=pipe, stdout=pipe, stderr=pipe, limit=MAX_REPLY_BYTES,
-                env=start.environment, start_new_session=True,
-            )  # fmt: skip
+            process = await start_process(
+                start.command, limit=MAX_REPLY_BYTES, env=start.environment, start_new_session=True
+            )
         except OSError as exc:
             raise WorkerLost(str(exc)) from exc
         worker = cls(process, start, limits)
@@ -177,16 +205,10 @@ class Worker:
 
     async def end(self) -> str:
         """End the sandbox with everything in it; return the last words of whoever started it."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        said = b""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_END_S):
-                _, said = await self._process.communicate()
+        said = await end_process(self._process)
         if self._start.ending:
             await run_command(self._start.ending, within_s=_END_S)
-        lines = clean_text((said or b"").decode("utf-8", "replace")).strip().splitlines()
-        return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
+        return said
 
     async def _say(self, message: JsonObject) -> None:
         stream = self._process.stdin
