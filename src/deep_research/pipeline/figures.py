@@ -13,7 +13,7 @@ from deep_research.messages.words import Words
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.citation import Citations
 from deep_research.report.figure import Caption, Figure
-from deep_research.report.markdown import Report
+from deep_research.report.layout import Report
 from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
 from deep_research.value import JsonObject
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from deep_research.report.citation import Citations
 from deep_research.report.figure import Caption
-from deep_research.report.markdown import Report
+from deep_research.report.layout import Report
 from deep_research.request import Language
 from deep_research.value import Value
 

@@ -14,7 +14,8 @@ from deep_research.pipeline.figures import figure_files, with_figures
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.citation import Citations, Source
 from deep_research.report.figure import Caption, DataRow, Figure
-from deep_research.report.markdown import Chapter, Report, opening_of, render, seen_from
+from deep_research.report.layout import Chapter, Report
+from deep_research.report.markdown import opening_of, render, seen_from
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.request import Language
 

@@ -8,7 +8,8 @@ from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, row_of
 from deep_research.reasoning.rules.quoting.units import pairs
 from deep_research.report.citation import Citations
-from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.layout import Chapter, Report
+from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph
 from deep_research.text.tables import find_tables
 from deep_research.verify.row import check_cells

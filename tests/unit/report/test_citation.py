@@ -2,7 +2,8 @@
 
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
-from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.layout import Chapter, Report
+from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Sentence, note
 
 SOURCES = [Source(document=id_, title=f"Title {id_}", address=f"{id_}.md") for id_ in ("a", "b", "c")]

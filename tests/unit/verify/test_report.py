@@ -9,7 +9,8 @@ import pytest
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape
-from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.layout import Chapter, Report
+from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.report import Verifier

@@ -34,7 +34,8 @@ from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, F
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
 from deep_research.report.figure import Caption
-from deep_research.report.markdown import Chapter, Report, render
+from deep_research.report.layout import Chapter, Report
+from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget, Language
 from deep_research.text.script import detect_language

@@ -1,0 +1,415 @@
+"""A report as blocks of text with numbered markers, in the order in which they are read: what every format renders.
+
+It decides what stands where and with which marks; it knows no markup, and finds, judges and numbers nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Literal, NamedTuple, TypeAlias
+
+from deep_research.messages.words import Words
+from deep_research.report.citation import Citations, Source
+from deep_research.report.escaping import one_line
+from deep_research.report.figure import Caption
+from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
+from deep_research.text.tables import is_label
+from deep_research.value import Value
+
+# Of the sources that are not cited, the nearest are listed.
+_MAX_UNCITED = 10
+# A longer calculation is shown in verification.md alone.
+_MAX_BASIS_CHARS = 60
+# Digits that nobody grouped and that are no year.
+_LONG_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?![\d,])")
+_CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
+# Before the markers of what the report says itself: what it concludes, computes, or finds in no source.
+_CONCLUDED = "∴"
+# More than one sum or difference.
+_WORTH_SHOWING = re.compile(r"[*/×÷].*=|[-+−].*[-+−].*=")
+_LONG_TITLE = 80
+# More places than this say no more than the document itself.
+_MAX_PLACES = 4
+_WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
+_STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
+# So many values of a figure are told to those who cannot see it.
+_MAX_ALT_VALUES = 12
+# Stands where the markers go in fixed words.
+_HERE = "\0"
+Cite = Callable[[str], int]
+
+
+class Chapter(Value):
+    """A heading and its paragraphs."""
+
+    title: str
+    paragraphs: tuple[Caption | Paragraph, ...]
+
+
+class Report(Value):
+    """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
+
+    `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
+    found; nothing of it is cited or checked.
+    """
+
+    title: str
+    notice: tuple[str, ...] = ()
+    abstract: tuple[Caption | Paragraph, ...] = ()
+    abstract_title: str = ""
+    chapters: tuple[Chapter, ...] = ()
+    disagreements: tuple[Paragraph, ...] = ()
+    knowledge: str = ""
+    gaps: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    run_line: str
+
+    @property
+    def paragraphs(self) -> list[Paragraph]:
+        """Return all paragraphs in the order in which they are read."""
+        body = (paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)
+        return [*self.abstract, *body, *self.disagreements]
+
+
+class Span(NamedTuple):
+    """A piece of text on one line. `fixed` are our own words and signs, which no format takes for markup.
+
+    A `marker` is the number of a source, with the pieces of evidence of that source which it stands for.
+    """
+
+    text: str
+    kind: Literal["text", "fixed", "strong", "emphasis", "marker"] = "text"
+    evidence: tuple[str, ...] = ()
+
+
+Spans: TypeAlias = tuple[Span, ...]
+
+
+class Heading(NamedTuple):
+    """A heading below the report's title."""
+
+    text: str
+    level: Literal[2, 3] = 2
+
+
+class Label(NamedTuple):
+    """Words above what belongs to them, less than a heading."""
+
+    text: str
+
+
+class Prose(NamedTuple):
+    """A paragraph."""
+
+    spans: Spans
+
+
+class Items(NamedTuple):
+    """A list."""
+
+    items: tuple[Spans, ...]
+    is_numbered: bool = False
+
+
+class Table(NamedTuple):
+    """A table; each row has a cell for each column."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Spans, ...], ...]
+
+
+class Picture(NamedTuple):
+    """A figure: its values in words for those who do not see it, its title, and its sources."""
+
+    caption: Caption
+    alt: str
+    title: str
+    sources: Spans
+
+
+class Reference(NamedTuple):
+    """A numbered source as the references list it; `note` says where in it, and of which day it is."""
+
+    number: int
+    title: str
+    address: str
+    note: str
+
+
+class References(NamedTuple):
+    """Sources, one a line."""
+
+    sources: tuple[Reference, ...]
+
+
+Block: TypeAlias = Heading | Label | Prose | Items | Table | Picture | References
+
+
+def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> list[Block]:
+    """Return all that stands between a report's title and its last line, in blocks.
+
+    `number_of` gives the citation number of an evidence id.
+    """
+    blocks: list[Block] = []
+    if report.notice:
+        blocks += [Label(words("report.notice")), *_bullets(report.notice)]
+    chapters = report.chapters
+    if report.abstract:
+        title = report.abstract_title or words("report.abstract")
+        chapters = (Chapter(title=title, paragraphs=report.abstract), *chapters)
+    for chapter in chapters:
+        blocks += [Heading(one_line(chapter.title)), *_chapter(chapter, number_of, words)]
+    knowledge: list[Block] = []
+    if report.knowledge:
+        note = Span(words("report.knowledge_note"), "emphasis")
+        knowledge = [Prose((note,)), Prose((_text(report.knowledge),))]
+    closing: dict[str, Sequence[Block]] = {
+        "knowledge": knowledge,
+        "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
+        "gaps": _bullets(report.gaps),
+        "references": _references(citations, words),
+        "about": _bullets(report.about),
+    }
+    for key, own in closing.items():
+        blocks += [Heading(words(f"report.{key}")), *own] if own else []
+    return blocks
+
+
+def markers(evidence: Sequence[str], number_of: Cite) -> Spans:
+    """Return the markers of pieces of evidence: each source's number once, in order."""
+    numbers: dict[int, list[str]] = {}
+    for id_ in dict.fromkeys(evidence):
+        numbers.setdefault(number_of(id_), []).append(id_)
+    return tuple(Span(str(number), "marker", tuple(ids)) for number, ids in sorted(numbers.items()))
+
+
+def _text(text: str) -> Span:
+    return Span(one_line(text))
+
+
+def _fixed(text: str) -> Spans:
+    return (Span(text, "fixed"),) if text else ()
+
+
+def _around(words_with_marks: str, marks: Spans) -> Spans:
+    before, _, after = words_with_marks.partition(_HERE)
+    return (*_fixed(before), *marks, *_fixed(after))
+
+
+def _bullets(items: Sequence[str]) -> list[Block]:
+    return [Items(tuple((_text(item),) for item in items))] if items else []
+
+
+def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> Iterator[Block]:
+    lead, mark = "", ""
+    items: list[Spans] = []
+    for paragraph in (*chapter.paragraphs, None):
+        if items and (paragraph is None or paragraph.mark != mark):
+            yield Items(tuple(items), is_numbered=mark == "number")
+            items = []
+        if paragraph is None:
+            return
+        block, mark = _paragraph(paragraph, number_of, words), paragraph.mark
+        if mark and isinstance(block, Prose):
+            # Items of a list stand below each other, each with its point in bold.
+            point = f"{one_line(paragraph.lead)}{words('report.stop')}"
+            items.append((Span(point, "strong"), *_fixed(" "), *block.spans) if paragraph.lead else block.spans)
+            continue
+        if paragraph.lead.endswith((":", "：")) and isinstance(block, Prose):
+            # Who says it stands in the line itself: what comes next may be another's.
+            block = Prose((_text(paragraph.lead), *_fixed(_space_after(paragraph.lead)), *block.spans))
+        elif paragraph.lead and paragraph.lead != lead:
+            yield Label(one_line(paragraph.lead))
+        lead = paragraph.lead
+        yield block
+
+
+def _space_after(text: str) -> str:
+    """Return what parts a text from the next: Chinese punctuation brings its own space."""
+    return "" if _WIDE_END.search(text) else " "
+
+
+def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
+    if paragraph.kind == "table":
+        return _table(paragraph.sentences, number_of, words)
+    if isinstance(paragraph, Caption):
+        return _picture(paragraph, number_of, words)
+    if paragraph.kind == "caption":
+        return Label(" ".join(one_line(sentence.text) for sentence in paragraph.sentences))
+    spans: list[Span] = []
+    joint = ""
+    pending: tuple[str, ...] = ()
+    for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
+        space = _space_after(sentence.text)
+        # What is concluded in one go names its sources once, at its end.
+        pending = (*pending, *sentence.evidence)
+        is_going_on = after is not None and sentence.kind == after.kind == "conclusion"
+        marks = () if is_going_on else _sources_of(sentence, pending, number_of, words)
+        pending = pending if is_going_on else ()
+        gap = space if marks else ""
+        # Before the markers: a paragraph ends in one.
+        is_partly = sentence.verdict and sentence.verdict.kind == "partly"
+        doubt = f"{gap}{words('report.partly')}" if is_partly else ""
+        spans += [*_fixed(joint), _text(sentence.text), *_fixed(f"{doubt}{gap}"), *marks]
+        # A sentence without a stop of its own is given one.
+        joint = space if _STOP.search(sentence.text) else words("report.value_separator")
+    return Prose(tuple(spans))
+
+
+def _picture(caption: Caption, number_of: Cite, words: Words) -> Picture:
+    figure, separator = caption.figure, words("report.value_separator")
+    values = [
+        f"{' '.join(filter(None, (row.series, row.label)))}{words('report.colon')}{row.value:,.15g}"
+        for row in figure.rows[:_MAX_ALT_VALUES]
+    ]
+    more = ["…"] if len(figure.rows) > _MAX_ALT_VALUES else []
+    told = words(f"figure.{figure.chart_type}", title=figure.title, values=separator.join([*values, *more]))
+    title = " ".join(sentence.text for sentence in caption.sentences)
+    sources = _around(words("figure.sources", marks=_HERE), markers(caption.cite_ids, number_of))
+    return Picture(caption, one_line(told), one_line(title), sources)
+
+
+def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words) -> Spans:
+    """Return the markers of a sentence; those of what the report says itself are told from those of a source's words.
+
+    A calculation is shown where a reader would not do it in the head.
+    """
+    marks = markers(evidence, number_of)
+    is_shown = sentence.kind == "calculation" and _WORTH_SHOWING.search(sentence.basis)
+    if marks and is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
+        shown = words("report.computed", basis=_equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
+        return (_text(shown), *_fixed(shown[len(shown.rstrip()) :]), *marks)
+    return (*_fixed(_CONCLUDED), *marks) if marks and sentence.kind not in ("finding", "link") else marks
+
+
+def _equation(basis: str) -> str:
+    """Return a calculation as it is printed: 20132 * 82 / 100 as 20,132 × 82 ÷ 100."""
+    grouped = _LONG_NUMBER.sub(lambda number: f"{int(number[0]):,}", basis)
+    return " ".join(grouped.replace("*", " × ").replace("/", " ÷ ").split())
+
+
+def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> Table | Prose:
+    """Return rows as a table, each with its marker; rows of one kind keep their own columns, one row is a line."""
+    labels = [label for label, _ in max(rows, key=lambda row: len(row.cells)).cells]
+    known = set(labels)
+    if all(row.backing for row in rows):
+        head, lines = _backed(rows, number_of, words)
+    elif all(row.lead for row in rows):
+        head = [words("report.figure"), words("report.statement")]
+        lines = [_cells(row.lead, row.text) for row in rows]
+    elif not any(row.cells for row in rows):
+        head, lines = [words("report.statement")], [_cells(row.text) for row in rows]
+    elif len(rows) == 1:
+        return Prose((_text(_labelled(rows[0].cells, words)), *_fixed(" "), *markers(rows[0].evidence, number_of)))
+    elif (
+        (len(rows) >= TABLE_ROWS or not all(is_quoted(row) for row in rows))
+        and len(known) == len(labels)
+        and all(known.issuperset(dict(row.cells)) for row in rows)
+    ):
+        head = [one_line(label) for label in labels]
+        lines = [_cells(*(dict(row.cells).get(label, "") for label in labels)) for row in rows]
+    else:
+        head = [words("report.record"), words("report.values")]
+        lines = [_record(row, words) for row in rows]
+    ends = (_sources_of(row, row.evidence, number_of, words) for row in rows)
+    return Table((*head, words("report.source")), tuple((*line, end) for line, end in zip(lines, ends, strict=True)))
+
+
+def _cells(*texts: str) -> list[Spans]:
+    return [(_text(text),) for text in texts]
+
+
+def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[list[str], list[list[Spans]]]:
+    """Return columns that say how well each figure is backed; the one of other figures only where there are any."""
+    backings = [row.backing or Backing() for row in rows]
+    columns = {
+        "figure": _cells(*(row.lead for row in rows)),
+        "statement": _cells(*(row.text for row in rows)),
+        "origins": [_origins(backing, number_of, words) for backing in backings],
+        "others": [_others(backing, number_of, words) for backing in backings],
+        "dated": [_days(backing, words) for backing in backings],
+    }
+    if not any(backing.against for backing in backings):
+        del columns["others"]
+    return [words(f"report.{key}") for key in columns], [list(line) for line in zip(*columns.values(), strict=True)]
+
+
+def _origins(backing: Backing, number_of: Cite, words: Words) -> Spans:
+    if not backing.also:
+        return _fixed(str(backing.origins))
+    return _around(words("report.also", count=backing.origins, marks=_HERE), markers(backing.also, number_of))
+
+
+def _others(backing: Backing, number_of: Cite, words: Words) -> Spans:
+    spans: list[Span] = []
+    for figure, id_ in backing.against:
+        joint = words("report.value_separator") if spans else ""
+        spans += [*_fixed(joint), _text(figure), *_fixed(" "), *markers([id_], number_of)]
+    return tuple(spans) or _fixed("–")
+
+
+def _days(backing: Backing, words: Words) -> Spans:
+    """Return the day of the statement's source, and first and last of all that give the figure."""
+    if backing.oldest == backing.newest:
+        return (_text(backing.newest or "–"),)
+    return (_text(words("report.days", own=backing.published or "–", oldest=backing.oldest, newest=backing.newest)),)
+
+
+def _record(row: Sentence, words: Words) -> list[Spans]:
+    """Return what a row is about, its leading cells that name things, and what it says: the rest with labels."""
+    named = 1 + next((at for at, (_, value) in enumerate(row.cells[1:-1]) if not is_label(value)), 0)
+    return _cells(" · ".join(value for _, value in row.cells[:named]), _labelled(row.cells[named:], words))
+
+
+def _labelled(cells: Sequence[tuple[str, str]], words: Words) -> str:
+    """Return cells one after the other, each behind the name of its column."""
+    colon, separator = words("report.colon"), words("report.value_separator")
+    return separator.join(f"{label}{colon}{value}" if label else value for label, value in cells)
+
+
+def _references(citations: Citations, words: Words) -> list[Block]:
+    blocks: list[Block] = []
+    number = 1
+    for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
+        if sources:
+            shown = sources if key == "cited_sources" else sources[:_MAX_UNCITED]
+            listed = (_reference(at, source, words) for at, source in enumerate(shown, start=number))
+            blocks += [Heading(words(f"report.{key}"), 3), References(tuple(listed))]
+            number += len(sources)
+    if len(citations.additional) > _MAX_UNCITED:
+        blocks.append(Prose(_fixed(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))))
+    share, total = citations.share_cited, len(citations.sources)
+    counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
+    statistics = f"{words('report.statistics')}{words('report.colon').rstrip()}"
+    return [*blocks, Prose(_fixed(statistics)), *_bullets(counts)]
+
+
+def _reference(number: int, source: Source, words: Words) -> Reference:
+    # A page of the web is dated, and its first heading is its title again.
+    is_page = source.address.startswith(("http://", "https://"))
+    delivered = [source.delivered] if source.delivered else []
+    listed = _by_sheet([place for place in source.places if not (is_page and source.title in place)])
+    dated = [source.published[:10]] if is_page and source.published else []
+    named = [*delivered, *dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
+    note = one_line(words("report.value_separator").join(named))
+    return Reference(number, one_line(_short_title(source)), one_line(source.address), note)
+
+
+def _short_title(source: Source) -> str:
+    """Return a title; of a file of many messages only its first subject, as the places name those that are cited."""
+    first, *others = source.title.split("; ")
+    return f"{first} …" if len(others) > 1 and len(source.title) > _LONG_TITLE else source.title
+
+
+def _by_sheet(places: Sequence[str]) -> list[str]:
+    """Return places, rows of one sheet as one of them: Teams!A4:E4, A5:E5 and A8:E8 as Teams!A4:E5, A8:E8."""
+    found: dict[str, list[tuple[str, int, str, int]]] = {}
+    for place in places:
+        match = _CELLS.match(place)
+        rows = found.setdefault(match[1] if match else place, [])
+        if match:
+            left, top, right, bottom = match[2], int(match[3]), match[4], int(match[5])
+            if rows and (rows[-1][0], rows[-1][2], rows[-1][3] + 1) == (left, right, top):
+                top = rows.pop()[1]
+            rows.append((left, top, right, bottom))
+    return [sheet + ", ".join(f"{a}{top}:{b}{bottom}" for a, top, b, bottom in rows) for sheet, rows in found.items()]
