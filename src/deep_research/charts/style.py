@@ -83,13 +83,19 @@ def fonts(language: str = "en") -> list[str]:
     known = {font.name for font in font_manager.fontManager.ttflist}
     wanted = dict.fromkeys((_OWN_FONT.get(language, FONTS[0]), *FONTS))
     found = [name for name in wanted if name in known]
-    spec = None if found else importlib.util.find_spec(_PACKAGE)
-    if spec and spec.submodule_search_locations:
-        path = Path(next(iter(spec.submodule_search_locations)), _PACKAGED_FILE)
-        if path.is_file():
-            font_manager.fontManager.addfont(path)
-            found.append(font_manager.FontProperties(fname=path).get_name())
+    path = None if found else packaged_font()
+    if path:
+        font_manager.fontManager.addfont(path)
+        found.append(font_manager.FontProperties(fname=path).get_name())
     return [*found, "DejaVu Sans"]
+
+
+def packaged_font() -> Path | None:
+    """Return the file of a Chinese font that a package brings, if it is installed."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    folders = spec.submodule_search_locations if spec else None
+    path = Path(next(iter(folders)), _PACKAGED_FILE) if folders else None
+    return path if path and path.is_file() else None
 
 
 def in_dark(svg: str) -> str:

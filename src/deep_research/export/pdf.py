@@ -1,0 +1,235 @@
+"""A report as PDF, set by typst: pages that can be kept for long (PDF/A) and read aloud (PDF/UA).
+
+The template `report.typ` gets every text as data, so that no sign in it is markup. A sign that no font has is shown by
+its code, and the report says so.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unicodedata import category
+
+import typst
+
+from deep_research.charts.style import FONTS, packaged_font
+from deep_research.errors import UsageError
+from deep_research.export.contents import Contents
+from deep_research.export.printed import Passages, PrintedBlock, is_number_column, is_web, printed, widths_of
+from deep_research.messages.words import Words, words_in
+from deep_research.report.escaping import one_line
+from deep_research.report.layout import Heading, Items, Label, Picture, Prose, References, Spans, Table
+from deep_research.request import Language
+from deep_research.value import Json, JsonObject, canonical_json
+
+
+_LATIN = "Libertinus Serif"
+# Language, region and script, and what Noto calls the forms of its signs.
+_WRITING: dict[Language, tuple[str, str | None, str, str]] = {
+    "en": ("en", None, "latn", "SC"),
+    "zh-Hans": ("zh", "CN", "hans", "SC"),
+    "zh-Hant": ("zh", "TW", "hant", "TC"),
+}
+_HAN = re.compile(r"[\u3400-\u9fff]")
+# What typst says of a sign that no font has; the text is written as a string of Rust.
+_MISSING = re.compile(r'the text `"((?:[^"\\]|\\.)*)"` could not be displayed')
+_RUST_CODE = re.compile(r"\\u\{([0-9a-f]+)\}")
+# A word without a place to break a line would run out of the page; in a narrow column, shorter ones do.
+_LONG_WORD = re.compile(r"[!-~\u00a1-\u024f]{25,}")
+_LONG_IN_COLUMN = re.compile(r"[!-~\u00a1-\u024f]{13,}")
+_BREAK_AFTER = re.compile(r"[/_.,;:&=?@|-]+(?=\w)|\w{12}(?=\w)")
+_MAX_WIDE_COLUMNS = 5
+# A report of more signs has a table of contents; a Chinese sign says as much as two letters.
+_LONG_REPORT_CHARS = 12_000
+_MAX_RUNNING_TITLE = 90
+# typst takes no longer address as a link.
+_MAX_LINK_CHARS = 2_000
+# After each try the signs that were found missing are gone.
+_MAX_TRIES = 4
+
+
+def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+    """Return the report as PDF; the same report gives the same bytes where the same fonts are."""
+    edition, words = contents.edition, words_in(contents.edition.language)
+    packaged = packaged_font()
+    fonts = typst.Fonts(font_paths=[packaged.parent] if packaged else [])
+    blocks = printed(contents)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        template = folder / "report.typ"
+        template.write_bytes(files("deep_research.export").joinpath("report.typ").read_bytes())
+        compiler = typst.Compiler(template, root=folder, font_paths=fonts)
+        pictures = _pictures(blocks, contents.pictures, folder, compiler)
+        data = _data(contents, blocks, pictures, words)
+        data["fonts"] = _families(edition.language, fonts.families(), canonical_json(data))
+        missing: set[str] = set()
+        for _ in range(_MAX_TRIES):
+            (folder / "data.json").write_text(_spelled(data, missing, words), encoding="utf-8")
+            try:
+                pdf = compiler.compile(
+                    template,
+                    format="pdf",
+                    pdf_standards=["a-2a", "ua-1"],
+                    timestamp=int(edition.created_at.timestamp()),
+                )
+            except typst.TypstError as error:
+                found = _missing_signs(error.diagnostic)
+                if not found - missing:
+                    raise
+                missing |= found
+            else:
+                assert isinstance(pdf, bytes)
+                return pdf
+    raise UsageError("This report holds signs that no font here can show: install the fonts of Noto.")
+
+
+def _families(language: Language, known: Sequence[str], text: str) -> list[Json]:
+    """Return the fonts that are there, those with the forms of the language first."""
+    form = _WRITING[language][3]
+    wanted = (f"Noto Serif CJK {form}", f"Noto Sans CJK {form}", *FONTS, "Noto Sans SC")
+    chinese = [name for name in wanted if name in known]
+    if not chinese and _HAN.search(text):
+        raise UsageError(
+            "There is no font with Chinese signs here: install Noto CJK (on Debian and Ubuntu: apt-get install "
+            "fonts-noto-cjk), or pip install 'deep-research[pdf]'"
+        )
+    latin: Json = _LATIN if language == "en" else {"name": _LATIN, "covers": "latin-in-cjk"}
+    return [latin, *dict.fromkeys(chinese)]
+
+
+def _missing_signs(diagnostic: str) -> set[str]:
+    texts = (_RUST_CODE.sub(lambda code: chr(int(code[1], 16)), text) for text in _MISSING.findall(diagnostic))
+    return {sign for text in texts for sign in text}
+
+
+def _spelled(data: JsonObject, missing: set[str], words: Words) -> str:
+    """Return the data for the template; signs that cannot be shown are codes, and the last line says which they are."""
+    text = canonical_json(data)
+    unshown = sorted(missing | {sign for sign in set(text) if category(sign) in ("Co", "Cn")})
+    if not unshown:
+        return text
+    codes = {sign: f"U+{ord(sign):04X}" for sign in unshown}
+    note = words("export.missing_signs", codes=", ".join(codes.values()))
+    data = {**data, "missing_signs": note}
+    return canonical_json(data).translate(str.maketrans({sign: f"⟨{code}⟩" for sign, code in codes.items()}))
+
+
+def _pictures(
+    blocks: Sequence[PrintedBlock], pictures: Mapping[str, bytes], folder: Path, compiler: typst.Compiler
+) -> dict[int, str]:
+    """Write the pictures that typst can read; return their files by the number of the figure."""
+    found: dict[int, str] = {}
+    for block in blocks:
+        if not isinstance(block, Picture):
+            continue
+        figure, number = block.caption.figure, block.caption.number
+        for id_, ending in ((figure.svg, "svg"), (figure.png, "png")):
+            file = f"figure-{number}.{ending}"
+            if not id_ or id_ not in pictures or number in found:
+                continue
+            (folder / file).write_bytes(pictures[id_])
+            try:
+                compiler.compile(f'#image("{file}")'.encode(), format="pdf")
+            except typst.TypstError:
+                continue
+            found[number] = file
+    return found
+
+
+def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[int, str], words: Words) -> JsonObject:
+    edition = contents.edition
+    lang, region, script, _ = _WRITING[edition.language]
+    title, created, citations = one_line(edition.report.title), edition.created_at, edition.citations
+    running = title if len(title) <= _MAX_RUNNING_TITLE else f"{title[:_MAX_RUNNING_TITLE].rstrip()} …"
+    before, _, after = words("export.cited_on", pages="\0").partition("\0")
+    chapters: list[Json] = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
+    subtitle = words(
+        "export.subtitle", day=f"{created:%Y-%m-%d}", cited=len(citations.cited), total=len(citations.sources)
+    )
+    rendered: list[Json] = [_block(block, pictures) for block in blocks]
+    text = canonical_json([sentence.text for each in edition.report.paragraphs for sentence in each.sentences])
+    return {
+        "title": title,
+        "description": one_line(edition.question),
+        "keywords": chapters,
+        "date": [created.year, created.month, created.day],
+        "lang": lang,
+        "region": region,
+        "script": script,
+        "running_title": running,
+        "subtitle": subtitle,
+        "has_contents": len(text) + len(_HAN.findall(text)) > _LONG_REPORT_CHARS,
+        "contents": words("export.contents"),
+        "cited_on": [before, after],
+        "no_picture": words("export.no_picture"),
+        "blocks": rendered,
+        "missing_signs": "",
+        "run_line": one_line(edition.report.run_line),
+    }
+
+
+def _block(block: PrintedBlock, pictures: Mapping[int, str]) -> JsonObject:
+    match block:
+        case Heading():
+            return {"kind": "heading", "level": block.level, "text": _breakable(block.text)}
+        case Label():
+            return {"kind": "label", "text": _breakable(block.text)}
+        case Prose():
+            return {"kind": "prose", "spans": _spans(block.spans)}
+        case Items():
+            items: list[Json] = [_spans(item) for item in block.items]
+            return {"kind": "items", "is_numbered": block.is_numbered, "items": items}
+        case Table():
+            return _table(block)
+        case Picture():
+            return {
+                "kind": "picture",
+                "file": pictures.get(block.caption.number),
+                "alt": block.alt,
+                "title": _breakable(block.title),
+                "sources": _spans(block.sources),
+            }
+        case References():
+            sources: list[Json] = [
+                {
+                    "number": source.number,
+                    "title": _breakable(source.title),
+                    "address": source.address,
+                    "shown": _breakable(source.address),
+                    "is_web": is_web(source.address) and len(source.address) <= _MAX_LINK_CHARS,
+                    "note": _breakable(source.note),
+                }
+                for source in block.sources
+            ]
+            return {"kind": "references", "sources": sources}
+        case Passages():
+            cited: list[Json] = [
+                {
+                    "number": source.number,
+                    "title": _breakable(source.title),
+                    "passages": [
+                        {key: value if key == "id" else _breakable(value) for key, value in each._asdict().items()}
+                        for each in source.passages
+                    ],
+                }
+                for source in block.sources
+            ]
+            return {"kind": "passages", "sources": cited}
+
+
+def _table(table: Table) -> JsonObject:
+    long_word = _LONG_IN_COLUMN if len(table.head) > _MAX_WIDE_COLUMNS else _LONG_WORD
+    rows: list[Json] = [[_spans(cell, long_word) for cell in row] for row in table.rows]
+    head: list[Json] = [_breakable(label, long_word) for label in table.head]
+    right: list[Json] = [is_number_column(table, at) for at in range(len(head))]
+    return {"kind": "table", "head": head, "rows": rows, "right": right, "widths": list(widths_of(table))}
+
+
+def _spans(spans: Spans, long_word: re.Pattern[str] = _LONG_WORD) -> list[Json]:
+    return [[span.kind, _breakable(span.text, long_word), list(span.evidence)] for span in spans]
+
+
+def _breakable(text: str, long_word: re.Pattern[str] = _LONG_WORD) -> str:
+    """Return a text with zero-width spaces where a long word may be broken."""
+    return long_word.sub(lambda word: _BREAK_AFTER.sub("\\g<0>\u200b", word[0]), text)

@@ -1,0 +1,147 @@
+"""What a report on paper has beside its layout: the cited passages, the data of its figures, tables that fit a page."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from deep_research.export.contents import Contents
+from deep_research.messages.words import Words, words_in
+from deep_research.report.edition import Edition
+from deep_research.report.escaping import one_line
+from deep_research.report.layout import Block, Heading, Label, Prose, Span, Spans, Table, laid_out, markers
+
+# As many columns can be read on an upright page.
+MAX_COLUMNS = 8
+# A longer passage is cut: who checks it knows where to go on reading.
+_MAX_QUOTE_CHARS = 600
+# What a line of a table holds, and a column that needs no share of it.
+_LINE_CHARS, _SHORT_CHARS = 90, 14
+_NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
+
+
+class Quotation(NamedTuple):
+    """A passage as it is printed; a row of a table has the names of its columns in `header`."""
+
+    id: str
+    quote: str
+    place: str
+    header: str
+
+
+class SourcePassages(NamedTuple):
+    """The passages that are cited of one source."""
+
+    number: int
+    title: str
+    passages: tuple[Quotation, ...]
+
+
+class Passages(NamedTuple):
+    """The cited passages, source by source."""
+
+    sources: tuple[SourcePassages, ...]
+
+
+PrintedBlock: TypeAlias = Block | Passages
+
+
+def printed(contents: Contents) -> list[PrintedBlock]:
+    """Return the blocks of a report as they stand on pages: no table is too wide, and all can be checked on paper."""
+    edition, words = contents.edition, words_in(contents.edition.language)
+    blocks: list[PrintedBlock] = []
+    layout = laid_out(edition.report, edition.citations, number_of=edition.number_of, words=words)
+    for block in (*layout, *_data(edition, words)):
+        blocks += _narrow(block, words) if isinstance(block, Table) else [block]
+    sources = tuple(_passages(edition))
+    if sources:
+        note = Span(words("export.passages_note"), "emphasis")
+        blocks += [Heading(words("export.passages")), Prose((note,)), Passages(sources)]
+    return blocks
+
+
+def is_web(address: str) -> bool:
+    """Return whether an address may be a link: a path or anything that a program might obey is shown as text."""
+    return address.lower().startswith(("http://", "https://"))
+
+
+def is_number_column(table: Table, at: int) -> bool:
+    """Return whether a column holds numbers alone, which stand to the right."""
+    texts = [text_of(row[at]) for row in table.rows]
+    return any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
+
+
+def widths_of(table: Table) -> list[int]:
+    """Return how wide the columns are among each other: 0 for one that gets what it needs, which a short one does."""
+    columns = [[text_of(row[at]) for row in table.rows] for at in range(len(table.head))]
+    longest = [max(map(_width, (label, *texts))) for label, texts in zip(table.head, columns, strict=True)]
+    if sum(longest) <= _LINE_CHARS:
+        return [0] * len(columns)
+    means = [sum(map(_width, texts)) // max(len(texts), 1) for texts in columns]
+    return [
+        0 if most <= _SHORT_CHARS else min(max(mean, _SHORT_CHARS), 60)
+        for most, mean in zip(longest, means, strict=True)
+    ]
+
+
+def text_of(spans: Spans) -> str:
+    """Return what pieces of text say, with their markers."""
+    return "".join(f"[{span.text}]" if span.kind == "marker" else span.text for span in spans)
+
+
+def _width(text: str) -> int:
+    """Return how many letters wide a text is: a Chinese sign is as wide as two."""
+    return len(text) + sum(sign > "\u2e7f" for sign in text)
+
+
+def _data(edition: Edition, words: Words) -> Iterator[Block]:
+    if edition.captions:
+        yield Heading(words("export.figure_data"))
+    for caption in edition.captions:
+        figure = caption.figure
+        has_series = any(row.series for row in figure.rows)
+        yield Label(one_line(" ".join(sentence.text for sentence in caption.sentences)))
+        value = f"{words('export.value')} ({one_line(figure.unit)})" if figure.unit else words("export.value")
+        names = ("series", "label") if has_series else ("label",)
+        yield Table(
+            (*(words(f"export.{name}") for name in names), value, words("report.source")),
+            tuple(
+                (
+                    *((Span(one_line(getattr(row, name))),) for name in names),
+                    (Span(f"{row.value:,.15g}"),),
+                    markers([row.evidence], edition.number_of),
+                )
+                for row in figure.rows
+            ),
+        )
+
+
+def _passages(edition: Edition) -> Iterator[SourcePassages]:
+    for number, source in enumerate(edition.citations.cited, start=1):
+        own = tuple(
+            Quotation(each.id, _cut(each.quote), one_line(each.place), _cut(each.header))
+            for each in edition.passages
+            if each.document == source.document
+        )
+        if own:
+            yield SourcePassages(number, one_line(source.title), own)
+
+
+def _cut(text: str) -> str:
+    line = one_line(text)
+    if line.startswith("|") and line.endswith("|"):
+        line = line.strip("| ")
+    return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[:_MAX_QUOTE_CHARS].rstrip()} …"
+
+
+def _narrow(table: Table, words: Words) -> Iterator[Block]:
+    """Yield a table, or its columns in parts that fit; each has the first column, which names the row, and the last."""
+    if len(table.head) <= MAX_COLUMNS:
+        yield table
+        return
+    step, last = MAX_COLUMNS - 2, len(table.head) - 1
+    starts = range(1, last, step)
+    for part, start in enumerate(starts, start=1):
+        chosen = (0, *range(start, min(start + step, last)), last)
+        yield Label(words("export.part", part=part, parts=len(starts)))
+        rows = tuple(tuple(row[at] for at in chosen) for row in table.rows)
+        yield table._replace(head=tuple(table.head[at] for at in chosen), rows=rows)
