@@ -16,15 +16,16 @@ import typst
 from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
-from deep_research.export.printed import Passages, PrintedBlock, is_number_column, is_web, printed, widths_of
+from deep_research.export.printed import Passages, PrintedBlock, is_number_column, is_web, printed, text_of, widths_of
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Items, Label, Picture, Prose, References, Spans, Table
 from deep_research.request import Language
 from deep_research.value import Json, JsonObject, canonical_json
 
-
 _LATIN = "Libertinus Serif"
+# Of the fonts that have Arabic and other writing, the one whose letters join well.
+_OTHERS = ("DejaVu Sans",)
 # Language, region and script, and what Noto calls the forms of its signs.
 _WRITING: dict[Language, tuple[str, str | None, str, str]] = {
     "en": ("en", None, "latn", "SC"),
@@ -42,6 +43,8 @@ _BREAK_AFTER = re.compile(r"[/_.,;:&=?@|-]+(?=\w)|\w{12}(?=\w)")
 _MAX_WIDE_COLUMNS = 5
 # A report of more signs has a table of contents; a Chinese sign says as much as two letters.
 _LONG_REPORT_CHARS = 12_000
+# A smaller table stands on one page.
+_SMALL_TABLE_CHARS = 1_500
 _MAX_RUNNING_TITLE = 90
 # typst takes no longer address as a link.
 _MAX_LINK_CHARS = 2_000
@@ -95,7 +98,7 @@ def _families(language: Language, known: Sequence[str], text: str) -> list[Json]
             "fonts-noto-cjk), or pip install 'deep-research[pdf]'"
         )
     latin: Json = _LATIN if language == "en" else {"name": _LATIN, "covers": "latin-in-cjk"}
-    return [latin, *dict.fromkeys(chinese)]
+    return [latin, *dict.fromkeys(chinese), *(name for name in _OTHERS if name in known)]
 
 
 def _missing_signs(diagnostic: str) -> set[str]:
@@ -112,7 +115,7 @@ def _spelled(data: JsonObject, missing: set[str], words: Words) -> str:
     codes = {sign: f"U+{ord(sign):04X}" for sign in unshown}
     note = words("export.missing_signs", codes=", ".join(codes.values()))
     data = {**data, "missing_signs": note}
-    return canonical_json(data).translate(str.maketrans({sign: f"⟨{code}⟩" for sign, code in codes.items()}))
+    return canonical_json(data).translate({ord(sign): f"⟨{code}⟩" for sign, code in codes.items()})
 
 
 def _pictures(
@@ -223,7 +226,14 @@ def _table(table: Table) -> JsonObject:
     rows: list[Json] = [[_spans(cell, long_word) for cell in row] for row in table.rows]
     head: list[Json] = [_breakable(label, long_word) for label in table.head]
     right: list[Json] = [is_number_column(table, at) for at in range(len(head))]
-    return {"kind": "table", "head": head, "rows": rows, "right": right, "widths": list(widths_of(table))}
+    return {
+        "kind": "table",
+        "head": head,
+        "rows": rows,
+        "right": right,
+        "widths": list(widths_of(table)),
+        "is_small": sum(len(text_of(cell)) for row in table.rows for cell in row) <= _SMALL_TABLE_CHARS,
+    }
 
 
 def _spans(spans: Spans, long_word: re.Pattern[str] = _LONG_WORD) -> list[Json]:

@@ -10,12 +10,14 @@ from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Block, Heading, Label, Prose, Span, Spans, Table, laid_out, markers
 
-# As many columns can be read on an upright page.
-MAX_COLUMNS = 8
+# As many columns fit on an upright page, whatever they hold; more do where they are short.
+_MAX_COLUMNS = 8
 # A longer passage is cut: who checks it knows where to go on reading.
 _MAX_QUOTE_CHARS = 600
-# What a line of a table holds, and a column that needs no share of it.
-_LINE_CHARS, _SHORT_CHARS = 90, 14
+# What a line of a table holds, and what parts two columns of it.
+_LINE_CHARS, _GUTTER_CHARS = 90, 3
+# A column that needs no share of the line, and the largest share.
+_SHORT_CHARS, _SHORT_NUMBER_CHARS, _MAX_SHARE = 14, 24, 60
 _NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
 
 
@@ -72,15 +74,20 @@ def is_number_column(table: Table, at: int) -> bool:
 
 def widths_of(table: Table) -> list[int]:
     """Return how wide the columns are among each other: 0 for one that gets what it needs, which a short one does."""
-    columns = [[text_of(row[at]) for row in table.rows] for at in range(len(table.head))]
-    longest = [max(map(_width, (label, *texts))) for label, texts in zip(table.head, columns, strict=True)]
-    if sum(longest) <= _LINE_CHARS:
-        return [0] * len(columns)
-    means = [sum(map(_width, texts)) // max(len(texts), 1) for texts in columns]
-    return [
-        0 if most <= _SHORT_CHARS else min(max(mean, _SHORT_CHARS), 60)
-        for most, mean in zip(longest, means, strict=True)
-    ]
+    needed = _needed(table)
+    if sum(needed) <= _LINE_CHARS:
+        return [0] * len(needed)
+    shares = []
+    for at, most in enumerate(needed):
+        mean = sum(_width(text_of(row[at])) for row in table.rows) // max(len(table.rows), 1)
+        is_short = most <= (_SHORT_NUMBER_CHARS if is_number_column(table, at) else _SHORT_CHARS)
+        shares.append(0 if is_short else min(max(mean, _SHORT_CHARS), _MAX_SHARE))
+    return shares
+
+
+def _needed(table: Table) -> list[int]:
+    """Return how many letters wide each column would like to be."""
+    return [max(map(_width, (label, *(text_of(row[at]) for row in table.rows)))) for at, label in enumerate(table.head)]
 
 
 def text_of(spans: Spans) -> str:
@@ -135,13 +142,20 @@ def _cut(text: str) -> str:
 
 def _narrow(table: Table, words: Words) -> Iterator[Block]:
     """Yield a table, or its columns in parts that fit; each has the first column, which names the row, and the last."""
-    if len(table.head) <= MAX_COLUMNS:
+    if len(table.head) <= _MAX_COLUMNS:
         yield table
         return
-    step, last = MAX_COLUMNS - 2, len(table.head) - 1
-    starts = range(1, last, step)
-    for part, start in enumerate(starts, start=1):
-        chosen = (0, *range(start, min(start + step, last)), last)
-        yield Label(words("export.part", part=part, parts=len(starts)))
+    first, *others, last = (min(width, _LINE_CHARS // _MAX_COLUMNS) + _GUTTER_CHARS for width in _needed(table))
+    parts: list[list[int]] = []
+    used = 0
+    for at, width in enumerate(others, start=1):
+        if not parts or used + width > _LINE_CHARS:
+            parts.append([])
+            used = first + last
+        parts[-1].append(at)
+        used += width
+    for number, part in enumerate(parts, start=1):
+        chosen = (0, *part, len(table.head) - 1)
         rows = tuple(tuple(row[at] for at in chosen) for row in table.rows)
+        yield Label(words("export.part", part=number, parts=len(parts)))
         yield table._replace(head=tuple(table.head[at] for at in chosen), rows=rows)
