@@ -21,6 +21,7 @@ class Format(NamedTuple):
 
 FORMATS: dict[str, Format] = {
     "md": Format("deep_research.export.formats:to_markdown"),
+    "docx": Format("deep_research.export.docx:to_docx"),
     "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
 }
 

@@ -16,7 +16,18 @@ import typst
 from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
-from deep_research.export.printed import Passages, PrintedBlock, is_number_column, is_web, printed, text_of, widths_of
+from deep_research.export.printed import (
+    Passages,
+    PrintedBlock,
+    has_contents,
+    is_number_column,
+    is_web,
+    printed,
+    running_title,
+    subtitle,
+    text_of,
+    widths_of,
+)
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Items, Label, Picture, Prose, References, Spans, Table
@@ -26,11 +37,11 @@ from deep_research.value import Json, JsonObject, canonical_json
 _LATIN = "Libertinus Serif"
 # Of the fonts that have Arabic and other writing, the one whose letters join well.
 _OTHERS = ("DejaVu Sans",)
-# Language, region and script, and what Noto calls the forms of its signs.
-_WRITING: dict[Language, tuple[str, str | None, str, str]] = {
-    "en": ("en", None, "latn", "SC"),
-    "zh-Hans": ("zh", "CN", "hans", "SC"),
-    "zh-Hant": ("zh", "TW", "hant", "TC"),
+# Language and region, and what Noto calls the forms of its signs.
+_WRITING: dict[Language, tuple[str, str | None, str]] = {
+    "en": ("en", None, "SC"),
+    "zh-Hans": ("zh", "CN", "SC"),
+    "zh-Hant": ("zh", "TW", "TC"),
 }
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # What typst says of a sign that no font has; the text is written as a string of Rust.
@@ -41,11 +52,8 @@ _LONG_WORD = re.compile(r"[!-~\u00a1-\u024f]{25,}")
 _LONG_IN_COLUMN = re.compile(r"[!-~\u00a1-\u024f]{13,}")
 _BREAK_AFTER = re.compile(r"[/_.,;:&=?@|-]+(?=\w)|\w{12}(?=\w)")
 _MAX_WIDE_COLUMNS = 5
-# A report of more signs has a table of contents; a Chinese sign says as much as two letters.
-_LONG_REPORT_CHARS = 12_000
 # A smaller table stands on one page.
 _SMALL_TABLE_CHARS = 1_500
-_MAX_RUNNING_TITLE = 90
 # typst takes no longer address as a link.
 _MAX_LINK_CHARS = 2_000
 # After each try the signs that were found missing are gone.
@@ -89,7 +97,7 @@ def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 ev
 
 def _families(language: Language, known: Sequence[str], text: str) -> list[Json]:
     """Return the fonts that are there, those with the forms of the language first."""
-    form = _WRITING[language][3]
+    form = _WRITING[language][2]
     wanted = (f"Noto Serif CJK {form}", f"Noto Sans CJK {form}", *FONTS, "Noto Sans SC")
     chinese = [name for name in wanted if name in known]
     if not chinese and _HAN.search(text):
@@ -142,27 +150,21 @@ def _pictures(
 
 def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[int, str], words: Words) -> JsonObject:
     edition = contents.edition
-    lang, region, script, _ = _WRITING[edition.language]
-    title, created, citations = one_line(edition.report.title), edition.created_at, edition.citations
-    running = title if len(title) <= _MAX_RUNNING_TITLE else f"{title[:_MAX_RUNNING_TITLE].rstrip()} …"
+    lang, region, _ = _WRITING[edition.language]
+    created = edition.created_at
     before, _, after = words("export.cited_on", pages="\0").partition("\0")
     chapters: list[Json] = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
-    subtitle = words(
-        "export.subtitle", day=f"{created:%Y-%m-%d}", cited=len(citations.cited), total=len(citations.sources)
-    )
     rendered: list[Json] = [_block(block, pictures) for block in blocks]
-    text = canonical_json([sentence.text for each in edition.report.paragraphs for sentence in each.sentences])
     return {
-        "title": title,
+        "title": one_line(edition.report.title),
         "description": one_line(edition.question),
         "keywords": chapters,
         "date": [created.year, created.month, created.day],
         "lang": lang,
         "region": region,
-        "script": script,
-        "running_title": running,
-        "subtitle": subtitle,
-        "has_contents": len(text) + len(_HAN.findall(text)) > _LONG_REPORT_CHARS,
+        "running_title": running_title(edition),
+        "subtitle": subtitle(edition, words),
+        "has_contents": has_contents(edition),
         "contents": words("export.contents"),
         "cited_on": [before, after],
         "no_picture": words("export.no_picture"),

@@ -18,6 +18,10 @@ _MAX_QUOTE_CHARS = 600
 _LINE_CHARS, _GUTTER_CHARS = 90, 3
 # A column that needs no share of the line, and the largest share.
 _SHORT_CHARS, _SHORT_NUMBER_CHARS, _MAX_SHARE = 14, 24, 60
+_MIN_CHARS = 9
+# A report of more letters has a table of contents.
+_LONG_REPORT_CHARS = 12_000
+_MAX_RUNNING_TITLE = 90
 _NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
 
 
@@ -61,15 +65,33 @@ def printed(contents: Contents) -> list[PrintedBlock]:
     return blocks
 
 
+def has_contents(edition: Edition) -> bool:
+    """Return whether a report is so long that a list of its chapters helps."""
+    texts = (sentence.text for paragraph in edition.report.paragraphs for sentence in paragraph.sentences)
+    return sum(map(_width, texts)) > _LONG_REPORT_CHARS
+
+
+def subtitle(edition: Edition, words: Words) -> str:
+    """Return the line below the title."""
+    cited, total = len(edition.citations.cited), len(edition.citations.sources)
+    return words("export.subtitle", day=f"{edition.created_at:%Y-%m-%d}", cited=cited, total=total)
+
+
+def running_title(edition: Edition) -> str:
+    """Return the title as it stands on every page."""
+    title = one_line(edition.report.title)
+    return title if len(title) <= _MAX_RUNNING_TITLE else f"{title[:_MAX_RUNNING_TITLE].rstrip()} …"
+
+
 def is_web(address: str) -> bool:
     """Return whether an address may be a link: a path or anything that a program might obey is shown as text."""
     return address.lower().startswith(("http://", "https://"))
 
 
 def is_number_column(table: Table, at: int) -> bool:
-    """Return whether a column holds numbers alone, which stand to the right."""
+    """Return whether a column holds numbers alone, which stand to the right; the first names what a row is about."""
     texts = [text_of(row[at]) for row in table.rows]
-    return any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
+    return at > 0 and any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
 
 
 def widths_of(table: Table) -> list[int]:
@@ -83,6 +105,12 @@ def widths_of(table: Table) -> list[int]:
         is_short = most <= (_SHORT_NUMBER_CHARS if is_number_column(table, at) else _SHORT_CHARS)
         shares.append(0 if is_short else min(max(mean, _SHORT_CHARS), _MAX_SHARE))
     return shares
+
+
+def shares_of(table: Table) -> list[float]:
+    """Return how much of a page's width each column gets."""
+    needed = [min(max(most, _MIN_CHARS), _MAX_SHARE) + _GUTTER_CHARS for most in _needed(table)]
+    return [width / max(sum(needed), _LINE_CHARS) for width in needed]
 
 
 def _needed(table: Table) -> list[int]:
