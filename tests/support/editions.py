@@ -38,7 +38,7 @@ class Texts(NamedTuple):
 ENGLISH = Texts(
     title="What did the harbour heat programme cost?",
     chapter="Costs of phase",
-    finding="The programme cost €146.2 million by the end of 2025, which is 24 per cent more than the council approved.",
+    finding="The programme cost €146.2 million by the end of 2025, 24 per cent more than the council approved.",
     conclusion="Pipes, more than pumps, explain the overrun.",
     point="Set priorities",
     item="Cover the oldest streets first, since a uniform design wastes money.",
@@ -94,7 +94,7 @@ def contents(
     extra: str = "",
     sources: Sequence[Source] = (),
 ) -> Contents:
-    """Return a finished report; `figures` are PNG and SVG of each, `extra` is a text that stands in every kind of block.
+    """Return a finished report; `figures` are PNG and SVG of each, `extra` is a text that stands in all kinds of blocks.
 
     With `columns`, a table of so many stands in its first chapter. `sources` are cited beside its own.
     """

@@ -22,6 +22,10 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "md": Format("deep_research.export.formats:to_markdown"),
     "docx": Format("deep_research.export.docx:to_docx"),
+    "json": Format("deep_research.export.json_ld:to_json"),
+    "bib": Format("deep_research.export.bibliography:to_bibtex"),
+    "ris": Format("deep_research.export.bibliography:to_ris"),
+    "csl": Format("deep_research.export.bibliography:to_csl"),
     "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
 }
 

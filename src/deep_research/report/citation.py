@@ -17,6 +17,7 @@ class Source(Value):
     address: str
     places: tuple[str, ...] = ()
     language: str = ""
+    author: str = ""
     published: str = ""
     warnings: tuple[str, ...] = ()
     delivered: str = ""

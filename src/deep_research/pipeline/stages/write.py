@@ -299,6 +299,7 @@ async def _sources(cited: list[Evidence], words: Words, context: StageContext) -
                 address=address,
                 places=tuple(dict.fromkeys(own.values())),
                 language=read.language,
+                author=read.author,
                 published=read.published,
                 warnings=read.warnings,
                 delivered=words(f"report.{given.kind}_from", engine=title_of(given.engine, specs)) if given else "",

@@ -1,0 +1,208 @@
+"""The cited sources for programs that keep references: BibTeX, RIS and CSL-JSON."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+from unicodedata import normalize
+from urllib.parse import quote
+
+from deep_research.export.contents import Contents
+from deep_research.export.printed import is_web
+from deep_research.report.citation import Source
+from deep_research.report.escaping import one_line
+from deep_research.value import Json, JsonObject
+
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>?#]+")
+_DOI_PLACE = re.compile(r"https?://(?:dx\.)?doi\.org/|/doi/(?:abs/|full/|pdf/)?|[?&]doi=", re.IGNORECASE)
+_ARXIV = re.compile(r"https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5}|[a-z-]+/\d{7})", re.IGNORECASE)
+_DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+_AUTHORS = re.compile(r"\s*(?:[;；、]|\band\b)\s*")
+_WORD = re.compile(r"[a-z0-9]+")
+# Words of a title in a key.
+_KEY_WORDS = 3
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{sign: f"\\{sign}" for sign in "{}$&#_%"},
+}
+_TEX_LANGUAGES = {"en": "english", "zh": "chinese"}
+_IN_ADDRESS = "!#$%&'()*+,-./:;=?@_~[]"
+
+Kind = Literal["article", "preprint", "page", "file"]
+
+
+class Entry(NamedTuple):
+    """A source as a list of references describes it; what is not known is ""."""
+
+    key: str
+    kind: Kind
+    title: str
+    authors: tuple[str, ...]
+    date: tuple[int, ...]
+    address: str
+    doi: str
+    arxiv: str
+    language: str
+    note: str
+
+
+def to_bibtex(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+    """Return the cited sources as BibTeX, in UTF-8."""
+    return "\n".join(_bibtex(entry, _accessed(contents)) for entry in entries(contents)).encode()
+
+
+def to_ris(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+    """Return the cited sources as RIS."""
+    lines = (line for entry in entries(contents) for line in (*_ris(entry, _accessed(contents)), ""))
+    return "".join(f"{line}\r\n" for line in lines).encode()
+
+
+def to_csl(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+    """Return the cited sources as CSL-JSON."""
+    items = [_csl(entry, _accessed(contents)) for entry in entries(contents)]
+    return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def entries(contents: Contents) -> list[Entry]:
+    """Return the cited sources in the order of their numbers, each under a key of its own."""
+    found: list[Entry] = []
+    taken: set[str] = set()
+    for source in contents.edition.citations.cited:
+        entry = _entry(source)
+        key, number = entry.key, 1
+        while key in taken:
+            number += 1
+            key = f"{entry.key}-{number}"
+        taken.add(key)
+        found.append(entry._replace(key=key))
+    return found
+
+
+def _entry(source: Source) -> Entry:
+    address = one_line(source.address)
+    doi = _DOI.search(address) if is_web(address) and _DOI_PLACE.search(address) else None
+    arxiv = _ARXIV.match(address)
+    kind: Kind = "page"
+    if not is_web(address):
+        kind = "file"
+    elif arxiv:
+        kind = "preprint"
+    elif doi:
+        kind = "article"
+    day = _DAY.match(source.published)
+    date = tuple(int(part) for part in day.groups() if part) if day else ()
+    authors = tuple(name for name in _AUTHORS.split(one_line(source.author)) if name)
+    note = "; ".join(one_line(text) for text in (source.delivered, *source.places) if text)
+    title = one_line(source.title)
+    return Entry(
+        key=_key(title, date, source.document),
+        kind=kind,
+        title=title,
+        authors=authors,
+        date=date,
+        address=address,
+        doi=doi[0].rstrip(".,;)") if doi else "",
+        arxiv=arxiv[1] if arxiv else "",
+        language=source.language,
+        note=note,
+    )
+
+
+def _key(title: str, date: tuple[int, ...], document: str) -> str:
+    """Return a key of letters and digits: first words of the title and the year, or the document's id."""
+    words = _WORD.findall(normalize("NFKD", title).encode("ascii", "ignore").decode().lower())[:_KEY_WORDS]
+    name = "-".join(words) if any(word.isalpha() for word in words) else f"source-{document[:8]}"
+    return f"{name}-{date[0]}" if date else name
+
+
+def _accessed(contents: Contents) -> tuple[int, int, int]:
+    day = contents.edition.created_at
+    return day.year, day.month, day.day
+
+
+def _bibtex(entry: Entry, accessed: tuple[int, ...]) -> str:
+    web = quote(entry.address, safe=_IN_ADDRESS) if entry.kind != "file" else ""
+    fields = {
+        # Braces of its own keep a title's capitals and a name's parts as they are.
+        "title": f"{{{_tex(entry.title)}}}",
+        "author": " and ".join(f"{{{_tex(name)}}}" for name in entry.authors),
+        "year": str(entry.date[0]) if entry.date else "",
+        "month": str(entry.date[1]) if len(entry.date) > 1 else "",
+        "day": str(entry.date[2]) if len(entry.date) > 2 else "",
+        "doi": _tex(entry.doi),
+        "eprint": entry.arxiv,
+        "archiveprefix": "arXiv" if entry.arxiv else "",
+        "url": web,
+        "urldate": "-".join(f"{part:02d}" for part in accessed) if web else "",
+        "howpublished": "" if web else _tex(entry.address),
+        "langid": _TEX_LANGUAGES.get(entry.language[:2], ""),
+        "note": _tex(entry.note),
+    }
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
+    return f"@{'article' if entry.kind == 'article' else 'misc'}{{{entry.key},\n{lines}}}\n"
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(sign, sign) for sign in text)
+
+
+def _ris(entry: Entry, accessed: tuple[int, ...]) -> Iterator[str]:
+    kinds: Mapping[Kind, str] = {"article": "JOUR", "preprint": "UNPB", "page": "ELEC", "file": "GEN"}
+    yield f"TY  - {kinds[entry.kind]}"
+    yield f"ID  - {entry.key}"
+    yield f"TI  - {entry.title}"
+    yield from (f"AU  - {name}" for name in entry.authors)
+    if entry.date:
+        yield f"PY  - {entry.date[0]}"
+        yield f"DA  - {_ris_day(entry.date)}"
+    if entry.doi:
+        yield f"DO  - {entry.doi}"
+    if entry.kind == "file":
+        yield f"L1  - {entry.address}"
+    else:
+        yield f"UR  - {entry.address}"
+        yield f"Y2  - {_ris_day(accessed)}"
+    if entry.language:
+        yield f"LA  - {entry.language}"
+    if entry.note:
+        yield f"N1  - {entry.note}"
+    yield "ER  - "
+
+
+def _ris_day(date: tuple[int, ...]) -> str:
+    """Return a day as year/month/day/, where what is not known stays empty."""
+    parts = [f"{part:02d}" for part in date]
+    return "/".join([*parts, *[""] * (3 - len(parts)), ""])
+
+
+def _csl(entry: Entry, accessed: tuple[int, ...]) -> JsonObject:
+    kinds: Mapping[Kind, str] = {
+        "article": "article-journal",
+        "preprint": "article",
+        "page": "webpage",
+        "file": "document",
+    }
+    is_file = entry.kind == "file"
+    authors: list[Json] = [{"literal": name} for name in entry.authors]
+    fields: JsonObject = {
+        "id": entry.key,
+        "type": kinds[entry.kind],
+        "title": entry.title,
+        "author": authors,
+        "issued": _csl_day(entry.date) if entry.date else None,
+        "accessed": None if is_file else _csl_day(accessed),
+        "URL": None if is_file else entry.address,
+        "archive_location": entry.address if is_file else None,
+        "DOI": entry.doi,
+        "number": f"arXiv:{entry.arxiv}" if entry.arxiv else None,
+        "language": entry.language,
+        "note": entry.note,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _csl_day(date: tuple[int, ...]) -> JsonObject:
+    return {"date-parts": [list(date)]}
