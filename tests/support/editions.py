@@ -94,7 +94,7 @@ def contents(
     extra: str = "",
     sources: Sequence[Source] = (),
 ) -> Contents:
-    """Return a finished report; `figures` are PNG and SVG of each, `extra` is a text that stands in all kinds of blocks.
+    """Return a finished report; `figures` are PNG and SVG of each, `extra` stands in all kinds of blocks.
 
     With `columns`, a table of so many stands in its first chapter. `sources` are cited beside its own.
     """

@@ -18,7 +18,7 @@ _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>?#]+")
 _DOI_PLACE = re.compile(r"https?://(?:dx\.)?doi\.org/|/doi/(?:abs/|full/|pdf/)?|[?&]doi=", re.IGNORECASE)
 _ARXIV = re.compile(r"https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5}|[a-z-]+/\d{7})", re.IGNORECASE)
 _DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
-_AUTHORS = re.compile(r"\s*(?:[;；、]|\band\b)\s*")
+_AUTHORS = re.compile(r"\s*[;；、]\s*")
 _WORD = re.compile(r"[a-z0-9]+")
 # Words of a title in a key.
 _KEY_WORDS = 3
@@ -104,7 +104,7 @@ def _entry(source: Source) -> Entry:
         authors=authors,
         date=date,
         address=address,
-        doi=doi[0].rstrip(".,;)") if doi else "",
+        doi=doi[0].rstrip(".,;") if doi else "",
         arxiv=arxiv[1] if arxiv else "",
         language=source.language,
         note=note,

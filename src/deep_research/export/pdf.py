@@ -73,7 +73,7 @@ def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 ev
         compiler = typst.Compiler(template, root=folder, font_paths=fonts)
         pictures = _pictures(blocks, contents.pictures, folder, compiler)
         data = _data(contents, blocks, pictures, words)
-        data["fonts"] = _families(edition.language, fonts.families(), canonical_json(data))
+        data["fonts"] = fonts_for(edition.language, fonts.families(), canonical_json(data))
         missing: set[str] = set()
         for _ in range(_MAX_TRIES):
             (folder / "data.json").write_text(_spelled(data, missing, words), encoding="utf-8")
@@ -95,7 +95,7 @@ def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 ev
     raise UsageError("This report holds signs that no font here can show: install the fonts of Noto.")
 
 
-def _families(language: Language, known: Sequence[str], text: str) -> list[Json]:
+def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]:
     """Return the fonts that are there, those with the forms of the language first."""
     form = _WRITING[language][2]
     wanted = (f"Noto Serif CJK {form}", f"Noto Sans CJK {form}", *FONTS, "Noto Sans SC")
@@ -157,12 +157,13 @@ def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[
     rendered: list[Json] = [_block(block, pictures) for block in blocks]
     return {
         "title": one_line(edition.report.title),
+        "shown_title": _breakable(one_line(edition.report.title)),
         "description": one_line(edition.question),
         "keywords": chapters,
         "date": [created.year, created.month, created.day],
         "lang": lang,
         "region": region,
-        "running_title": running_title(edition),
+        "running_title": _breakable(running_title(edition)),
         "subtitle": subtitle(edition, words),
         "has_contents": has_contents(edition),
         "contents": words("export.contents"),
