@@ -124,6 +124,7 @@ def _accessed(contents: Contents) -> tuple[int, int, int]:
 
 
 def _bibtex(entry: Entry, accessed: tuple[int, ...]) -> str:
+    # Programs take addresses and DOIs as they stand: only what would end a field is encoded.
     web = quote(entry.address, safe=_IN_ADDRESS) if entry.kind != "file" else ""
     fields = {
         # Braces of its own keep a title's capitals and a name's parts as they are.
@@ -132,7 +133,7 @@ def _bibtex(entry: Entry, accessed: tuple[int, ...]) -> str:
         "year": str(entry.date[0]) if entry.date else "",
         "month": str(entry.date[1]) if len(entry.date) > 1 else "",
         "day": str(entry.date[2]) if len(entry.date) > 2 else "",
-        "doi": _tex(entry.doi),
+        "doi": quote(entry.doi, safe=_IN_ADDRESS),
         "eprint": entry.arxiv,
         "archiveprefix": "arXiv" if entry.arxiv else "",
         "url": web,

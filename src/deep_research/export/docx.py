@@ -81,10 +81,11 @@ class _Writer:
         # What follows the last block holds the size of the page.
         self._end: Element = document.element.body[-1]
         self._headings = self._bookmarks = 0
+        self._styles = {style.name: str(style.style_id) for style in document.styles}
 
     def add(self, style: str, runs: Sequence[Element], *, above: int | None = None, keep: bool = False) -> None:
         """Add a paragraph."""
-        self._end.addprevious(_paragraph(self._style(style), runs, above=above, keep=keep))
+        self._end.addprevious(_paragraph(self._styles[style], runs, above=above, keep=keep))
 
     def add_block(self, block: PrintedBlock) -> None:
         """Add a block of the report."""
@@ -122,9 +123,6 @@ class _Writer:
                 runs = [*runs, _field_mark("end")]
             self.add("List", runs)
 
-    def _style(self, name: str) -> str:
-        return str(self._document.styles[name].style_id)
-
     def _marked(self, name: str, runs: Sequence[Element]) -> list[Element]:
         self._bookmarks += 1
         start = _element("bookmarkStart", id=str(self._bookmarks), name=name)
@@ -148,7 +146,7 @@ class _Writer:
         style = "List Number" if block.is_numbered else "List Bullet"
         number = self._new_numbering(style) if block.is_numbered else None
         for item in block.items:
-            self._end.addprevious(_paragraph(self._style(style), self._spans(item), numbering=number))
+            self._end.addprevious(_paragraph(self._styles[style], self._spans(item), numbering=number))
 
     def _new_numbering(self, style: str) -> str:
         """Return the id of a numbering of a list's own: else Word goes on counting from list to list."""
@@ -224,7 +222,7 @@ class _Writer:
         note = [*_runs(f" ({source.note})", f"color:{_GREY}")] if source.note else []
         line = _element("r", children=[_element("br")])
         runs = [*number, _element("r", children=[_element("tab")]), *_runs(source.title), line, *address, *note]
-        self._end.addprevious(_paragraph(self._style("Normal"), runs, hanging=True))
+        self._end.addprevious(_paragraph(self._styles["Normal"], runs, hanging=True))
 
     def _add_passages(self, block: Passages) -> None:
         for source in block.sources:
