@@ -6,15 +6,17 @@ its code, and the report says so.
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 from unicodedata import category
 
 import typst
 
 from deep_research.charts.style import FONTS, packaged_font
-from deep_research.errors import UsageError
+from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
 from deep_research.export.printed import (
     Passages,
@@ -56,6 +58,7 @@ _MAX_WIDE_COLUMNS = 5
 _SMALL_TABLE_CHARS = 1_500
 # typst takes no longer address as a link.
 _MAX_LINK_CHARS = 2_000
+_ONE_PICTURE = '#set document(title: "x")\n#image("{file}", alt: "x")'
 # After each try the signs that were found missing are gone.
 _MAX_TRIES = 4
 
@@ -68,31 +71,28 @@ def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 ev
     blocks = printed(contents)
     with TemporaryDirectory() as name:
         folder = Path(name)
-        template = folder / "report.typ"
-        template.write_bytes(files("deep_research.export").joinpath("report.typ").read_bytes())
+        template = files("deep_research.export").joinpath("report.typ").read_bytes()
         compiler = typst.Compiler(template, root=folder, font_paths=fonts)
-        pictures = _pictures(blocks, contents.pictures, folder, compiler)
+        pictures = _pictures(blocks, contents.pictures, folder, compiler, edition.created_at)
         data = _data(contents, blocks, pictures, words)
         data["fonts"] = fonts_for(edition.language, fonts.families(), canonical_json(data))
         missing: set[str] = set()
         for _ in range(_MAX_TRIES):
             (folder / "data.json").write_text(_spelled(data, missing, words), encoding="utf-8")
             try:
-                pdf = compiler.compile(
-                    template,
-                    format="pdf",
-                    pdf_standards=["a-2a", "ua-1"],
-                    timestamp=int(edition.created_at.timestamp()),
-                )
+                return _compiled(compiler, template, edition.created_at)
             except typst.TypstError as error:
-                found = _missing_signs(error.diagnostic)
-                if not found - missing:
-                    raise
-                missing |= found
-            else:
-                assert isinstance(pdf, bytes)
-                return pdf
-    raise UsageError("This report holds signs that no font here can show: install the fonts of Noto.")
+                found, reason = _missing_signs(error.diagnostic), error.message
+            if not found - missing:
+                break
+            missing |= found
+    raise InputError(f"No PDF can be made of this report: {reason}")
+
+
+def _compiled(compiler: typst.Compiler, source: bytes, moment: datetime) -> bytes:
+    second = int(moment.timestamp())
+    made = compiler.compile(source, format="pdf", pdf_standards=["a-2a", "ua-1"], timestamp=second)
+    return cast("bytes", made)
 
 
 def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]:
@@ -127,7 +127,11 @@ def _spelled(data: JsonObject, missing: set[str], words: Words) -> str:
 
 
 def _pictures(
-    blocks: Sequence[PrintedBlock], pictures: Mapping[str, bytes], folder: Path, compiler: typst.Compiler
+    blocks: Sequence[PrintedBlock],
+    pictures: Mapping[str, bytes],
+    folder: Path,
+    compiler: typst.Compiler,
+    moment: datetime,
 ) -> dict[int, str]:
     """Write the pictures that typst can read; return their files by the number of the figure."""
     found: dict[int, str] = {}
@@ -141,7 +145,7 @@ def _pictures(
                 continue
             (folder / file).write_bytes(pictures[id_])
             try:
-                compiler.compile(f'#image("{file}")'.encode(), format="pdf")
+                _compiled(compiler, _ONE_PICTURE.format(file=file).encode(), moment)
             except typst.TypstError:
                 continue
             found[number] = file

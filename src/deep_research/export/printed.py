@@ -102,6 +102,7 @@ def widths_of(table: Table) -> list[int]:
     shares = []
     for at, most in enumerate(needed):
         mean = sum(_width(text_of(row[at])) for row in table.rows) // max(len(table.rows), 1)
+        mean = max(mean, min(_width(table.head[at]), _SHORT_NUMBER_CHARS))
         is_short = most <= (_SHORT_NUMBER_CHARS if is_number_column(table, at) else _SHORT_CHARS)
         shares.append(0 if is_short else min(max(mean, _SHORT_CHARS), _MAX_SHARE))
     return shares

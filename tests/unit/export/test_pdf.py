@@ -13,7 +13,7 @@ from deep_research.export.pdf import fonts_for, to_pdf
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.request import Language
-from tests.support.editions import TEXTS, contents, png
+from tests.support.editions import SVG, TEXTS, contents, png
 
 # Everything that typst, Markdown, HTML or a shell would obey.
 MARKUP = r'#panic("x") #import "a.typ" $x^2$ *b* _i_ `c` <b>h</b> @lbl <lbl> \u{41} // x /* y */ = 1'
@@ -137,6 +137,14 @@ def test_a_picture_that_is_none_is_said_in_words(bad: bytes) -> None:
     text = _text(_opened(contents(figures=[(bad, bad), (png(), b"<html>")])))
     assert text.count(_bare(words_in("en")("export.no_picture"))) == 1
     assert "2022:2,469" in text
+
+
+def test_a_picture_whose_letters_no_font_has_gives_way_to_its_other_form() -> None:
+    lettered = SVG.replace(b"</svg>", '<text x="5" y="20">\ue000</text></svg>'.encode())
+    document = _opened(contents(figures=[(png(), lettered)]))
+    shown = [piece for page in document for piece in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=9)]
+    assert len(shown) == 1
+    assert _bare(words_in("en")("export.no_picture")) not in _text(document)
 
 
 def test_sixty_columns_and_endless_words_stay_on_the_page() -> None:
