@@ -45,8 +45,8 @@ _FIGURE = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\d[\d.,\s]*\s?[%�
 _CELL_END = re.compile(r"(?<!\\)\|")
 _BLANK_LINES = re.compile(r"\s*\n\s*")
 # A part of a word where a text was cut; Chinese has no blanks to cut at.
-_CUT_START = re.compile(r"^[^\W\u2e80-\uffff]{1,30}(?=\W)")
-_CUT_END = re.compile(r"(?<=\W)[^\W\u2e80-\uffff]{1,30}$")
+_CUT_START = re.compile(r"^[^\s\u2e80-\uffff]{1,30}\s")
+_CUT_END = re.compile(r"\s[^\s\u2e80-\uffff]{1,30}$")
 _LABEL_CHARS = 90
 
 
@@ -55,7 +55,6 @@ class _Use(NamedTuple):
 
     anchor: str
     label: str
-    kind: str = ""
     verdict: str = ""
     sign: str = ""
 
@@ -88,7 +87,7 @@ class _Writer:
         entries: list[tuple[str, str]] = []
         for heading, own in _sections(blocks):
             if heading is None:
-                notices.append(tag("div", *map(self._block, own), class_="notice", role="note"))
+                notices.append(self._notice(own))
             elif heading.part != "references":
                 id_ = f"part-{len(entries) + 1}"
                 entries.append((id_, heading.text))
@@ -125,6 +124,13 @@ class _Writer:
             tag("p", *_parted(facts), class_="facts" if is_verified else "facts failed"),
             class_="head",
         )
+
+    def _notice(self, blocks: Iterable[Block]) -> Html:
+        """Return what a reader must know before all else; it stands before the first heading, and has none itself."""
+        own = (
+            tag("p", tag("strong", block.text)) if isinstance(block, Label) else self._block(block) for block in blocks
+        )
+        return tag("div", *own, class_="notice", role="note")
 
     def _legend(self) -> Html:
         """Return what the signs mean, of those that this report uses."""
@@ -192,9 +198,14 @@ class _Writer:
         self.count += 1
         id_, verdict = f"s{self.count}", sentence.verdict
         kind = self.words(f"html.kind_{sentence.kind}") if sentence.kind in _SIGNS else ""
-        told = verdict_in_words(verdict.kind, verdict.reason, self.words) if verdict else ""
-        use = _Use(id_, _shortened(sentence.text), kind, told, sign=_verdict_sign(sentence))
-        self._cite((*sentence.evidence, *(sentence.backing.cite_ids if sentence.backing else ())), use)
+        use = _Use(id_, _shortened(sentence.text))
+        for evidence in self._shown(sentence.evidence):
+            # Why is said of the passage that decided it.
+            why = verdict.reason if verdict and verdict.evidence in ("", evidence) else ""
+            told = [kind, verdict_in_words(verdict.kind, why, self.words) if verdict else ""]
+            self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=_verdict_sign(sentence)))
+        if sentence.backing:
+            self._cite(sentence.backing.cite_ids, use)
         if verdict and verdict.evidence and verdict.start >= 0:
             self.spoken.setdefault(verdict.evidence, []).append((verdict.start, verdict.end, id_))
         return id_
@@ -207,7 +218,7 @@ class _Writer:
         """Return evidence without what is shown with other: the header above a row."""
         pieces = [self.edition.passage[id_] for id_ in dict.fromkeys(evidence)]
         headers = {(piece.document, piece.header) for piece in pieces}
-        return [piece.id for piece in pieces if (piece.document, piece.quote) not in headers]
+        return [piece.id for piece in pieces if piece.header or (piece.document, piece.quote) not in headers]
 
     def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Iterator[Html]:
         """Yield what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
@@ -236,7 +247,8 @@ class _Writer:
 
     def _table(self, table: Table) -> Html:
         body = []
-        numeric = [all(map(_is_figure, column)) for column in zip(*table.rows, strict=True)]
+        columns = list(zip(*table.rows, strict=True))[:-1]
+        numeric = [*(all(map(_is_figure, column)) for column in columns), False]
         for cells, sentence in zip(table.rows, table.sentences, strict=True):
             id_ = self._noted(sentence)
             marks = [span for span in cells[-1] if span.kind == "marker"]
@@ -422,10 +434,11 @@ def _sign(sign: str, kind: str = "", label: str = "") -> Html:
 
 
 def _use(use: _Use) -> Html:
-    told = " · ".join(text for text in (use.kind, use.verdict) if text)
-    sign = tag("span", use.sign, " ", aria_hidden="true") if use.sign else Html()
-    weak = "" if use.sign == _SOUND else " weak"
-    verdict = tag("span", sign, tag("span", told), class_=f"verdict{weak}") if told else Html()
+    verdict = Html()
+    if use.verdict:
+        sign = tag("span", use.sign, " ", aria_hidden="true")
+        told = use.verdict[:1].upper() + use.verdict[1:]
+        verdict = tag("span", sign, told, class_="verdict" if use.sign == _SOUND else "verdict weak")
     return tag("li", tag("a", use.label, href=f"#{use.anchor}", dir="auto"), " ", verdict, data_s=use.anchor)
 
 

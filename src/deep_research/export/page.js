@@ -75,6 +75,7 @@
     part("meta").replaceChildren(place, ...inCard(source.querySelector(".meta")).childNodes);
     const uses = all(".uses > li", passage).filter((use) => ids.includes(use.dataset.s));
     part("uses").replaceChildren(...uses.map(inCard));
+    card.classList.toggle("several", ids.length > 1);
     const quote = inCard(passage.querySelector("blockquote"));
     for (const named of all("b", quote)) {
       named.classList.toggle("now", named.dataset.s.split(" ").some((id) => ids.includes(id)));
