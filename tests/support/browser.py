@@ -16,7 +16,10 @@ _KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 class Window:
-    """One page in a browser; `requests` are the addresses it asked for, `problems` what its console complained of."""
+    """One page in a browser; `requests` are the addresses it asked for, `problems` what its console complained of.
+
+    `refused` are those of the requests that the page's own policy stopped.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -24,7 +27,9 @@ class Window:
         self.devtools = Devtools(process.stdout, process.stdin, self._note)
         self.session = ""
         self.requests: list[str] = []
+        self.refused: list[str] = []
         self.problems: list[Json] = []
+        self._addresses: dict[str, str] = {}
         self._loaded = asyncio.Event()
 
     async def call(self, method: str, **params: Json) -> JsonObject:
@@ -90,8 +95,11 @@ class Window:
                 self._loaded.set()
             case "Network.requestWillBeSent":
                 address = str(cast(Any, params)["request"]["url"])
+                self._addresses[str(params["requestId"])] = address
                 if not address.startswith("data:"):
                     self.requests.append(address)
+            case "Network.loadingFailed" if params.get("blockedReason") == "csp":
+                self.refused.append(self._addresses[str(params["requestId"])])
             case "Runtime.exceptionThrown" | "Log.entryAdded":
                 self.problems.append(params)
             case "Runtime.consoleAPICalled" if params.get("type") in ("error", "warning"):

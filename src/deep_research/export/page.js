@@ -15,17 +15,24 @@
   });
 
   /* The section that is read is marked in the contents. */
-  const entries = new Map(all("#contents a[href^='#part-']").map((link) => [link.hash.slice(1), link]));
-  const seen = new Set();
-  const watcher = new IntersectionObserver((changes) => {
-    for (const change of changes) seen[change.isIntersecting ? "add" : "delete"](change.target.id);
-    const current = [...entries.keys()].find((id) => seen.has(id));
-    for (const [id, link] of entries) {
-      if (id === current) link.setAttribute("aria-current", "true");
-      else if (current) link.removeAttribute("aria-current");
-    }
-  }, { rootMargin: "-20% 0px -60% 0px" });
-  for (const id of entries.keys()) watcher.observe(document.getElementById(id));
+  const parts = all("#contents a[href^='#part-']").map((link) => [link, document.getElementById(link.hash.slice(1))]);
+  let current = null, isAwaited = false;
+  const follow = () => {
+    isAwaited = false;
+    const begun = parts.filter(([, section]) => section.getBoundingClientRect().top < innerHeight * 0.4);
+    const [link] = begun.at(-1) ?? parts[0] ?? [null];
+    if (link === current) return;
+    current?.removeAttribute("aria-current");
+    current = link;
+    current?.setAttribute("aria-current", "true");
+  };
+  const followSoon = () => {
+    if (!isAwaited) requestAnimationFrame(follow);
+    isAwaited = true;
+  };
+  addEventListener("scroll", followSoon, { passive: true });
+  addEventListener("resize", followSoon, { passive: true });
+  follow();
 
   /* Sources and passages by what is typed: a source whose title or address has it is shown whole. */
   const filter = document.getElementById("filter");
