@@ -43,11 +43,15 @@ _SOUND = "✓"
 _PNG = b"\x89PNG\r\n\x1a\n"
 _FIGURE = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\d[\d.,\s]*\s?[%‰]?$|[-–—]?$")
 _CELL_END = re.compile(r"(?<!\\)\|")
+_ROWS_ABOVE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*\n)+\Z", re.MULTILINE)
+_ROWS_BELOW = re.compile(r"(?:\n[ \t]*\|.*\|[ \t]*(?=\n|\Z))+(?:\n[ \t]*\|.*\Z)?")
 _BLANK_LINES = re.compile(r"\s*\n\s*")
 # A part of a word where a text was cut; Chinese has no blanks to cut at.
 _CUT_START = re.compile(r"^[^\s\u2e80-\uffff]{1,30}\s")
 _CUT_END = re.compile(r"\s[^\s\u2e80-\uffff]{1,30}$")
-_LABEL_CHARS = 90
+# Bytes, as a character of Chinese says as much as three letters, and is as many bytes.
+_AROUND_BYTES = 600
+_LABEL_BYTES = 90
 
 
 class _Use(NamedTuple):
@@ -353,15 +357,32 @@ class _Writer:
 
     def _quotation(self, passage: CitedPassage) -> Html:
         """Return a passage in the text around it; what a verdict names of it is set off once more."""
-        around = {"before": _opening(passage), "after": _closing(passage)}
-        before, after = (tag("span", text, class_=f"around {side}") for side, text in around.items())
-        if passage.header and (row := _cells_of(passage.quote)):
-            names = _cells_of(passage.header)
-            head = _heads(names, [False] * len(names))
-            cells = tag("tr", *(tag("td", tag("mark", cell), dir="auto") for cell in row))
-            quoted = _scrolling(tag("table", tag("thead", head), tag("tbody", cells)), passage.place)
-            return tag("blockquote", before, quoted, after, dir="auto")
+        if passage.header and _cells_of(passage.quote):
+            return self._quoted_row(passage)
+        before, after = _around(_opening(passage), "before"), _around(_closing(passage), "after")
         return tag("blockquote", before, tag("mark", *self._named_parts(passage)), after, dir="auto")
+
+    def _quoted_row(self, passage: CitedPassage) -> Html:
+        """Return a row of a table below its header, among the rows that stand around it."""
+        above, below = _ROWS_ABOVE.search(passage.before), _ROWS_BELOW.match(passage.after)
+        names = _cells_of(passage.header)
+        rows = []
+        for lines in (above, below):
+            cells = [_cells_of(line) for line in lines[0].splitlines()] if lines else []
+            rows.append([_row(own, "around") for own in cells if own not in ([], names)])
+        named = " ".join(dict.fromkeys(anchor for _, _, anchor in self.spoken.get(passage.id, ())))
+        marked = (tag("b", cell, data_s=named) if named else cell for cell in _cells_of(passage.quote))
+        quoted = tag("tr", *(tag("td", tag("mark", cell), dir="auto") for cell in marked))
+        body = tag("tbody", *rows[0], quoted, *rows[1])
+        before = passage.model_copy(update={"before": passage.before[: above.start()]}) if above else passage
+        after = passage.model_copy(update={"after": passage.after[below.end() :]}) if below else passage
+        return tag(
+            "blockquote",
+            _around(_opening(before), "before"),
+            _scrolling(tag("table", tag("thead", _heads(names, [False] * len(names))), body), passage.place),
+            _around(_closing(after), "after"),
+            dir="auto",
+        )
 
     def _named_parts(self, passage: CitedPassage) -> Iterator[str]:
         own = [
@@ -471,9 +492,17 @@ def _is_figure(spans: Sequence[Span]) -> bool:
 def _cells_of(row: str) -> list[str]:
     """Return the cells of a line `| a | b |`; nothing where it is no such line."""
     line = row.strip()
-    if not (line.startswith("|") and line.endswith("|")):
+    if not (line.startswith("|") and line.endswith("|")) or not line.strip("|-: "):
         return []
     return [cell.strip().replace(r"\|", "|") for cell in _CELL_END.split(line)[1:-1]]
+
+
+def _row(cells: Sequence[str], name: str) -> Html:
+    return tag("tr", *(tag("td", cell, dir="auto") for cell in cells), class_=name)
+
+
+def _around(text: str, side: str) -> Html:
+    return tag("span", text, class_=f"around {side}") if text else Html()
 
 
 def _tidy(text: str) -> str:
@@ -481,21 +510,24 @@ def _tidy(text: str) -> str:
 
 
 def _opening(passage: CitedPassage) -> str:
-    """Return what stands before a passage; it begins with a whole word."""
-    text = _tidy(passage.before).lstrip()
-    if passage.start <= len(passage.before):
-        return text
-    return f"… {_CUT_START.sub('', text).lstrip()}"
+    """Return what stands before a passage; where it was cut, it begins with a whole word."""
+    kept = passage.before.encode()[-_AROUND_BYTES:].decode(errors="ignore")
+    text = _tidy(kept).lstrip()
+    is_cut = len(kept) < len(passage.before) or passage.start > len(passage.before)
+    return f"… {_CUT_START.sub('', text).lstrip()}" if text and is_cut else text
 
 
 def _closing(passage: CitedPassage) -> str:
-    text = _tidy(passage.after).rstrip()
-    return text if not text or text[-1] in ".!?。！？|" else f"{_CUT_END.sub('', text).rstrip()} …"
+    kept = passage.after.encode()[:_AROUND_BYTES].decode(errors="ignore")
+    text = _tidy(kept).rstrip()
+    is_whole = len(kept) == len(passage.after) and text[-1:] in ".!?。！？"
+    return text if not text or is_whole else f"{_CUT_END.sub('', text).rstrip()} …"
 
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LABEL_CHARS else f"{line[: _LABEL_CHARS - 1].rstrip()}…"
+    kept = line.encode()[:_LABEL_BYTES].decode(errors="ignore")
+    return line if kept == line else f"{kept.rstrip()}…"
 
 
 def _is_svg(content: bytes) -> bool:

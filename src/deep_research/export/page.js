@@ -92,7 +92,7 @@
     part("steps").hidden = passages.length < 2;
     part("show").hash = "p" + passages[at];
     const shown = quote.querySelector("b.now, mark"), box = part("quoted");
-    if (shown) box.scrollTop = shown.offsetTop - box.offsetTop - 48;
+    if (shown) box.scrollTop += shown.getBoundingClientRect().top - box.getBoundingClientRect().top - 80;
   };
   const place = () => {
     card.style.setProperty("--room", "80vh");

@@ -145,9 +145,12 @@ def test_a_row_of_a_table_is_shown_below_its_header_and_the_header_is_no_passage
     header = CitedPassage(id="e6", document="d3", start=1, end=16, quote="| Item | Cost |")
     cited = own.model_dump_json().replace('"evidence":["e4"]', '"evidence":["e4","e6"]')
     page = page_of(Edition.model_validate_json(cited).model_copy(update={"passages": (*own.passages, header)}))
-    passage = page.xpath("//li[@class='passage'][.//mark='Pumps']")[0]
+    passage = page.xpath("//li[@class='passage'][.//mark='Pipes']")[0]
     assert [text_of(cell) for cell in passage.findall(".//th")] == ["Item", "Cost"]
-    assert [text_of(cell) for cell in passage.findall(".//td")] == ["Pumps", "61.4"]
+    rows = [[text_of(cell) for cell in line.findall("td")] for line in passage.findall(".//tbody/tr")]
+    assert rows == [["Pumps", "61.4"], ["Pipes", "31.5"], ["Tank", "9.6"]]
+    assert [text_of(cell) for cell in passage.findall(".//mark")] == ["Pipes", "31.5"]
+    assert "|" not in text_of(passage)
     assert len(page.xpath("//li[@class='passage']")) == len(own.passages)
 
 
@@ -303,31 +306,36 @@ def test_an_entity_in_a_picture_is_not_resolved(tmp_path: Path):
     assert b"hush-hush" not in to_html(contents(pictures={"svg": svg.encode()}), None)
 
 
-def large(paragraphs: int, *, around: int = 400) -> Edition:
+def large(paragraphs: int, *, around: int = 400, language: Language = "en") -> Edition:
     """Return a report with many paragraphs of three sentences, each with a passage and what stands around it."""
-    said = "The authority reported that the network lost 13.2 per cent of its heat in the year of the survey."
+    said = {
+        "en": "The authority reported that the network lost 13.2 per cent of its heat in the year of the survey.",
+        "zh-Hans": "水务局报告称，调查当年供热管网的热损失率为13.2%，较上一年有所下降，但仍高于规划目标。",
+    }[language]
+    before, after = ("before ", "after ") if language == "en" else ("管网的前文", "管网的后文")
     passages, body = [], []
     for number in range(paragraphs):
         id_, start = f"e{number}", number * 1000 + around
         passages.append(
             CitedPassage(
                 id=id_, document=f"d{number % 3 + 1}", start=start, end=start + len(said), quote=said,
-                before="before " * (around // 7), after="after " * (around // 6), place=f"p. {number}",
+                before=before * (around // len(before)), after=after * (around // len(after)), place=f"p. {number}",
             )
         )  # fmt: skip
         verdict = Verdict(kind="supported", reason="judged", evidence=id_, start=start, end=start + len(said))
         sentence = Sentence(text=said, evidence=(id_,), verdict=verdict)
         body.append(Paragraph(section="C", sentences=(sentence, sentence.model_copy(), sentence.model_copy())))
-    own = edition()
+    own = edition(language)
     chapters = tuple(Chapter(title=f"C {at}", paragraphs=tuple(body[at : at + 40])) for at in range(0, paragraphs, 40))
     report = own.report.model_copy(update={"chapters": chapters, "abstract": (), "disagreements": ()})
     return own.model_copy(update={"report": report, "passages": tuple(passages)})
 
 
-def test_thirty_pages_are_less_than_a_megabyte():
-    own = large(300)
-    words = sum(len(each.text.split()) for paragraph in own.report.paragraphs for each in paragraph.sentences)
-    assert words > 30 * 450
+@pytest.mark.parametrize(("language", "on_a_page"), [("en", 2_800), ("zh-Hans", 1_200)])
+def test_thirty_pages_are_less_than_a_megabyte(language, on_a_page):
+    own = large(300, language=language)
+    written = sum(len(each.text) for paragraph in own.report.paragraphs for each in paragraph.sentences)
+    assert written > 30 * on_a_page
     assert len(to_html(contents(own), None)) < 1_000_000
 
 
