@@ -38,7 +38,7 @@ from deep_research.verify.verification import counted_verdicts, verdict_in_words
 
 # What the report says itself, told from what a source says; each sign has words for those who do not see it.
 _SIGNS = {"conclusion": "∴", "calculation": "=", "absence": "∅"}
-_PARTLY = "◐"
+_WEAK = {"partly": "◐", "not_checked": "?"}
 _SOUND = "✓"
 _PNG = b"\x89PNG\r\n\x1a\n"
 _FIGURE = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\d[\d.,\s]*\s?[%‰]?$|[-–—]?$")
@@ -102,7 +102,7 @@ class _Writer:
         main = tag("main", tag("article", *head, *sections, end), id="main")
         entries.append(("sources", words("html.sources")))
         body = tag("div", contents_list(entries, words), main, self._sources(), class_="columns")
-        return page(report.title, body, self._card(), words=words)
+        return page(report.title, body, self._card(), words=words, parts=("contents", "sources"))
 
     def _head(self) -> Html:
         edition, words = self.edition, self.words
@@ -141,8 +141,10 @@ class _Writer:
         words, kinds = self.words, {each.kind for each in self.sentences}
         entries = [(tag("span", "[1]", class_="cite"), words("html.legend_finding"))] if self.numbers else []
         entries += [(_sign(sign), words(f"html.legend_{kind}")) for kind, sign in _SIGNS.items() if kind in kinds]
-        if any(_is_partly(each) for each in self.sentences):
-            entries.append((_sign(_PARTLY, "partly"), words("html.legend_partly")))
+        verdicts = {each.verdict.kind for each in self.sentences if each.verdict}
+        entries += [
+            (_sign(sign, "partly"), words(f"html.legend_{kind}")) for kind, sign in _WEAK.items() if kind in verdicts
+        ]
         items = (tag("li", sign, " ", text) for sign, text in entries)
         return tag("ul", *items, class_="legend", aria_label=words("html.legend")) if entries else Html()
 
@@ -207,7 +209,8 @@ class _Writer:
             # Why is said of the passage that decided it.
             why = verdict.reason if verdict and verdict.evidence in ("", evidence) else ""
             told = [kind, verdict_in_words(verdict.kind, why, self.words) if verdict else ""]
-            self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=_verdict_sign(sentence)))
+            sign = _SOUND if sentence.is_sound else _WEAK.get(verdict.kind, "!") if verdict else ""
+            self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=sign))
         if sentence.backing:
             self._cite(sentence.backing.cite_ids, use)
         if verdict and verdict.evidence and verdict.start >= 0:
@@ -226,8 +229,11 @@ class _Writer:
 
     def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Iterator[Html]:
         """Yield what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
-        if _is_partly(sentence):
-            yield tag("span", _sign(_PARTLY, "partly"), self.words("report.partly"), class_="doubt")
+        kind = sentence.verdict.kind if sentence.verdict else ""
+        if kind == "partly":
+            yield tag("span", _sign(_WEAK[kind], "partly"), self.words("report.partly"), class_="doubt")
+        elif kind in _WEAK:
+            yield _sign(_WEAK[kind], "partly", self.words(f"verification.{kind}"))
         if sentence.kind in _SIGNS:
             yield _sign(_SIGNS[sentence.kind], label=self.words(f"html.kind_{sentence.kind}"))
         if sentence.kind == "calculation" and sentence.basis:
@@ -436,16 +442,6 @@ def _sections(blocks: Iterable[Block]) -> Iterator[tuple[Heading | None, list[Bl
             own.append(block)
     if heading or own:
         yield heading, own
-
-
-def _is_partly(sentence: Sentence) -> bool:
-    return sentence.verdict is not None and sentence.verdict.kind == "partly"
-
-
-def _verdict_sign(sentence: Sentence) -> str:
-    if sentence.is_sound:
-        return _SOUND
-    return _PARTLY if _is_partly(sentence) else "?"
 
 
 def _sign(sign: str, kind: str = "", label: str = "") -> Html:
