@@ -14,7 +14,7 @@ from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter
 from deep_research.report.paragraph import Paragraph, row
 from tests.support.browser import Window, address_of, browser_window
-from tests.support.editions import contents, edition
+from tests.support.every_kind import contents, edition
 from tests.unit.export.test_html import ATTACKS, hostile, large
 
 pytestmark = [

@@ -18,7 +18,7 @@ from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Table, laid_out
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
-from tests.support.editions import contents, edition
+from tests.support.every_kind import contents, edition
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans")
 NAUGHTY = Path(__file__).parents[4] / "shared/evaldata/hostile/naughty_strings.json"
