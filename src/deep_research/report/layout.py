@@ -115,11 +115,11 @@ class Items(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table; each row has a cell for each column, and is a sentence."""
+    """A table; each row has a cell for each column, and is a sentence of the report."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Spans, ...], ...]
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[Sentence, ...] = ()
 
 
 class Picture(NamedTuple):
