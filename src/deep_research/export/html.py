@@ -161,6 +161,8 @@ class _Writer:
         match block:
             case Heading(text) | Label(text):
                 return tag("h3", text, dir="auto")
+            case Prose((Span(text),)) if text == self.words("report.concluded"):
+                return Html()  # the legend says it, of each sign
             case Prose(spans):
                 return tag("p", *self._spans(spans), dir="auto")
             case Items(items, is_numbered):

@@ -11,7 +11,7 @@
   theme.addEventListener("click", () => {
     const isDark = (root.dataset.theme || (prefersDark.matches ? "dark" : "light")) === "dark";
     root.dataset.theme = isDark ? "light" : "dark";
-    for (const source of all("picture source")) source.media = isDark ? "not all" : "all";
+    for (const source of all("picture source")) source.media = isDark ? "not all" : "screen";
   });
 
   /* The section that is read is marked in the contents. */

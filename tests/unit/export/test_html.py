@@ -16,7 +16,7 @@ from deep_research.export.markup import Html, address, joined, tag
 from deep_research.messages.words import words_in
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Table, laid_out
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from tests.support.every_kind import contents, edition
 
@@ -164,6 +164,15 @@ def test_what_the_report_says_itself_has_a_sign_with_words_and_a_line_in_the_leg
     assert words(f"html.kind_{kind}") in text_of(own[0])
     assert own[0].find("span").get("aria-hidden") == "true"
     assert words(f"html.legend_{kind}") in text_of(page.xpath("//ul[@class='legend']")[0])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_note_on_the_sign_of_markdown_is_left_to_the_legend(language):
+    own, told = edition(language), words_in(language)("report.concluded")
+    report = own.report.model_copy(update={"abstract": (*own.report.abstract, note("abstract", told))})
+    page = page_of(own.model_copy(update={"report": report}))
+    assert told not in text_of(page)
+    assert page.xpath("//section[@class='abstract']//ul[@class='legend']")
 
 
 def test_the_legend_names_only_signs_that_are_used():
