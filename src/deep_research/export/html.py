@@ -214,13 +214,14 @@ class _Writer:
             sign = _SOUND if sentence.is_sound else _WEAK.get(verdict.kind, "!") if verdict else ""
             self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=sign))
         if sentence.backing:
-            self._cite(sentence.backing.cite_ids, use)
+            against = (id_ for _, id_ in sentence.backing.against)
+            self._cite((*self._shown(sentence.backing.also), *against), use)
         if verdict and verdict.evidence and verdict.start >= 0:
             self.spoken.setdefault(verdict.evidence, []).append((verdict.start, verdict.end, id_))
         return id_
 
     def _cite(self, evidence: Iterable[str], use: _Use) -> None:
-        for id_ in self._shown(evidence):
+        for id_ in dict.fromkeys(evidence):
             self.uses.setdefault(id_, []).append(use)
 
     def _shown(self, evidence: Iterable[str]) -> list[str]:
@@ -276,7 +277,8 @@ class _Writer:
     def _figure(self, picture: Picture) -> Html:
         words, caption = self.words, picture.caption
         id_, figure = f"figure-{caption.number}", caption.figure
-        self._cite((*caption.cite_ids, *(row.evidence for row in figure.rows)), _Use(id_, picture.title))
+        rows_of = (row.evidence for row in figure.rows)
+        self._cite((*self._shown(caption.cite_ids), *rows_of), _Use(id_, picture.title))
         has_series = any(row.series for row in figure.rows)
         columns = ["series", "label", "value"] if has_series else ["label", "value"]
         names = [*(words(f"html.row_{key}") for key in columns), words("report.source")]
@@ -530,6 +532,7 @@ def _shortened(text: str) -> str:
 
 def _is_svg(content: bytes) -> bool:
     try:
+        content.decode()
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
     except (etree.XMLSyntaxError, ValueError):
         return False

@@ -14,8 +14,9 @@ from deep_research.export.formats import exported, format_of
 from deep_research.export.html import to_html
 from deep_research.export.markup import Html, address, joined, tag
 from deep_research.messages.words import words_in
+from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
-from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Table, laid_out
+from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Report, Table, laid_out
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from tests.support.every_kind import contents, edition
@@ -299,13 +300,34 @@ def test_a_picture_has_a_dark_counterpart_and_its_values():
 
 
 @pytest.mark.parametrize(
-    "pictures", [{}, {"svg": b"", "png": b"GIF"}, {"svg": b"<html/>", "png": b"<svg"}, {"svg": b"\xff\xfe<svg"}]
+    "pictures",
+    [
+        {},
+        {"svg": b"", "png": b"GIF"},
+        {"svg": b"<html/>", "png": b"<svg"},
+        {"svg": b"\xff\xfe<svg"},
+        {"svg": '<svg xmlns="http://www.w3.org/2000/svg"/>'.encode("utf-16")},
+    ],
 )
 def test_where_a_picture_is_none_its_values_are_shown(pictures):
     page = html.document_fromstring(to_html(contents(pictures=pictures), None))
     assert page.xpath("//img") == []
     assert page.xpath("//figure/details/@open") == [""]
     assert words_in("en")("html.no_picture") in text_of(page.xpath("//figure")[0])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_report_that_found_nothing_is_a_page_and_what_a_model_says_itself_stands_apart(language):
+    own, words = edition(language), words_in(language)
+    report = Report(title="T", knowledge="From memory.", gaps=("All of it.",), run_line="Run")
+    empty = own.model_copy(update={"report": report, "citations": Citations(), "passages": ()})
+    page = page_of(empty)
+    apart = page.xpath("//section[@class='knowledge']")[0]
+    assert words("report.knowledge_note") in text_of(apart)
+    assert "From memory." in text_of(apart)
+    assert "All of it." in text_of(page.xpath("//section[@class='gaps']//li")[0])
+    assert page.xpath("//a[@class='cite']") == []
+    assert page.xpath("//ul[@class='legend']") == []
 
 
 def test_an_entity_in_a_picture_is_not_resolved(tmp_path: Path):
