@@ -20,6 +20,7 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
+    "html": Format("deep_research.export.html:to_html"),
     "md": Format("deep_research.export.formats:to_markdown"),
     "docx": Format("deep_research.export.docx:to_docx"),
     "json": Format("deep_research.export.json_ld:to_json"),

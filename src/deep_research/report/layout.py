@@ -4,7 +4,7 @@ It decides what stands where and with which marks; it knows no markup, and finds
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -74,22 +74,25 @@ class Report(Value):
 class Span(NamedTuple):
     """A piece of text on one line. `fixed` are our own words and signs, which no format takes for markup.
 
-    A `marker` is the number of a source, with the pieces of evidence of that source which it stands for.
+    A `marker` is the number of a source, with the pieces of evidence of that source which it stands for. `sentence` is
+    the one that it is part of.
     """
 
     text: str
     kind: Literal["text", "fixed", "strong", "emphasis", "marker"] = "text"
     evidence: tuple[str, ...] = ()
+    sentence: Sentence | None = None
 
 
 Spans: TypeAlias = tuple[Span, ...]
 
 
 class Heading(NamedTuple):
-    """A heading below the report's title."""
+    """A heading below the report's title; `part` says what it opens, where that is no chapter of the body."""
 
     text: str
     level: Literal[2, 3] = 2
+    part: str = ""
 
 
 class Label(NamedTuple):
@@ -112,10 +115,11 @@ class Items(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table; each row has a cell for each column."""
+    """A table; each row has a cell for each column, and is a sentence of the report."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Spans, ...], ...]
+    sentences: tuple[Sentence, ...] = ()
 
 
 class Picture(NamedTuple):
@@ -153,12 +157,11 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
     blocks: list[Block] = []
     if report.notice:
         blocks += [Label(words("report.notice")), *_bullets(report.notice)]
-    chapters = report.chapters
     if report.abstract:
-        title = report.abstract_title or words("report.abstract")
-        chapters = (Chapter(title=title, paragraphs=report.abstract), *chapters)
-    for chapter in chapters:
-        blocks += [Heading(one_line(chapter.title)), *_chapter(chapter, number_of, words)]
+        title = one_line(report.abstract_title) or words("report.abstract")
+        blocks += [Heading(title, part="abstract"), *_chapter(report.abstract, number_of, words)]
+    for chapter in report.chapters:
+        blocks += [Heading(one_line(chapter.title)), *_chapter(chapter.paragraphs, number_of, words)]
     knowledge: list[Block] = []
     if report.knowledge:
         note = Span(words("report.knowledge_note"), "emphasis")
@@ -171,7 +174,7 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
         "about": _bullets(report.about),
     }
     for key, own in closing.items():
-        blocks += [Heading(words(f"report.{key}")), *own] if own else []
+        blocks += [Heading(words(f"report.{key}"), part=key), *own] if own else []
     return blocks
 
 
@@ -191,6 +194,10 @@ def _fixed(text: str) -> Spans:
     return (Span(text, "fixed"),) if text else ()
 
 
+def _of(sentence: Sentence, spans: Iterable[Span]) -> Spans:
+    return tuple(span._replace(sentence=sentence) for span in spans)
+
+
 def _around(words_with_marks: str, marks: Spans) -> Spans:
     before, _, after = words_with_marks.partition(_HERE)
     return (*_fixed(before), *marks, *_fixed(after))
@@ -200,10 +207,10 @@ def _bullets(items: Sequence[str]) -> list[Block]:
     return [Items(tuple((_text(item),) for item in items))] if items else []
 
 
-def _chapter(chapter: Chapter, number_of: Cite, words: Words) -> Iterator[Block]:
+def _chapter(paragraphs: Sequence[Paragraph], number_of: Cite, words: Words) -> Iterator[Block]:
     lead, mark = "", ""
     items: list[Spans] = []
-    for paragraph in (*chapter.paragraphs, None):
+    for paragraph in (*paragraphs, None):
         if items and (paragraph is None or paragraph.mark != mark):
             yield Items(tuple(items), is_numbered=mark == "number")
             items = []
@@ -250,7 +257,8 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
         # Before the markers: a paragraph ends in one.
         is_partly = sentence.verdict and sentence.verdict.kind == "partly"
         doubt = f"{gap}{words('report.partly')}" if is_partly else ""
-        spans += [*_fixed(joint), _text(sentence.text), *_fixed(f"{doubt}{gap}"), *marks]
+        own = (_text(sentence.text), *_fixed(f"{doubt}{gap}"), *marks)
+        spans += [*_fixed(joint), *_of(sentence, own)]
         # A sentence without a stop of its own is given one.
         joint = space if _STOP.search(sentence.text) else words("report.value_separator")
     return Prose(tuple(spans))
@@ -277,12 +285,12 @@ def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, wo
     marks = markers(evidence, number_of)
     is_shown = sentence.kind == "calculation" and _WORTH_SHOWING.search(sentence.basis)
     if marks and is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
-        shown = words("report.computed", basis=_equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
+        shown = words("report.computed", basis=equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
         return (_text(shown), *_fixed(shown[len(shown.rstrip()) :]), *marks)
     return (*_fixed(_CONCLUDED), *marks) if marks and sentence.kind not in ("finding", "link") else marks
 
 
-def _equation(basis: str) -> str:
+def equation(basis: str) -> str:
     """Return a calculation as it is printed: 20132 * 82 / 100 as 20,132 × 82 ÷ 100."""
     grouped = _LONG_NUMBER.sub(lambda number: f"{int(number[0]):,}", basis)
     return " ".join(grouped.replace("*", " × ").replace("/", " ÷ ").split())
@@ -300,7 +308,8 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> Table | P
     elif not any(row.cells for row in rows):
         head, lines = [words("report.statement")], [_cells(row.text) for row in rows]
     elif len(rows) == 1:
-        return Prose((_text(_labelled(rows[0].cells, words)), *_fixed(" "), *markers(rows[0].evidence, number_of)))
+        line = _text(_labelled(rows[0].cells, words))
+        return Prose(_of(rows[0], (line, *_fixed(" "), *markers(rows[0].evidence, number_of))))
     elif (
         (len(rows) >= TABLE_ROWS or not all(is_quoted(row) for row in rows))
         and len(known) == len(labels)
@@ -312,7 +321,8 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> Table | P
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
     ends = (_sources_of(row, row.evidence, number_of, words) for row in rows)
-    return Table((*head, words("report.source")), tuple((*line, end) for line, end in zip(lines, ends, strict=True)))
+    cells = tuple((*line, end) for line, end in zip(lines, ends, strict=True))
+    return Table((*head, words("report.source")), cells, tuple(rows))
 
 
 def _cells(*texts: str) -> list[Spans]:

@@ -159,6 +159,12 @@ def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
     )
 
 
+def verdict_in_words(kind: str, reason: str, words: Words) -> str:
+    """Return what a check showed, and why."""
+    verdict, why = words(f"verification.{kind}"), _reason(reason, words)
+    return f"{verdict}{words('report.colon')}{why}" if why else verdict
+
+
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
@@ -191,8 +197,7 @@ def _refused(refusal: Refusal, words: Words) -> str:
 
 
 def _verdict(sentence: CheckedSentence | Refusal, words: Words) -> str:
-    verdict, reason = words(f"verification.{sentence.kind}"), _reason(sentence.reason, words)
-    return f"{verdict}{words('report.colon')}{reason}" if reason else verdict
+    return verdict_in_words(sentence.kind, sentence.reason, words)
 
 
 def _table(sentences: Sequence[CheckedSentence], words: Words) -> str:
