@@ -12,15 +12,15 @@ BUDGETS = {
     "cli": 16_700,  # the sandbox, figures beside a report, exports
     "corpus": 14_500,  # single files, a list of contents
     "evidence": 200,
-    "export": 600,  # the formats of a report
+    "export": 16_700,  # HTML, PDF, Word, JSON-LD and three formats of references
     "fetch": 7_500,
     "llm": 12_000,
-    "messages": 8_000,  # figures and what became of charts
+    "messages": 8_500,  # figures and what became of charts, the page of a report
     "net": 6_600,
-    "pipeline": 57_400,  # a check for each kind of sentence, an editor, charts planned, drawn and compared, the parts of a report
+    "pipeline": 57_400,  # a check for each kind of sentence, an editor, charts, the parts of a report
     "readers": 37_100,  # tables of PDF files
     "reasoning": 72_500,  # answers first, by rules and by a model; series of figures for charts; code has to go
-    "report": 5_200,  # lists, conclusions, calculations, figures, the report in parts
+    "report": 6_450,  # lists, conclusions, calculations, figures, a layout for all formats
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
     "settings": 3_900,  # other providers, dates in months, the sandbox

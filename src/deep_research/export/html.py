@@ -281,7 +281,7 @@ class _Writer:
         self._cite((*self._shown(caption.cite_ids), *rows_of), _Use(id_, picture.title))
         has_series = any(row.series for row in figure.rows)
         columns = ["series", "label", "value"] if has_series else ["label", "value"]
-        names = [*(words(f"html.row_{key}") for key in columns), words("report.source")]
+        names = [*(words(f"export.{key}") for key in columns), words("report.source")]
         rows = []
         for row in figure.rows:
             mark = Span(str(self.edition.number_of(row.evidence)), "marker", (row.evidence,))

@@ -9,7 +9,7 @@ from deep_research.export.markup import Html, tag
 from deep_research.messages.words import Words
 
 # Words of the links in the bar to parts of a page that are not in sight on a small screen, by the ids of the parts.
-_LINKS = {"contents": "html.contents", "sources": "html.sources_short"}
+_LINKS = {"contents": "export.contents", "sources": "html.sources_short"}
 
 
 def page(title: str, *body: Html, words: Words, parts: Sequence[str] = ()) -> bytes:
@@ -60,11 +60,11 @@ def contents_list(entries: list[tuple[str, str]], words: Words) -> Html:
     links = (tag("li", tag("a", title, href=f"#{id_}", dir="auto")) for id_, title in entries)
     return tag(
         "nav",
-        tag("p", words("html.contents"), class_="overline"),
+        tag("p", words("export.contents"), class_="overline"),
         tag("a", words("html.close"), class_="close", href="#main"),
         tag("ol", *links),
         id="contents",
-        aria_label=words("html.contents"),
+        aria_label=words("export.contents"),
     )
 
 
