@@ -34,7 +34,7 @@ from deep_research.wiring.search import NO_ENGINES, chosen_engines
 OnClarifyQuestion = Callable[[str], Awaitable[str | int]]
 P = ParamSpec("P")
 # Options that say what is asked; the others are settings.
-_OF_REQUEST = ("context", "assume", "confirm_plan", "focus", "since", "until", "site")
+_OF_REQUEST = ("context", "follow", "add", "assume", "confirm_plan", "focus", "since", "until", "site")
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,8 @@ async def research(
     since: date | str | None = None,
     until: date | str | None = None,
     context: str = "",
+    follow: str | None = None,
+    add: bool = False,
     clarify: ClarifyMode | None = None,
     assume: bool = False,
     confirm_plan: bool = False,
@@ -136,7 +138,8 @@ async def research(
 
     Up to `wiring` the keywords are the options of the command line; what is not given comes from `settings`, else from
     the environment and `config.toml`. `machine` replaces stages. Without `on_clarify_question` nobody can be asked: a
-    question too vague to research raises `AnswerNeeded`, and `answer_run` goes on.
+    question too vague to research raises `AnswerNeeded`, and `answer_run` goes on. `follow` is the id of a run that is
+    done: its sources are asked first and keep their numbers, and with `add` its report gets a new section.
     """
     options = {
         "docs": docs,
@@ -146,6 +149,8 @@ async def research(
         "since": since,
         "until": until,
         "context": context,
+        "follow": follow,
+        "add": add,
         "clarify": clarify,
         "assume": assume,
         "confirm_plan": confirm_plan,
@@ -167,6 +172,8 @@ async def research(
     }
     flags, fields = split_options(options)
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
+    if follow:
+        chosen = settings_to_follow((await read_run(follow, settings=chosen)).request, chosen, flags)
     request = request_from(chosen, question).model_copy(update=fields)
     processor = processor_from(chosen, machine=machine)
     return await _finished(processor, processor.runtime.create(request), on_event, on_live, on_clarify_question)
@@ -234,7 +241,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     flags["thinking_model"] = flags.pop("model")
     del flags["no_cache"]
     fields = {name: options[name] for name in _OF_REQUEST if name != "site"}
-    fields |= {"context": options["context"] or "", "focus": tuple(options["focus"] or ())}
+    fields |= {name: options[name] or "" for name in ("context", "follow")} | {"focus": tuple(options["focus"] or ())}
     fields |= {"since": _bound("since", options, last=False), "until": _bound("until", options, last=True)}
     return _given(flags), fields | {"sites": hosts_of(options["site"] or ())}
 
@@ -279,6 +286,12 @@ def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
         "fallback_models": tuple(others),
     }
     return settings.with_changes(**own)
+
+
+def settings_to_follow(request: ResearchRequest, settings: Settings, flags: Mapping[str, Any]) -> Settings:
+    """Return the settings of a follow-up: it searches where the run before it did, unless its user says otherwise."""
+    own = {"docs": request.docs or None, "strategy": request.search.strategy, "offline": request.offline}
+    return settings.with_changes(**_given({name: value for name, value in own.items() if name not in flags}))
 
 
 def request_from(settings: Settings, question: str) -> ResearchRequest:

@@ -70,6 +70,11 @@ def ask(
     context: Annotated[
         str | None, Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
     ] = None,
+    follow: Annotated[
+        str | None,
+        Option(metavar="RUN", help="Follow up this run: its sources are asked first and keep their numbers."),
+    ] = None,
+    add: Annotated[bool, Option("--add", help="Add the answer to the report of --follow as a section.")] = False,
     clarify: Annotated[str | None, Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
@@ -106,6 +111,8 @@ def ask(
 
     options = {
         "context": given_context(context),
+        "follow": follow,
+        "add": add,
         "docs": given_documents(docs),
         "language": language,
         "length": length,

@@ -44,9 +44,12 @@ class _Placed(NamedTuple):
 
 
 async def with_figures(
-    report: Report, stored: Sequence[str], words: Words, records: RunRecords
+    report: Report, stored: Sequence[str], words: Words, records: RunRecords, *, after: int = 0
 ) -> tuple[Report, list[str]]:
-    """Return the report with its figures in their places, and the titles of those that nothing in it speaks of."""
+    """Return the report with its figures in their places, and the titles of those that nothing in it speaks of.
+
+    Where the report will be a part of another, `after` is the number of the last figure before it.
+    """
     figures = [await records.load(Figure, id_) for id_ in stored]
     parts = [report.abstract, *(chapter.paragraphs for chapter in report.chapters)]
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
@@ -54,13 +57,13 @@ async def with_figures(
     placed: list[_Placed] = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
-        place = _mention(parts, number) or _nearest(parts, own, pieces)
+        place = (None if after else _mention(parts, number)) or _nearest(parts, own, pieces)
         if place:
             placed.append(_Placed(place, number, figure, own))
     if not any(one.place.is_mentioned for one in placed):
         # Where no text says a number, they follow the order of reading.
         placed.sort(key=lambda one: one.place)
-        placed = [one._replace(number=number) for number, one in enumerate(placed, start=1)]
+        placed = [one._replace(number=number) for number, one in enumerate(placed, start=after + 1)]
     filled: list[tuple[Paragraph, ...]] = []
     for index, part in enumerate(parts):
         whole: list[Paragraph] = []

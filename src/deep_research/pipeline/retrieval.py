@@ -157,7 +157,9 @@ class Account:
         ]
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}
         searched = self.words("search.searched", engines=self.words("report.value_separator").join(did))
-        notes = [*([searched] if did else []), self.words("search.pages", **pages, cited=health.cited)]
+        notes = [searched] if did else []
+        if health.tried or not request.follow:
+            notes.append(self.words("search.pages", **pages, cited=health.cited))
         if health.delivered:
             notes.append(self.words("search.delivered", count=len(health.delivered)))
         if request.sites or request.since or request.until:

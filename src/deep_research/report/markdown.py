@@ -73,6 +73,11 @@ class Report(Value):
         body = (paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)
         return [*self.abstract, *body, *self.disagreements]
 
+    @property
+    def captions(self) -> list[Caption]:
+        """Return the figures in the order in which they are read."""
+        return [paragraph for paragraph in self.paragraphs if isinstance(paragraph, Caption)]
+
 
 def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
@@ -291,12 +296,16 @@ def _piped(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _references(citations: Citations, words: Words) -> list[str]:
     blocks: list[str] = []
-    number = 1
-    for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
+    numbered = list(enumerate(citations.sources, start=1))
+    cited, additional = numbered[: len(citations.cited)], numbered[len(citations.cited) :]
+    parts = {
+        "cited_sources": [one for one in cited if one[1].document not in citations.unused],
+        "earlier_sources": [one for one in cited if one[1].document in citations.unused],
+        "additional_sources": additional[:_MAX_UNCITED],
+    }
+    for key, sources in parts.items():
         if sources:
-            shown = sources if key == "cited_sources" else sources[:_MAX_UNCITED]
-            blocks += [f"### {words(f'report.{key}')}", _listed(shown, number, words)]
-            number += len(sources)
+            blocks += [f"### {words(f'report.{key}')}", _listed(sources, words)]
     if len(citations.additional) > _MAX_UNCITED:
         blocks.append(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))
     share, total = citations.share_cited, len(citations.sources)
@@ -324,9 +333,9 @@ def _by_sheet(places: Sequence[str]) -> list[str]:
     return [sheet + ", ".join(f"{a}{top}:{b}{bottom}" for a, top, b, bottom in rows) for sheet, rows in found.items()]
 
 
-def _listed(sources: Sequence[Source], first: int, words: Words) -> str:
+def _listed(sources: Sequence[tuple[int, Source]], words: Words) -> str:
     lines = []
-    for number, source in enumerate(sources, start=first):
+    for number, source in sources:
         # A page of the web is dated, and its first heading is its title again.
         is_page = source.address.startswith(("http://", "https://"))
         delivered = [source.delivered] if source.delivered else []

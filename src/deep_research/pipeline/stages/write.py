@@ -12,6 +12,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.earlier import Earlier, answer_in, follow_notes, with_section
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, with_figures
 from deep_research.pipeline.gap import Gap
@@ -52,11 +53,7 @@ class WrittenReport:
     places: dict[str, str]
     health: Health
     language: Language
-
-    @property
-    def captions(self) -> list[Caption]:
-        """Return the figures of the report."""
-        return [paragraph for paragraph in self.report.paragraphs if isinstance(paragraph, Caption)]
+    answer: str
 
 
 class ReportGenerator:
@@ -76,6 +73,8 @@ class ReportGenerator:
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
+        earlier = await records.load(Earlier, state["earlier"]) if state.get("earlier") else None
+        before = (await records.load(Edition, earlier.edition)).report if earlier and context.request.add else None
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
@@ -99,15 +98,18 @@ class ReportGenerator:
             gaps=conclusion.unanswered,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        report, unplaced = await with_figures(report, state.get("figures", ()), words, records)
-        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
+        drawn = max((one.number for one in before.captions), default=0) if before else 0
+        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, after=drawn)
+        told = [*(before.paragraphs if before else ()), *report.paragraphs]
+        cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
         worth = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
         # Of what is not cited, what has most on the question comes first.
         sources.sort(key=lambda source: -worth.get(source.document, float("-inf")))
-        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
+        known = earlier.cited if earlier else ()
+        citations = number_sources(told, document_of=document_of, sources=sources, earlier=known)
         models = await models_that_wrote(records)
         disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
         led = partial(_with_lead, pieces={piece.id: piece for piece in evidence}, sources=sources, disputed=disputed)
@@ -119,8 +121,9 @@ class ReportGenerator:
         report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
-        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
+        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records)
+        followed = follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
@@ -129,6 +132,7 @@ class ReportGenerator:
                 "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
                 **({"gaps": ()} if health.is_unanswered else {}),
                 "about": (
+                    *followed,
                     *findings.brief.assumptions,
                     *limits_of(gaps, words),
                     *(words("figure.left_out", title=title) for title in unplaced),
@@ -139,8 +143,11 @@ class ReportGenerator:
                 ),
             }
         )
+        answer = answer_in(report)
+        if before:
+            report = with_section(before, report, question=findings.brief.question, words=words)
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        return WrittenReport(report, text, citations, evidence, places, health, words.language)
+        return WrittenReport(report, text, citations, evidence, places, health, words.language, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -168,7 +175,7 @@ class ReportGenerator:
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         pieces = {piece.id: piece for piece in written.evidence}
-        for caption in written.captions:
+        for caption in written.report.captions:
             files = await figure_files(
                 caption,
                 evidence=pieces,
@@ -330,7 +337,7 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
     """Say what readers noticed about the cited sources, and which of all that were read hold a prompt injection."""
     remarks = [
         words("limits.noticed", address=source.address, remark=remark)
-        for source in citations.cited
+        for source in citations.used
         for remark in source.warnings
         if remark != PROMPT_INJECTION_FOUND
     ]
@@ -473,7 +480,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
-    return {"final_report": await _stored(written, context), "checked": await context.records.keep(checked)}
+    return {"final_report": await _stored(written, brief, context), "checked": await context.records.keep(checked)}
 
 
 async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
@@ -534,7 +541,7 @@ async def _analysis(state: dict[str, Any], sources: Sources, context: StageConte
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
-async def _stored(written: WrittenReport, context: StageContext) -> str:
+async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
@@ -552,11 +559,14 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
     )
     result = {
         "title": written.report.title,
+        "question": brief.question,
+        "answer": written.answer,
+        "language": written.language,
         "report": report,
         "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.captions],
+        "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.report.captions],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())

@@ -21,7 +21,13 @@ from deep_research.reasoning.rules.lexicon.question_words import (
 )
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
-from deep_research.reasoning.rules.question.material import is_document_option, is_own_option, own_options, plain_answer
+from deep_research.reasoning.rules.question.material import (
+    is_document_option,
+    is_own_option,
+    own_options,
+    plain_answer,
+    topic_of,
+)
 from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer, names_with
 from deep_research.reasoning.rules.question.sections import aspect_title
 from deep_research.reasoning.rules.question.signals import (
@@ -86,6 +92,8 @@ MIN_FOCUSES = 2
 _BROAD_WORDS = 2.0
 # What a user names in an answer is meant: only a single word stays broad.
 _BROAD_ANSWER_WORDS = 1.0
+# A follow-up with more words than this is complete in itself.
+_ELLIPTIC_WORDS = 3.0
 # In a longer question, what is known of the rest carries a term that is not.
 _UNKNOWN_TERM_WORDS = 20
 _TOPIC_CHARS_SHOWN = 60
@@ -244,9 +252,14 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
     choices: Strings = ()
-    pointer = None if folded.is_reference_settled else find_pointer(text, rules)
+    subject = topic_of(inquiry.earlier.title) if inquiry.earlier else ""
+    follows = bool(subject) and _is_elliptic(text)
+    pointer = None if folded.is_reference_settled else find_pointer(text, rules, follows=follows)
+    if follows and not pointer:
+        text = f"{subject}{words('report.colon')}{text}"
+        assumptions += (words("clarify.assume_earlier", name=subject),)
     if pointer:
-        choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
+        choices = (subject,) if subject else candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
         if len(choices) == 1:
             text = pointer.replaced_in(text, choices[0])
             assumptions += (words("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
@@ -263,6 +276,12 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         )
         doubt = doubt._replace(choices=titles, has_documents=True)
     return _Judged(text, doubt, assumptions, whole.has_goal or bool(inquiry.focus))
+
+
+def _is_elliptic(question: str) -> bool:
+    """Say whether a follow-up names no subject of its own."""
+    reading = read_topic(question)
+    return not reading.is_named and reading.words <= _ELLIPTIC_WORDS
 
 
 def _held_titles(word: str, inquiry: Inquiry) -> Strings:
