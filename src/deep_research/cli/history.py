@@ -114,7 +114,7 @@ def shown_result(result: Result) -> dict[str, object]:
         "finalReport": result.final_report,
         "learnings": list(result.learnings),
         "sources": list(result.sources),
-        "images": list(result.images),
+        "images": [image.to_json() for image in result.images],
         "isVerified": result.is_verified,
         "isSearched": result.is_searched,
     }

@@ -64,6 +64,17 @@ def ask(
     ] = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
+    citation_images: Annotated[
+        bool | None,
+        Option("--citation-images/--no-citation-images", help="Whether --json names pictures of the cited sources."),
+    ] = None,
+    references: Annotated[
+        bool | None, Option("--references/--no-references", help="Whether the report lists its references.")
+    ] = None,
+    resource_file: Annotated[
+        bool | None,
+        Option("--resource-file/--no-resource-file", help="Whether all that was read goes to one file, resources.md."),
+    ] = None,
     focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
     since: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be older.")] = None,
     until: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be newer.")] = None,
@@ -116,6 +127,9 @@ def ask(
         "docs": given_documents(docs),
         "language": language,
         "length": length,
+        "enable_citation_image": citation_images,
+        "enable_references": references,
+        "enable_file_format_resource": resource_file,
         "focus": focus,
         "since": since,
         "until": until,

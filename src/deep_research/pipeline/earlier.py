@@ -1,6 +1,6 @@
 """The run that a follow-up follows: what it asked, answered, read and cited, at hand without asking anybody."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from deep_research.reasoning.values import Brief, Held, ReadingRequest, SectionP
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.markdown import Chapter, Report
-from deep_research.report.paragraph import Paragraph
+from deep_research.report.paragraph import Paragraph, note
 from deep_research.request import Language, ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import RunRow
@@ -141,26 +141,33 @@ def answer_in(report: Report) -> str:
 def with_section(before: Report, added: Report, *, question: str, words: Words) -> Report:
     """Return an earlier report with the answer to another question as its last section, all else as it was.
 
-    The chapters of the answer stand under small headings.
+    The chapters of the answer stand under small headings; what the report says already is not said again.
     """
+    said = {sentence.text for paragraph in before.paragraphs for sentence in paragraph.sentences}
+    figures = [{row.lead for row in table.sentences} for table in before.disagreements]
 
-    def as_own(paragraph: Paragraph, heading: str = "") -> Paragraph:
-        lead = paragraph.lead if paragraph.lead or paragraph.mark else heading
-        return paragraph.model_copy(update={"section": question, "lead": lead})
+    def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:
+        return [
+            each.model_copy(update={"section": question, "lead": each.lead or ("" if each.mark else heading)})
+            for each in paragraphs
+            if not said.issuperset(sentence.text for sentence in each.sentences)
+        ]
 
-    # What the marks of a report mean is said once.
-    told = [as_own(paragraph) for paragraph in added.abstract if paragraph not in before.abstract]
-    told += [as_own(paragraph, each.title) for each in added.chapters for paragraph in each.paragraphs]
-    chapter = Chapter(title=question, paragraphs=tuple(told))
-    opened = words("follow.section", title=question)
+    told = as_own(added.abstract)
+    for chapter in added.chapters:
+        told += as_own(chapter.paragraphs, chapter.title)
+    told = told or [note(question, words("follow.nothing_new"))]
+    disputed = (table for table in added.disagreements if {row.lead for row in table.sentences} not in figures)
+    notes = (line for line in (*added.notice, *added.about) if line not in before.about)
     return before.model_copy(
         update={
-            "chapters": (*before.chapters, chapter),
-            "disagreements": (*before.disagreements, *added.disagreements),
+            "chapters": (*before.chapters, Chapter(title=question, paragraphs=tuple(told))),
+            "disagreements": (*before.disagreements, *disputed),
             "knowledge": "\n\n".join(filter(None, (before.knowledge, added.knowledge))),
             "gaps": tuple(dict.fromkeys((*before.gaps, *added.gaps))),
-            "about": (*before.about, *(f"{opened}{line}" for line in (*added.notice, *added.about))),
+            "about": (*before.about, *(f"{words('follow.section', title=question)}{line}" for line in notes)),
             "run_line": added.run_line,
+            "has_references": added.has_references,
         }
     )
 

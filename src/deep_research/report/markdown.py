@@ -53,7 +53,7 @@ class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
-    found; nothing of it is cited or checked.
+    found; nothing of it is cited or checked. Without references, the report says where they are.
     """
 
     title: str
@@ -66,6 +66,7 @@ class Report(Value):
     gaps: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     run_line: str
+    has_references: bool = True
 
     @property
     def paragraphs(self) -> list[Paragraph]:
@@ -98,8 +99,8 @@ def render(report: Report, citations: Citations, *, number_of: Cite, words: Word
         "knowledge": knowledge,
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": _bullets(report.gaps),
-        "references": _references(citations, words),
-        "about": _bullets(report.about),
+        "references": _references(citations, words) if report.has_references else [],
+        "about": _bullets([*report.about, *([] if report.has_references else [words("report.unlisted")])]),
     }
     for key, own in closing.items():
         blocks += [f"## {words(f'report.{key}')}", *own] if own else []

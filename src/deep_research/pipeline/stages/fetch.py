@@ -78,6 +78,7 @@ def _document(reading: Reading, raw: bytes, *, title: str, published: str, media
         author=reading.author,
         published=published,
         places=reading.places,
+        pictures=reading.pictures,
         warnings=reading.warnings,
     )
 

@@ -22,6 +22,7 @@ from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.result import Image
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
@@ -96,6 +97,7 @@ class ReportGenerator:
             ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
+            has_references=context.request.enable_references,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         drawn = max((one.number for one in before.captions), default=0) if before else 0
@@ -566,10 +568,25 @@ async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -
         "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.report.captions],
+        "images": [image.to_json() for image in await _images(written, context)],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
+
+
+async def _images(written: WrittenReport, context: StageContext) -> list[Image]:
+    """Return the figures of the report and, where they are wanted, the pictures of the sources that it cites."""
+    images = [
+        Image(address=str(context.run.folder.path / caption.file(".png")), caption=caption.figure.title)
+        for caption in written.report.captions
+    ]
+    for source in written.citations.used if context.request.enable_citation_image else ():
+        number = written.citations.number(source.document)
+        images += [
+            Image(**picture.model_dump(), source=source.address, number=number)
+            for picture in (await context.records.document(source.document)).pictures
+        ]
+    return images
 
 
 async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
