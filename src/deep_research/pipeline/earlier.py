@@ -9,6 +9,7 @@ from deep_research.errors import BudgetExceeded, UsageError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
+from deep_research.reasoning.rules.question.material import topic_of
 from deep_research.reasoning.values import Brief, Held, ReadingRequest, SectionPlan
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
@@ -28,12 +29,14 @@ _MAX_ANSWER_CHARS = 4_000
 class Earlier(Value):
     """What a follow-up knows of the run before it.
 
-    `question` is the one that was researched, `cited` are the sources in the order of their numbers, `documents` all
-    that was read, by address, those cited first. `edition` is the content id of its report in parts.
+    `question` is the one that was researched, `subject` what it and those before it are about. `cited` are the sources
+    in the order of their numbers, `documents` all that was read, by address, those cited first. `edition` is the
+    content id of its report in parts.
     """
 
     run: str
     question: str
+    subject: str
     answer: str
     language: Language
     cited: tuple[Source, ...] = ()
@@ -103,9 +106,11 @@ async def _gathered(context: StageContext) -> Earlier:
     in_order = sorted(addresses.items(), key=lambda one: (order.get(one[1], len(order)), one[0]))
     best = {passage.document: passage for passage in reversed(edition.passages)}
     shown = [source for source in edition.citations.used if source.document in best][:_SHOWN_PASSAGES]
+    question = str(row.result.get("question") or row.request.question)
     return Earlier(
         run=row.id,
-        question=str(row.result.get("question") or row.request.question),
+        question=question,
+        subject=str(row.result.get("subject") or topic_of(question)),
         answer=str(row.result.get("answer") or answer_in(edition.report))[:_MAX_ANSWER_CHARS],
         language=edition.language,
         cited=edition.citations.cited,
@@ -130,6 +135,12 @@ async def nearest(earlier: Earlier, given: Mapping[str, Any], context: StageCont
         found = await context.run.adapters.fallback.extract(reading)
         scores[hit.address] = max((finding.score for finding in found), default=float("-inf"))
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
+
+
+def subject_of(brief: Brief, earlier: Earlier | None) -> str:
+    """Return what a question is about; one that follows another goes on about the same, unless it names another."""
+    goes_on = earlier is not None and earlier.subject in brief.question
+    return earlier.subject if earlier is not None and goes_on else topic_of(brief.question)
 
 
 def answer_in(report: Report) -> str:

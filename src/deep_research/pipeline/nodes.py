@@ -236,7 +236,9 @@ class Nodes:
             wanted = len(hits)
         else:
             hits = await nearest(earlier, own, context)
+        await context.emit("progress", {"step": Stage.EXTRACT, "status": "started"})
         chosen, found = await self._read_pages(hits, own, context, wanted=wanted)
+        await context.emit("progress", {"step": Stage.EXTRACT, "status": "done"})
         read = [page for page in found if page is not None]
         evidence = list(dict.fromkeys(id_ for own_ids, _ in read for id_ in own_ids))
         shared = [id_ for _, others in read for id_ in others]

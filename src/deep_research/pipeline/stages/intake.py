@@ -41,14 +41,15 @@ def inquiry_from(
     unknown_terms: tuple[str, ...],
     held: tuple[Held, ...] = (),
     focus: tuple[str, ...] = (),
-    earlier: Held | None = None,
+    earlier: Earlier | None = None,
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
     asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
-        earlier=earlier,
+        earlier=earlier.as_held if earlier else None,
+        subject=earlier.subject if earlier else "",
         language=language,
         clarify="off" if request.assume else request.clarify,
         focus=focus or request.focus or focus_by_rule(request.rules, asked),
@@ -74,7 +75,7 @@ async def intake(state: RunState) -> Update:
         unknown_terms=tuple(given.get("unknown_terms", ())),
         held=await held_by(corpus, request.question) if corpus else (),
         focus=tuple(given.get("focus", ())),
-        earlier=earlier.as_held if earlier else None,
+        earlier=earlier,
     )
     assessment = await assess(inquiry, context)
     today = f"{context.run.row.created_at:%Y-%m-%d}"

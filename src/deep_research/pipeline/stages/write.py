@@ -12,7 +12,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.earlier import Earlier, answer_in, follow_notes, with_section
+from deep_research.pipeline.earlier import Earlier, answer_in, follow_notes, subject_of, with_section
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, with_figures
 from deep_research.pipeline.gap import Gap
@@ -55,6 +55,7 @@ class WrittenReport:
     health: Health
     language: Language
     answer: str
+    subject: str
 
 
 class ReportGenerator:
@@ -149,7 +150,8 @@ class ReportGenerator:
         if before:
             report = with_section(before, report, question=findings.brief.question, words=words)
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        return WrittenReport(report, text, citations, evidence, places, health, words.language, answer)
+        subject = subject_of(findings.brief, earlier)
+        return WrittenReport(report, text, citations, evidence, places, health, words.language, answer, subject)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -562,6 +564,7 @@ async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -
     result = {
         "title": written.report.title,
         "question": brief.question,
+        "subject": written.subject,
         "answer": written.answer,
         "language": written.language,
         "report": report,

@@ -319,7 +319,7 @@ class ExtractiveReasoner:
         appraisal = await in_thread(appraise, work, missing=missing)
         if work.round == 0:
             # What an earlier run has read is enough where it answers.
-            is_enough = not missing and await self._is_answered(work)
+            is_enough = await self._is_answered(work, missing)
         words = words_in(work.brief.language)
         aspect = aspect_of(work.section.title)
         is_asked = not aspect.key or aspect.hits(work.brief.question)
@@ -337,20 +337,22 @@ class ExtractiveReasoner:
             reasoning=words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage)),
         )
 
-    async def _is_answered(self, work: SectionWork) -> bool:
-        """Say whether a report with nothing but a section's evidence would answer the question."""
+    async def _is_answered(self, work: SectionWork, missing: Sequence[str]) -> bool:
+        """Say whether a report with nothing but a section's evidence would answer the question.
+
+        Of the words that no passage holds, those count that the user wrote now, and of which no part is held either.
+        """
+        held = terms_of(*(piece.quote for piece in work.evidence))
+        if any(word in work.brief.original and held.isdisjoint(terms_of(word)) for word in missing):
+            return False
         paragraphs = paragraphs_of(work.section.title, work.evidence)
         plan = Plan(research_title=work.brief.question, sections=(work.section,))
         draft = Draft(brief=work.brief, plan=plan, paragraphs=paragraphs, evidence=work.evidence)
         return (await self.conclude(draft)).is_answered
 
     async def _missing_words(self, work: SectionWork) -> list[str]:
-        """Return the words of the question that no passage of the section holds, as the user spelled them.
-
-        Of what an earlier run has read, only what the user asks now counts, not what it is taken to be about.
-        """
-        asked = work.brief.question if work.round else work.brief.original
-        topic = without_commands(topic_part(asked))
+        """Return the words of the question that no passage of the section holds, as the user spelled them."""
+        topic = without_commands(topic_part(work.brief.question))
         weights = (await weigh(topic, self._corpus)).without_aspects().without_question_words()
         held = terms_of(*(piece.quote for piece in work.evidence))
         return surface_words(topic, weights.missing(held), known=held)

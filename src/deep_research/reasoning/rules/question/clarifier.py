@@ -21,13 +21,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
 )
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word, spelled_out, worded
-from deep_research.reasoning.rules.question.material import (
-    is_document_option,
-    is_own_option,
-    own_options,
-    plain_answer,
-    topic_of,
-)
+from deep_research.reasoning.rules.question.material import is_document_option, is_own_option, own_options, plain_answer
 from deep_research.reasoning.rules.question.pointers import Pointer, candidates, find_pointer, names_with
 from deep_research.reasoning.rules.question.sections import aspect_title
 from deep_research.reasoning.rules.question.signals import (
@@ -94,6 +88,8 @@ _BROAD_WORDS = 2.0
 _BROAD_ANSWER_WORDS = 1.0
 # A follow-up with more words than this is complete in itself.
 _ELLIPTIC_WORDS = 3.0
+# With what a follow-up leads over: "那成本呢", but not "那个项目".
+_CONNECTIVE = re.compile(r"(?i)^(?:and|but|so)\b[\s,]*|^那[么麼]?(?![个個些里裡儿兒边邊样樣时時年天次])[，,]?")
 # In a longer question, what is known of the rest carries a term that is not.
 _UNKNOWN_TERM_WORDS = 20
 _TOPIC_CHARS_SHOWN = 60
@@ -252,8 +248,9 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
     choices: Strings = ()
-    subject = topic_of(inquiry.earlier.title) if inquiry.earlier else ""
+    subject = inquiry.subject
     follows = bool(subject) and _is_elliptic(text)
+    text = _CONNECTIVE.sub("", text) if follows else text
     pointer = None if folded.is_reference_settled else find_pointer(text, rules, follows=follows)
     if follows and not pointer:
         text = f"{subject}{words('report.colon')}{text}"
