@@ -64,16 +64,23 @@ def ask(
     ] = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
-    citation_images: Annotated[
+    enable_citation_image: Annotated[
         bool | None,
-        Option("--citation-images/--no-citation-images", help="Whether --json names pictures of the cited sources."),
+        Option(
+            "--enable-citation-image/--disable-citation-image",
+            help="Name pictures of cited sources in --json (on).",
+        ),
     ] = None,
-    references: Annotated[
-        bool | None, Option("--references/--no-references", help="Whether the report lists its references.")
-    ] = None,
-    resource_file: Annotated[
+    enable_references: Annotated[
         bool | None,
-        Option("--resource-file/--no-resource-file", help="Whether all that was read goes to one file, resources.md."),
+        Option("--enable-references/--disable-references", help="List the references in the report (on)."),
+    ] = None,
+    enable_file_format_resource: Annotated[
+        bool | None,
+        Option(
+            "--enable-file-format-resource/--disable-file-format-resource",
+            help="Write all that was read to one file, resources.md (off).",
+        ),
     ] = None,
     focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
     since: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be older.")] = None,
@@ -127,9 +134,9 @@ def ask(
         "docs": given_documents(docs),
         "language": language,
         "length": length,
-        "enable_citation_image": citation_images,
-        "enable_references": references,
-        "enable_file_format_resource": resource_file,
+        "enable_citation_image": enable_citation_image,
+        "enable_references": enable_references,
+        "enable_file_format_resource": enable_file_format_resource,
         "focus": focus,
         "since": since,
         "until": until,

@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from itertools import islice
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml import etree, html
 
@@ -65,12 +65,11 @@ def _is_sign(image: etree._Element) -> bool:
 def _whole_address(link: str, name: str) -> str:
     """Return an address of the web, or for a file of the user's own the path from the folder; else ""."""
     try:
-        whole = urljoin(name, link)
-        parts = urlsplit(whole)
+        whole, parts = urljoin(name, link), urlsplit(link)
+        host = urlsplit(whole).hostname if whole.startswith(("http://", "https://")) else None
     except ValueError:
         return ""
-    if parts.scheme in ("http", "https"):
-        return whole if parts.hostname else ""
-    path = posixpath.normpath(parts.path)
-    is_inside = link and not parts.scheme and not parts.netloc and not path.startswith(("/", ".."))
-    return path if is_inside else ""
+    if host or not link or parts.scheme or parts.netloc:
+        return whole if host and link else ""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(parts.path)))
+    return "" if path.startswith(("/", "..")) else path
