@@ -33,6 +33,8 @@ from deep_research.wiring.search import NO_ENGINES, chosen_engines
 # Gets the question with its options, numbered, and returns one's number or an answer in words.
 OnClarifyQuestion = Callable[[str], Awaitable[str | int]]
 P = ParamSpec("P")
+# Keywords of `research` that the command line does not have.
+_NO_OPTIONS = ("question", "settings", "machine", "on_event", "on_live", "on_clarify_question")
 # Options that say what is asked; the others are settings.
 _OF_REQUEST = ("context", "follow", "add", "assume", "confirm_plan", "focus", "since", "until", "site")
 
@@ -144,38 +146,7 @@ async def research(
     question too vague to research raises `AnswerNeeded`, and `answer_run` goes on. `follow` is the id of a run that is
     done: its sources are asked first and keep their numbers, and with `add` its report gets a new section.
     """
-    options = {
-        "docs": docs,
-        "language": language,
-        "length": length,
-        "enable_citation_image": enable_citation_image,
-        "enable_references": enable_references,
-        "enable_file_format_resource": enable_file_format_resource,
-        "focus": focus,
-        "since": since,
-        "until": until,
-        "context": context,
-        "follow": follow,
-        "add": add,
-        "clarify": clarify,
-        "assume": assume,
-        "confirm_plan": confirm_plan,
-        "depth": depth,
-        "max_iterations": max_iterations,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-        "budget_seconds": budget_seconds,
-        "budget_queries": budget_queries,
-        "budget_pages": budget_pages,
-        "provider": provider,
-        "model": model,
-        "task_model": task_model,
-        "strategy": strategy,
-        "site": site,
-        "no_cache": no_cache,
-        "offline": offline,
-        "wiring": wiring,
-    }
+    options = {name: value for name, value in locals().items() if name not in _NO_OPTIONS}
     flags, fields = split_options(options)
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     if follow:

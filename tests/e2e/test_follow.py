@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deep_research.errors import UnknownRun, UsageError
+from deep_research.errors import NetworkError, UnknownRun, UsageError
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Budget
 from deep_research.sources.hit import Hit, SearchQuery
@@ -271,11 +271,25 @@ def test_the_budget_of_a_follow_up_is_its_own(town: Town) -> None:
     assert town.result(second)["is_verified"] is True
 
 
-def test_sources_dated_outside_the_period_are_left_out_again(tmp_path: Path) -> None:
+def test_a_search_that_fails_leaves_what_was_read(tmp_path: Path) -> None:
+    class Broken(WordSearch):
+        async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+            raise NetworkError("the line is dead")
+
     town = Town(tmp_path / "town", "en")
     first = town.ask()
-    second = town.ask("Who built it?", follow=first.id, sites=("nowhere.test",))
-    assert ANSWERS["en"][1] in town.file(second), "sites bound a search, not what was read"
+    town.lab.change = lambda adapters: replace(town._change(adapters), engines=(Broken({}, CallLog()),))
+    second = town.ask("How much did the Halvorsen dam cost, and how many salmon use it?", follow=first.id)
+    assert town.result(second)["is_searched"] is True
+    assert ANSWERS["en"][0] in town.file(second), "what the earlier run has read is told"
+    assert "the line is dead" in town.file(second)
+    assert town.result(second)["is_verified"] is True
+
+
+def test_sites_bound_a_search_and_not_what_was_read(town: Town) -> None:
+    first = town.ask()
+    second = town.ask(town.answered, follow=first.id, sites=("nowhere.test",))
+    assert ANSWERS[town.language][1] in town.file(second)
 
 
 def test_what_cannot_be_followed_is_said_plainly(town: Town) -> None:

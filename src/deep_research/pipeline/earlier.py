@@ -98,8 +98,9 @@ async def _gathered(context: StageContext) -> Earlier:
     for address, document in addresses.items():
         await store.put_document(claim, await store.get_document(document), address=address)
     if request.add:
-        cited = dict.fromkeys(id_ for paragraph in edition.report.paragraphs for id_ in paragraph.cite_ids)
-        await store.put_evidence(claim, await store.get_evidence(row.id, list(cited)))
+        cited = await store.get_evidence(row.id, [passage.id for passage in edition.passages])
+        headers = sorted({piece.header for piece in cited if piece.header})
+        await store.put_evidence(claim, [*cited, *await store.get_evidence(row.id, headers)])
         for picture in {id_ for one in edition.report.captions for id_ in (one.figure.png, one.figure.svg) if id_}:
             await store.put_blob(claim, await store.get_blob(picture))
     order = {source.document: number for number, source in enumerate(edition.citations.cited)}
@@ -135,6 +136,14 @@ async def nearest(earlier: Earlier, given: Mapping[str, Any], context: StageCont
         found = await context.run.adapters.fallback.extract(reading)
         scores[hit.address] = max((finding.score for finding in found), default=float("-inf"))
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
+
+
+async def followed_in(state: Mapping[str, Any], context: StageContext) -> tuple[Earlier | None, Report | None]:
+    """Return what is known of the run that is followed, and its report where that is to be added to."""
+    if not state.get("earlier"):
+        return None, None
+    earlier = await context.records.load(Earlier, state["earlier"])
+    return earlier, (await context.records.load(Edition, earlier.edition)).report if context.request.add else None
 
 
 def subject_of(brief: Brief, earlier: Earlier | None) -> str:

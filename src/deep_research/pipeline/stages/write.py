@@ -12,9 +12,9 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.earlier import Earlier, answer_in, follow_notes, subject_of, with_section
+from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
-from deep_research.pipeline.figures import figure_files, figure_record, with_figures
+from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.missing_figures import left_out
@@ -22,7 +22,6 @@ from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.result import Image
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
@@ -54,8 +53,8 @@ class WrittenReport:
     places: dict[str, str]
     health: Health
     language: Language
-    answer: str
     subject: str
+    answer: str
 
 
 class ReportGenerator:
@@ -75,8 +74,7 @@ class ReportGenerator:
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
-        earlier = await records.load(Earlier, state["earlier"]) if state.get("earlier") else None
-        before = (await records.load(Edition, earlier.edition)).report if earlier and context.request.add else None
+        earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
@@ -101,8 +99,7 @@ class ReportGenerator:
             has_references=context.request.enable_references,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        drawn = max((one.number for one in before.captions), default=0) if before else 0
-        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, after=drawn)
+        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, before=before)
         told = [*(before.paragraphs if before else ()), *report.paragraphs]
         cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
@@ -114,19 +111,11 @@ class ReportGenerator:
         known = earlier.cited if earlier else ()
         citations = number_sources(told, document_of=document_of, sources=sources, earlier=known)
         models = await models_that_wrote(records)
-        disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
-        led = partial(_with_lead, pieces={piece.id: piece for piece in evidence}, sources=sources, disputed=disputed)
-        chapters = [
-            chapter.model_copy(update={"paragraphs": tuple(led(one, words=words) for one in chapter.paragraphs)})
-            for chapter in report.chapters
-        ]
-        abstract = tuple(led(one, words=words, is_lead=not is_answer) for one in report.abstract)
-        report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
+        report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
-        health = await health_of(cited_snapshots, records)
-        followed = follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()
+        health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
@@ -135,7 +124,7 @@ class ReportGenerator:
                 "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
                 **({"gaps": ()} if health.is_unanswered else {}),
                 "about": (
-                    *followed,
+                    *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
                     *findings.brief.assumptions,
                     *limits_of(gaps, words),
                     *(words("figure.left_out", title=title) for title in unplaced),
@@ -146,12 +135,10 @@ class ReportGenerator:
                 ),
             }
         )
-        answer = answer_in(report)
-        if before:
-            report = with_section(before, report, question=findings.brief.question, words=words)
+        subject, answer = subject_of(findings.brief, earlier), answer_in(report)
+        report = with_section(before, report, question=findings.brief.question, words=words) if before else report
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        subject = subject_of(findings.brief, earlier)
-        return WrittenReport(report, text, citations, evidence, places, health, words.language, answer, subject)
+        return WrittenReport(report, text, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -234,6 +221,20 @@ def _chapters(
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
 _TITLE_CHARS = 40
+
+
+def _with_leads(
+    report: Report, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
+) -> Report:
+    """Return the report with every quoted paragraph that needs it under its document's name."""
+    disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
+    pieces = {piece.id: piece for piece in evidence}
+    led = partial(_with_lead, pieces=pieces, sources=sources, disputed=disputed, words=words)
+    chapters = (
+        chapter.model_copy(update={"paragraphs": tuple(map(led, chapter.paragraphs))}) for chapter in report.chapters
+    )
+    abstract = tuple(led(one, is_lead=not is_answer) for one in report.abstract)
+    return report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
 
 
 def _with_lead(
@@ -561,6 +562,7 @@ async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -
         citations=written.citations,
         passages=await cited_passages(written.evidence, written.places, context.records),
     )
+    images = await images_of(written.report.captions, written.citations, context)
     result = {
         "title": written.report.title,
         "question": brief.question,
@@ -571,25 +573,10 @@ async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -
         "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [image.to_json() for image in await _images(written, context)],
+        "images": [image.to_json() for image in images],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
-
-
-async def _images(written: WrittenReport, context: StageContext) -> list[Image]:
-    """Return the figures of the report and, where they are wanted, the pictures of the sources that it cites."""
-    images = [
-        Image(address=str(context.run.folder.path / caption.file(".png")), caption=caption.figure.title)
-        for caption in written.report.captions
-    ]
-    for source in written.citations.used if context.request.enable_citation_image else ():
-        number = written.citations.number(source.document)
-        images += [
-            Image(**picture.model_dump(), source=source.address, number=number)
-            for picture in (await context.records.document(source.document)).pictures
-        ]
-    return images
 
 
 async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
