@@ -146,10 +146,15 @@ class ResearchRequest(Value):
     fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;
     `interactive` says that somebody is there to approve a costly or complex plan; sources dated before `since` or
     after `until` are left out, undated ones are kept; of the web, only `sites` are searched where some are named.
+    `follow` is the id of a run that this question follows up; with `add` its report is written again with the answer as
+    a new section. The report lists its references unless `enable_references` is off, the result names pictures of its
+    sources unless `enable_citation_image` is, and `enable_file_format_resource` has all sources written to one file.
     """
 
     question: str
     context: str = ""
+    follow: str = ""
+    add: bool = False
     docs: str = ""
     language: Language | None = None
     clarify: ClarifyMode = "auto"
@@ -162,6 +167,9 @@ class ResearchRequest(Value):
     until: date | None = None
     sites: tuple[str, ...] = ()
     length: ReportLength = "standard"
+    enable_citation_image: bool = True
+    enable_references: bool = True
+    enable_file_format_resource: bool = False
     offline: bool = False
     models: tuple[str, ...] = ()
     depth: Depth = Depth()

@@ -33,8 +33,10 @@ from deep_research.wiring.search import NO_ENGINES, chosen_engines
 # Gets the question with its options, numbered, and returns one's number or an answer in words.
 OnClarifyQuestion = Callable[[str], Awaitable[str | int]]
 P = ParamSpec("P")
+# Keywords of `research` that the command line does not have.
+_NO_OPTIONS = ("question", "settings", "machine", "on_event", "on_live", "on_clarify_question")
 # Options that say what is asked; the others are settings.
-_OF_REQUEST = ("context", "assume", "confirm_plan", "focus", "since", "until", "site")
+_OF_REQUEST = ("context", "follow", "add", "assume", "confirm_plan", "focus", "since", "until", "site")
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,15 @@ async def research(
     docs: str | Path | None = None,
     language: Language | None = None,
     length: ReportLength | None = None,
+    enable_citation_image: bool | None = None,
+    enable_references: bool | None = None,
+    enable_file_format_resource: bool | None = None,
     focus: Sequence[str] = (),
     since: date | str | None = None,
     until: date | str | None = None,
     context: str = "",
+    follow: str | None = None,
+    add: bool = False,
     clarify: ClarifyMode | None = None,
     assume: bool = False,
     confirm_plan: bool = False,
@@ -136,37 +143,14 @@ async def research(
 
     Up to `wiring` the keywords are the options of the command line; what is not given comes from `settings`, else from
     the environment and `config.toml`. `machine` replaces stages. Without `on_clarify_question` nobody can be asked: a
-    question too vague to research raises `AnswerNeeded`, and `answer_run` goes on.
+    question too vague to research raises `AnswerNeeded`, and `answer_run` goes on. `follow` is the id of a run that is
+    done: its sources are asked first and keep their numbers, and with `add` its report gets a new section.
     """
-    options = {
-        "docs": docs,
-        "language": language,
-        "length": length,
-        "focus": focus,
-        "since": since,
-        "until": until,
-        "context": context,
-        "clarify": clarify,
-        "assume": assume,
-        "confirm_plan": confirm_plan,
-        "depth": depth,
-        "max_iterations": max_iterations,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-        "budget_seconds": budget_seconds,
-        "budget_queries": budget_queries,
-        "budget_pages": budget_pages,
-        "provider": provider,
-        "model": model,
-        "task_model": task_model,
-        "strategy": strategy,
-        "site": site,
-        "no_cache": no_cache,
-        "offline": offline,
-        "wiring": wiring,
-    }
+    options = {name: value for name, value in locals().items() if name not in _NO_OPTIONS}
     flags, fields = split_options(options)
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
+    if follow:
+        chosen = settings_to_follow((await read_run(follow, settings=chosen)).request, chosen, flags)
     request = request_from(chosen, question).model_copy(update=fields)
     processor = processor_from(chosen, machine=machine)
     return await _finished(processor, processor.runtime.create(request), on_event, on_live, on_clarify_question)
@@ -234,7 +218,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     flags["thinking_model"] = flags.pop("model")
     del flags["no_cache"]
     fields = {name: options[name] for name in _OF_REQUEST if name != "site"}
-    fields |= {"context": options["context"] or "", "focus": tuple(options["focus"] or ())}
+    fields |= {name: options[name] or "" for name in ("context", "follow")} | {"focus": tuple(options["focus"] or ())}
     fields |= {"since": _bound("since", options, last=False), "until": _bound("until", options, last=True)}
     return _given(flags), fields | {"sites": hosts_of(options["site"] or ())}
 
@@ -281,6 +265,12 @@ def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
     return settings.with_changes(**own)
 
 
+def settings_to_follow(request: ResearchRequest, settings: Settings, flags: Mapping[str, Any]) -> Settings:
+    """Return the settings of a follow-up: it searches where the run before it did, unless its user says otherwise."""
+    own = {"docs": request.docs or None, "strategy": request.search.strategy, "offline": request.offline}
+    return settings.with_changes(**_given({name: value for name, value in own.items() if name not in flags}))
+
+
 def request_from(settings: Settings, question: str) -> ResearchRequest:
     """Return the request that settings and a question make."""
     return ResearchRequest(
@@ -288,6 +278,9 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         docs="" if settings.docs is None else str(settings.docs),
         language=settings.language,
         length=settings.length,
+        enable_citation_image=settings.enable_citation_image,
+        enable_references=settings.enable_references,
+        enable_file_format_resource=settings.enable_file_format_resource,
         offline=settings.offline,
         models=chosen_models(settings),
         rules=load_rules(settings.clarify_rules),

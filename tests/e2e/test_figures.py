@@ -143,7 +143,7 @@ def test_a_figure_stands_in_the_report_with_its_sources_and_its_files(language: 
     assert alt, "the picture and its caption are one block"
     assert "2019" in alt[1]
     assert "2022" in alt[1]
-    assert [Path(path) for path in result["images"]] == [folder / "figures" / "figure-1.png"]
+    assert [Path(image["address"]) for image in result["images"]] == [folder / "figures" / "figure-1.png"]
     assert (folder / "figures/figure-1.png").read_bytes().startswith(b"\x89PNG")
     for name in ("figure-1.svg", "figure-1-dark.svg"):
         assert "<svg" in (folder / "figures" / name).read_text(encoding="utf-8")

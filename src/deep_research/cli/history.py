@@ -36,7 +36,8 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
     for row in rows:
         question = " ".join(row.request.question.split())
         shown = question if len(question) <= _QUESTION_WIDTH else question[: _QUESTION_WIDTH - 1] + "…"
-        show(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}")
+        link = f"  ← {row.request.follow[:8]}" if row.request.follow else ""
+        show(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}{link}")
     if is_cut:
         tell(f"These are the newest {limit}; there are more: --limit {2 * limit}")
 
@@ -113,7 +114,7 @@ def shown_result(result: Result) -> dict[str, object]:
         "finalReport": result.final_report,
         "learnings": list(result.learnings),
         "sources": list(result.sources),
-        "images": list(result.images),
+        "images": [image.to_json() for image in result.images],
         "isVerified": result.is_verified,
         "isSearched": result.is_searched,
     }
@@ -167,6 +168,7 @@ def _summary(row: RunRow) -> dict[str, object]:
         "id": row.id,
         "status": row.status,
         "question": row.request.question,
+        "follows": row.request.follow,
         "created_at": row.created_at.isoformat(),
         "folder": row.folder,
         "wiring": row.wiring,

@@ -51,6 +51,34 @@ Events = Annotated[
 Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
 Docs = Annotated[Path | None, Option(metavar="FOLDER", help="Folder of documents to search.")]
 Day = "YYYY[-MM[-DD]]"
+Material = Annotated[list[Path] | None, Option(metavar="PATH", help="Folder of documents to search, or one file.")]
+Talk = Annotated[
+    str | None, Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
+]
+Follow = Annotated[
+    str | None, Option(metavar="RUN", help="Follow up this run: its sources are asked first and keep their numbers.")
+]
+Provider = Annotated[
+    str | None,
+    Option("--provider", "-p", metavar="NAME", help="The model's provider, or provider:model; none for none."),
+]
+Strategy = Annotated[
+    str | None, Option(help="Kind of source: general, academic, news, code, patents, or local for --docs alone.")
+]
+CitationImage = Annotated[
+    bool | None,
+    Option("--enable-citation-image/--disable-citation-image", help="Name pictures of cited sources in --json (on)."),
+]
+References = Annotated[
+    bool | None, Option("--enable-references/--disable-references", help="List the references in the report (on).")
+]
+ResourceFile = Annotated[
+    bool | None,
+    Option(
+        "--enable-file-format-resource/--disable-file-format-resource",
+        help="Write all that was read to one file, resources.md (off).",
+    ),
+]
 Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Show queries, sources, what it came to, and the log.")]
 
@@ -59,17 +87,18 @@ Verbose = Annotated[bool, Option("--verbose", "-v", help="Show queries, sources,
 def ask(
     question: Annotated[list[str] | None, Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
-    docs: Annotated[
-        list[Path] | None, Option(metavar="PATH", help="Folder of documents to search, or one file.")
-    ] = None,
+    docs: Material = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
+    enable_citation_image: CitationImage = None,
+    enable_references: References = None,
+    enable_file_format_resource: ResourceFile = None,
     focus: Annotated[list[str] | None, Option(help="A side of the question to look at; may be repeated.")] = None,
     since: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be older.")] = None,
     until: Annotated[str | None, Option(metavar=Day, help="Leave out sources known to be newer.")] = None,
-    context: Annotated[
-        str | None, Option(metavar="TEXT", help="What was said before the question; @FILE reads it from a file.")
-    ] = None,
+    context: Talk = None,
+    follow: Follow = None,
+    add: Annotated[bool, Option("--add", help="Add the answer to the report of --follow as a section.")] = False,
     clarify: Annotated[str | None, Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
@@ -80,16 +109,10 @@ def ask(
     budget_seconds: Annotated[float | None, Option(help="Most active seconds.")] = None,
     budget_queries: Annotated[int | None, Option(help="Most search queries.")] = None,
     budget_pages: Annotated[int | None, Option(help="Most pages.")] = None,
-    provider: Annotated[
-        str | None,
-        Option("--provider", "-p", metavar="NAME", help="The model's provider, or provider:model; none for none."),
-    ] = None,
+    provider: Provider = None,
     model: Annotated[str | None, Option(metavar="NAME", help="Model for plans and reports.")] = None,
     task_model: Annotated[str | None, Option(metavar="NAME", help="Model for everything else.")] = None,
-    strategy: Annotated[
-        str | None,
-        Option(help="Kind of source: general, academic, news, code, patents, or local for --docs alone."),
-    ] = None,
+    strategy: Strategy = None,
     site: Annotated[list[str] | None, Option(metavar="HOST", help="Of the web, only this; may be repeated.")] = None,
     no_cache: Annotated[bool, Option("--no-cache", help="Neither use nor keep answers of other runs.")] = False,
     offline: Annotated[bool, Option("--offline", help="Forbid every address outside this machine.")] = False,
@@ -106,9 +129,14 @@ def ask(
 
     options = {
         "context": given_context(context),
+        "follow": follow,
+        "add": add,
         "docs": given_documents(docs),
         "language": language,
         "length": length,
+        "enable_citation_image": enable_citation_image,
+        "enable_references": enable_references,
+        "enable_file_format_resource": enable_file_format_resource,
         "focus": focus,
         "since": since,
         "until": until,

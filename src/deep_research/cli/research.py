@@ -34,7 +34,8 @@ from deep_research.reasoning.values import Plan
 from deep_research.report.escaping import unescape
 from deep_research.report.markdown import opening_of
 from deep_research.request import ResearchRequest
-from deep_research.runner import processor_from, request_from, settings_of, split_options
+from deep_research.runner import processor_from, request_from, settings_of, settings_to_follow, split_options
+from deep_research.runs import read_run
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
@@ -65,6 +66,8 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
     """Start a run and stay with it; a question may be typed as several words."""
     flags, fields = split_options(options)
     settings = load_settings(**flags)
+    if follow := options["follow"]:
+        settings = settings_to_follow(asyncio.run(read_run(follow, settings=settings)).request, settings, flags)
     if output.file and (name := format_of(output.file)):
         check_format(name)
     if len(typed) > 1 and (files := [word for word in typed if Path(word).is_file()]):

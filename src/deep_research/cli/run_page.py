@@ -21,6 +21,7 @@ def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Seq
         ("status", [f"{words('status.' + row.status)} ({row.id[:8]})"]),
         ("started", [f"{row.created_at:%Y-%m-%d %H:%M} UTC · {words('page.active', seconds=round(row.active_s, 1))}"]),
         ("question", [row.request.question]),
+        ("follows", [row.request.follow[:8]] if row.request.follow else []),
         ("assumptions", _assumptions(row)),
         ("plan", _plan(events)),
         ("progress", _progress(events, words)),

@@ -53,6 +53,7 @@ _RUST_CODE = re.compile(r"\\u\{([0-9a-f]+)\}")
 _LONG_WORD = re.compile(r"[!-~\u00a1-\u024f]{25,}")
 _LONG_IN_COLUMN = re.compile(r"[!-~\u00a1-\u024f]{13,}")
 _BREAK_AFTER = re.compile(r"[/_.,;:&=?@|-]+(?=\w)|\w{12}(?=\w)")
+_MAX_KEYWORDS = 12
 _MAX_WIDE_COLUMNS = 5
 # A smaller table stands on one page.
 _SMALL_TABLE_CHARS = 1_500
@@ -163,7 +164,7 @@ def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[
         "title": one_line(edition.report.title),
         "shown_title": _breakable(one_line(edition.report.title)),
         "description": one_line(edition.question),
-        "keywords": chapters,
+        "keywords": chapters[:_MAX_KEYWORDS],
         "date": [created.year, created.month, created.day],
         "lang": lang,
         "region": region,

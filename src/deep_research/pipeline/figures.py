@@ -10,7 +10,9 @@ from typing import NamedTuple
 from deep_research.charts.style import in_dark
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.result import Image
 from deep_research.report.citation import Citations
 from deep_research.report.figure import Caption, Figure
 from deep_research.report.layout import Report
@@ -44,9 +46,13 @@ class _Placed(NamedTuple):
 
 
 async def with_figures(
-    report: Report, stored: Sequence[str], words: Words, records: RunRecords
+    report: Report, stored: Sequence[str], words: Words, records: RunRecords, *, before: Report | None = None
 ) -> tuple[Report, list[str]]:
-    """Return the report with its figures in their places, and the titles of those that nothing in it speaks of."""
+    """Return the report with its figures in their places, and the titles of those that nothing in it speaks of.
+
+    Where the report will be a part of another, its figures are numbered on from those `before` it.
+    """
+    after = max((one.number for one in before.captions), default=0) if before else 0
     figures = [await records.load(Figure, id_) for id_ in stored]
     parts = [report.abstract, *(chapter.paragraphs for chapter in report.chapters)]
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
@@ -54,13 +60,13 @@ async def with_figures(
     placed: list[_Placed] = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
-        place = _mention(parts, number) or _nearest(parts, own, pieces)
+        place = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces)
         if place:
             placed.append(_Placed(place, number, figure, own))
     if not any(one.place.is_mentioned for one in placed):
         # Where no text says a number, they follow the order of reading.
         placed.sort(key=lambda one: one.place)
-        placed = [one._replace(number=number) for number, one in enumerate(placed, start=1)]
+        placed = [one._replace(number=number) for number, one in enumerate(placed, start=after + 1)]
     filled: list[tuple[Paragraph, ...]] = []
     for index, part in enumerate(parts):
         whole: list[Paragraph] = []
@@ -184,6 +190,17 @@ async def figure_files(
             }
         )
     return files | {caption.file(".csv"): _csv(rows)}
+
+
+async def images_of(captions: Sequence[Caption], citations: Citations, context: StageContext) -> list[Image]:
+    """Return the figures of a report and, where they are wanted, the pictures of the sources that it cites."""
+    folder = context.run.folder.path
+    images = [Image(address=str(folder / one.file(".png")), caption=one.figure.title) for one in captions]
+    for source in citations.used if context.request.enable_citation_image else ():
+        pictures = (await context.records.document(source.document)).pictures
+        known = {"source": source.address, "number": citations.number(source.document)}
+        images += [Image.from_json(picture.to_json() | known) for picture in pictures]
+    return images
 
 
 def _csv(rows: Sequence[Mapping[str, str]]) -> bytes:

@@ -75,12 +75,14 @@ def _section_graph(nodes: Nodes) -> Graph:
     graph = StateGraph(SectionState, context_schema=RunContext, output_schema=SectionOutput)
     _add_nodes(
         graph,
+        reread=nodes.reread,
         queries=nodes.queries,
         task=_task_graph(nodes),
         compress=nodes.compress,
         reflect=nodes.reflect,
     )
-    graph.add_edge(START, "queries")
+    graph.add_conditional_edges(START, _first, ["reread", "queries"])
+    graph.add_edge("reread", "compress")
     graph.add_conditional_edges("queries", _tasks, ["task", END])
     graph.add_edge("task", "compress")
     graph.add_edge("compress", "reflect")
@@ -133,9 +135,11 @@ def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
         "outline": [section["title"] for section in state["sections"]],
         "domains": state["plan"]["domains"],
         "scouted": state.get("scouted", {}),
+        "earlier": state.get("earlier", ""),
         "brief": state["brief"],
         "round": 0,
-        "grants": grant,
+        # The round over the documents of an earlier run searches for nothing.
+        "grants": [0, *grant] if state.get("earlier") and not known else grant,
         "granted": sum(grant),
         "after": state["after"],
     }
@@ -161,9 +165,15 @@ def _thin_sections_or_texts(state: State) -> list[Send | str]:
     return sends
 
 
+def _first(state: State) -> str:
+    """Ask the documents of an earlier run before anything is searched for, once for each section."""
+    return "reread" if state.get("earlier") and "evidence" not in state else "queries"
+
+
 def _tasks(state: State) -> list[Send] | str:
     shared = {key: state[key] for key in ("number", "round", "section", "outline", "brief", "after")}
     shared |= {"seen": state.get("visited_sources", []), "scouted": state.get("scouted", {})}
+    shared["earlier"] = state.get("earlier", "")
     tasks = enumerate(state["queries"], start=1)
     return [Send("task", {**shared, "task": number, "query": query}) for number, query in tasks] or END
 

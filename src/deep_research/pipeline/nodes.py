@@ -19,6 +19,7 @@ from deep_research.pipeline.approval import Correction, Proposal, answered_plan,
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.copies import find_copies
+from deep_research.pipeline.earlier import Earlier, nearest
 from deep_research.pipeline.fan_out import both, fan_out, isolated, together, unforeseen
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
@@ -223,6 +224,32 @@ class Nodes:
 
     # A section: rounds of queries, search tasks and judgement
 
+    async def reread(self, state: State, runtime: Context) -> Update:
+        """Read the documents of an earlier run for a section, as many as a round of searches would read."""
+        context = _round_context(state, runtime, "reread")
+        earlier = await context.records.load(Earlier, state["earlier"])
+        own = state | {"query": SearchQuery(query=state["brief"]["question"]).to_json()}
+        hits = earlier.hits()
+        wanted = max(1, context.request.depth.urls_per_query * sum(state["grants"][:2]))
+        if not context.run.adapters.models or len(hits) <= wanted:
+            # Without a model, reading costs nothing.
+            wanted = len(hits)
+        else:
+            hits = await nearest(earlier, own, context)
+        await context.emit("progress", {"step": Stage.EXTRACT, "status": "started"})
+        chosen, found = await self._read_pages(hits, own, context, wanted=wanted)
+        await context.emit("progress", {"step": Stage.EXTRACT, "status": "done"})
+        read = [page for page in found if page is not None]
+        evidence = list(dict.fromkeys(id_ for own_ids, _ in read for id_ in own_ids))
+        shared = [id_ for _, others in read for id_ in others]
+        task = {"scope": context.scope, "hits": len(hits), "evidence": evidence, "after": context.trail.heads}
+        update = {
+            "tasks": [task],
+            "gathered_info": [*evidence, *shared],
+            "visited_sources": [canonical_address(hit.address) for hit in chosen],
+        }
+        return _handed_on(update, context)
+
     async def queries(self, state: State, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
         number = state["round"] + 1
@@ -264,7 +291,7 @@ class Nodes:
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
         for stage in (Stage.FETCH, Stage.EXTRACT):
             await context.emit("progress", {"step": stage, "status": "started"})
-        chosen, found = await self._read_pages(fresh, state, context)
+        chosen, found = await self._read_pages(fresh, state, context, wanted=await _pages_wanted(hits, context))
         for stage in (Stage.FETCH, Stage.EXTRACT):
             await context.emit("progress", {"step": stage, "status": "done"})
         read = [page for page in found if page is not None]
@@ -296,15 +323,13 @@ class Nodes:
             }
         )
 
-    async def _read_pages(self, hits: list[Hit], state: State, context: StageContext) -> tuple[list[Hit], list[Page]]:
+    async def _read_pages(
+        self, hits: list[Hit], state: State, context: StageContext, *, wanted: int
+    ) -> tuple[list[Hit], list[Page]]:
         """Read the best hits at once; where a page cannot be had, the next hit takes its place.
 
         Each failure takes one more hit, so that the same hits are read whatever came first.
         """
-        wanted = context.request.depth.urls_per_query
-        if wanted and (not context.run.adapters.models or await context.run.adapters.has_small_folder()):
-            # The user's own files cost nothing to read where no model reads them, and little where there are few.
-            wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
         found: dict[str, Page] = {}
@@ -399,6 +424,15 @@ def _corrected(state: State, correction: Correction, exchange: Exchange) -> Upda
     """Return what intake goes by instead; the text of a correction is an answer like others."""
     exchanges = [*state.get("exchanges", []), exchange.to_json()]
     return plain({"exchanges": exchanges, "focus": list(correction.focus) or state.get("focus", [])})
+
+
+async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
+    """Return how many of a query's hits are to be read."""
+    wanted, adapters = context.request.depth.urls_per_query, context.run.adapters
+    if wanted and (not adapters.models or await adapters.has_small_folder()):
+        # The user's own files cost nothing to read where no model reads them, and little where there are few.
+        wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
+    return wanted
 
 
 def _part(state: State, context: StageContext) -> str:

@@ -7,6 +7,21 @@ from deep_research.store.port import RunRow, Store
 from deep_research.value import Value, json_of
 
 
+class Image(Value):
+    """A picture: a figure of the report by its path, or one in a cited source, which was not loaded, by its address.
+
+    `source` is the address of that source and `number` its citation number. It can be opened like a path.
+    """
+
+    address: str
+    caption: str = ""
+    source: str = ""
+    number: int = 0
+
+    def __fspath__(self) -> str:
+        return self.address
+
+
 class Result(Value):
     """The result of a run; it was not searched where every search failed."""
 
@@ -14,7 +29,7 @@ class Result(Value):
     final_report: str
     learnings: tuple[str, ...]
     sources: tuple[dict[str, object], ...]
-    images: tuple[str, ...]
+    images: tuple[Image, ...]
     is_verified: bool
     is_searched: bool = True
     run: str
@@ -29,6 +44,9 @@ async def result_of(row: RunRow, store: Store) -> Result:
     wanted = ("title", "learnings", "sources", "images", "is_verified", "is_searched")
     # A run of an earlier version does not say whether it was searched.
     kept = {key: row.result[key] for key in wanted if key in row.result}
+    # Before sources were looked through for pictures, the paths of the figures were kept alone.
+    images = kept["images"] if isinstance(kept["images"], list) else []
+    kept["images"] = [{"address": image} if isinstance(image, str) else image for image in images]
     return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})
 
 

@@ -46,7 +46,8 @@ class EngineHealth:
 class Health:
     """All engines, and the pages; `blocked` names those that could not be had or not be used, and why.
 
-    `delivered` names those of them of which an engine gave an abstract or a text, and which one.
+    `delivered` names those of them of which an engine gave an abstract or a text, and which one; `is_followed` says
+    that another run had read something before.
     """
 
     engines: tuple[EngineHealth, ...]
@@ -54,6 +55,7 @@ class Health:
     cited: int
     blocked: dict[str, str]
     delivered: dict[str, Delivered] = field(default_factory=dict)
+    is_followed: bool = False
 
     @property
     def tried(self) -> int:
@@ -63,7 +65,8 @@ class Health:
     @property
     def is_unanswered(self) -> bool:
         """Say whether sources were asked and every search failed: nobody knows whether there is something to find."""
-        return bool(self.engines) and not any(one.results or one.empty for one in self.engines)
+        is_asked = bool(self.engines) and not self.is_followed
+        return is_asked and not any(one.results or one.empty for one in self.engines)
 
     def to_json(self) -> JsonObject:
         """Return it as the run folder keeps it."""
@@ -86,7 +89,7 @@ class Health:
         }
 
 
-async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
+async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: bool = False) -> Health:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
     # A search that has begun and not ended when the report is written failed in a way that nobody foresaw.
     wanted = {"search": ("done", "failed", "started"), "fetch": ("done", "failed")}
@@ -114,7 +117,8 @@ async def health_of(cited: Iterable[str], records: RunRecords) -> Health:
         engine.read, engine.cited = len(read), len(read & used)
     in_order = sorted(engines.values(), key=lambda one: (one.name != LOCAL, -one.cited, -one.results, one.name))
     read_pages, texts = set(pages.values()), {snapshot for _, snapshot in given}
-    return Health(tuple(in_order), len(read_pages), len(used & (read_pages | texts)), blocked, delivered)
+    counted = len(read_pages), len(used & (read_pages | texts))
+    return Health(tuple(in_order), *counted, blocked, delivered, is_followed)
 
 
 def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
@@ -157,7 +161,9 @@ class Account:
         ]
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}
         searched = self.words("search.searched", engines=self.words("report.value_separator").join(did))
-        notes = [*([searched] if did else []), self.words("search.pages", **pages, cited=health.cited)]
+        notes = [searched] if did else []
+        if health.tried or not health.is_followed:
+            notes.append(self.words("search.pages", **pages, cited=health.cited))
         if health.delivered:
             notes.append(self.words("search.delivered", count=len(health.delivered)))
         if request.sites or request.since or request.until:

@@ -32,6 +32,7 @@ from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_ov
 from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
+from deep_research.pipeline.earlier import request_following
 from deep_research.pipeline.folder import RunFolder, folder_of
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
@@ -138,6 +139,11 @@ class AgentRuntime:
         unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
             raise ConfigurationError().with_message("fault.no_price", models=", ".join(unpriced))
+        if request.follow:
+            async with self._store() as store:
+                request = request_following(request, await store.get_run(request.follow))
+        elif request.add:
+            raise UsageError().with_message("fault.add_alone")
         now, run = self._adapters.clock.now(), self._adapters.new_id()
         row = RunRow(
             id=run,

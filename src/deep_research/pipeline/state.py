@@ -60,6 +60,8 @@ class DeepResearchState(SectionOutput, total=False):
     final_report: str
 
     language: str
+    # What is known of the run that this one follows.
+    earlier: str
     intake_round: int
     assessment: JsonObject
     exchanges: list[JsonObject]
@@ -100,6 +102,8 @@ class TextOutput(TypedDict, total=False):
 class SectionState(SectionOutput, total=False):
     """One section in research; `round` is the last one begun, `grants` are the queries each round may still use.
 
+    In round 0 of a follow-up the documents of the run before it are asked.
+
     `elsewhere` are the queries that the plan has for other sections.
     """
 
@@ -108,6 +112,7 @@ class SectionState(SectionOutput, total=False):
     outline: list[str]
     domains: list[str]
     scouted: dict[str, str]
+    earlier: str
     brief: JsonObject
     round: int
     grants: list[int]
@@ -143,6 +148,7 @@ class TaskState(TaskOutput, total=False):
     round: int
     task: int
     scouted: dict[str, str]
+    earlier: str
     section: JsonObject
     outline: list[str]
     brief: JsonObject

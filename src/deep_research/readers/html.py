@@ -15,6 +15,7 @@ from deep_research.readers.encoding import decode
 from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_facts import page_facts
+from deep_research.readers.pictures import pictures_of
 from deep_research.readers.port import HIDDEN_LEFT, Reading
 from deep_research.text.script import detect_language
 
@@ -67,7 +68,7 @@ def read(raw: bytes, name: str) -> Reading:
         metadata = trafilatura.extract_metadata(tree, date_config=_DATE_SEARCH, extensive=False).as_dict()
     # Before the main part is taken out of the page.
     shown_title = tree.findtext(".//title")
-    blocks, warnings = (_visible(tree), (TOO_LARGE,)) if extent == "too large" else _choose(article, tree)
+    main, blocks, warnings = (tree, _visible(tree), (TOO_LARGE,)) if extent == "too large" else _choose(article, tree)
     text = blocks.text()
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
@@ -81,6 +82,7 @@ def read(raw: bytes, name: str) -> Reading:
         # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
+        pictures=pictures_of(main, name),
         warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
 
@@ -104,8 +106,11 @@ def _read_article(tree: html.HtmlElement, *, guesses: bool, is_large: bool) -> t
     return article, found.as_dict()
 
 
-def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tuple[str, ...]]:
-    """Return the article, the main part of the page where that is none, or the whole page; and what to warn of."""
+def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[html.HtmlElement, BlockText, tuple[str, ...]]:
+    """Return the article, the main part of the page where that is none, or the whole page; and what to warn of.
+
+    Before it comes the element that holds it.
+    """
     whole = _visible(tree)
     part = take_main_part(tree)
     main = _visible(part.element)
@@ -114,9 +119,9 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[BlockText, tupl
     is_short = whole_weight <= _SHORT_PAGE
     needed = max(_MIN_WEIGHT, _MIN_SHARE * whole_weight) if is_short else 0
     if weight < whole_weight and (weight == 0 or weight < needed):
-        return whole, () if is_short else (WHOLE_TAKEN,)
+        return tree, whole, () if is_short else (WHOLE_TAKEN,)
     is_small_part = whole_weight > _LONG_PAGE and weight < _SMALL_SHARE * whole_weight
-    return chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
+    return part.element, chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
 
 
 def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:

@@ -4,6 +4,7 @@ import re
 from itertools import accumulate
 
 from deep_research.readers.encoding import decode
+from deep_research.readers.pictures import listed_pictures
 from deep_research.readers.places import heading_places
 from deep_research.readers.port import Reading
 from deep_research.sources.document import Place
@@ -37,6 +38,9 @@ _REST = (
 )
 
 
+_PICTURE = re.compile(r"!\[([^\]\n]{1,300})\]\(\s*<?([^\s<>()]{1,2000})")
+
+
 def read(raw: bytes, name: str) -> Reading:
     """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
     fields, body, first_line = _front_matter(decode(raw, name)[0])
@@ -54,6 +58,7 @@ def read(raw: bytes, name: str) -> Reading:
             *heading_places(labelled, len(text)),
             Place(kind="line", label=str(first_line), start=0, end=len(text)),
         ),
+        pictures=listed_pictures(((match[2], match[1]) for match in _PICTURE.finditer(body)), name),
     )
 
 

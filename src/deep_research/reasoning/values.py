@@ -35,10 +35,15 @@ class Held(Value):
 
 
 class Inquiry(Value):
-    """What intake knows: the question, its context, what was asked and verified so far, and what documents hold."""
+    """What intake knows: the question, its context, what was asked and verified so far, and what documents hold.
+
+    Of a follow-up, `earlier` is the question before it with the answer to that, and `subject` what that is about.
+    """
 
     question: str
     context: str = ""
+    earlier: Held | None = None
+    subject: str = ""
     language: Language = "en"
     clarify: ClarifyMode = "auto"
     focus: Strings = ()

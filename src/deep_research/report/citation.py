@@ -24,10 +24,15 @@ class Source(Value):
 
 
 class Citations(Value):
-    """The numbered sources: the cited ones first, then the others."""
+    """The numbered sources: the cited ones first, then the others.
+
+    The report of a follow-up keeps the numbers of the report before it. `unused` are the documents among the cited ones
+    that are cited only there.
+    """
 
     cited: tuple[Source, ...] = ()
     additional: tuple[Source, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def number(self, document: str) -> int:
         """Return the number of a cited document."""
@@ -39,18 +44,33 @@ class Citations(Value):
         return (*self.cited, *self.additional)
 
     @property
+    def used(self) -> tuple[Source, ...]:
+        """Return the sources that this report cites itself."""
+        return tuple(source for source in self.cited if source.document not in self.unused)
+
+    @property
     def share_cited(self) -> int:
         """Return the share of sources that are cited, in per cent."""
-        return round(100 * len(self.cited) / len(self.sources)) if self.sources else 0
+        return round(100 * len(self.used) / len(self.sources)) if self.sources else 0
 
 
 def number_sources(
-    paragraphs: Iterable[Paragraph], *, document_of: Mapping[str, str], sources: Sequence[Source]
+    paragraphs: Iterable[Paragraph],
+    *,
+    document_of: Mapping[str, str],
+    sources: Sequence[Source],
+    earlier: Sequence[Source] = (),
 ) -> Citations:
-    """Number the sources that the paragraphs cite, in order of first use; the rest follow in their own order."""
+    """Number the sources that the paragraphs cite, in order of first use; the rest follow in their own order.
+
+    Those of an `earlier` report come first, as they are numbered there.
+    """
     used = dict.fromkeys(document_of[id_] for paragraph in paragraphs for id_ in paragraph.cite_ids)
-    known = {source.document: source for source in sources}
+    known = {source.document: source for source in (*earlier, *sources)}
+    before = [source.document for source in earlier]
+    numbered = dict.fromkeys((*before, *used))
     return Citations(
-        cited=tuple(known[document] for document in used),
-        additional=tuple(source for source in sources if source.document not in used),
+        cited=tuple(known[document] for document in numbered),
+        additional=tuple(source for source in sources if source.document not in numbered),
+        unused=tuple(document for document in before if document not in used),
     )

@@ -56,4 +56,4 @@ class Edition(Value):
     @property
     def captions(self) -> list[Caption]:
         """Return the figures in the order in which they are read."""
-        return [paragraph for paragraph in self.report.paragraphs if isinstance(paragraph, Caption)]
+        return self.report.captions

@@ -50,7 +50,7 @@ class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
-    found; nothing of it is cited or checked.
+    found; nothing of it is cited or checked. Without references, the report says where they are.
     """
 
     title: str
@@ -63,12 +63,18 @@ class Report(Value):
     gaps: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     run_line: str
+    has_references: bool = True
 
     @property
     def paragraphs(self) -> list[Paragraph]:
         """Return all paragraphs in the order in which they are read."""
         body = (paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)
         return [*self.abstract, *body, *self.disagreements]
+
+    @property
+    def captions(self) -> list[Caption]:
+        """Return the figures in the order in which they are read."""
+        return [paragraph for paragraph in self.paragraphs if isinstance(paragraph, Caption)]
 
 
 class Span(NamedTuple):
@@ -170,8 +176,8 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
         "knowledge": knowledge,
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": _bullets(report.gaps),
-        "references": _references(citations, words),
-        "about": _bullets(report.about),
+        "references": _references(citations, words) if report.has_references else [],
+        "about": _bullets([*report.about, *([] if report.has_references else [words("report.unlisted")])]),
     }
     for key, own in closing.items():
         blocks += [Heading(words(f"report.{key}"), part=key), *own] if own else []
@@ -379,13 +385,17 @@ def _labelled(cells: Sequence[tuple[str, str]], words: Words) -> str:
 
 def _references(citations: Citations, words: Words) -> list[Block]:
     blocks: list[Block] = []
-    number = 1
-    for key, sources in (("cited_sources", citations.cited), ("additional_sources", citations.additional)):
+    numbered = list(enumerate(citations.sources, start=1))
+    cited, additional = numbered[: len(citations.cited)], numbered[len(citations.cited) :]
+    parts = {
+        "cited_sources": [one for one in cited if one[1].document not in citations.unused],
+        "earlier_sources": [one for one in cited if one[1].document in citations.unused],
+        "additional_sources": additional[:_MAX_UNCITED],
+    }
+    for key, sources in parts.items():
         if sources:
-            shown = sources if key == "cited_sources" else sources[:_MAX_UNCITED]
-            listed = (_reference(at, source, words) for at, source in enumerate(shown, start=number))
+            listed = (_reference(number, source, words) for number, source in sources)
             blocks += [Heading(words(f"report.{key}"), 3), References(tuple(listed))]
-            number += len(sources)
     if len(citations.additional) > _MAX_UNCITED:
         blocks.append(Prose(_fixed(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))))
     share, total = citations.share_cited, len(citations.sources)

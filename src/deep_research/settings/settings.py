@@ -90,6 +90,13 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
     length: ReportLength = Field(
         default="standard", description="How much a report tells: `short`, `standard` or `long`."
     )
+    enable_citation_image: bool = Field(
+        default=True, description="Whether the result names the pictures of the cited sources beside the figures."
+    )
+    enable_references: bool = Field(default=True, description="Whether a report lists its references.")
+    enable_file_format_resource: bool = Field(
+        default=False, description="Whether all that was read is also written to one file, `resources.md`."
+    )
 
     depth: DepthName = Field(
         default="standard",

@@ -18,6 +18,13 @@ class Place(Value):
     end: int
 
 
+class Picture(Value):
+    """A picture in a source: its address, and what stands below it or for it. It was not loaded."""
+
+    address: str
+    caption: str
+
+
 class Document(Value):
     """The text of one source; the same text at two addresses is one document.
 
@@ -35,6 +42,7 @@ class Document(Value):
     published: str = ""
     places: tuple[Place, ...] = ()
     warnings: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     delivered: Delivered | None = None
 
 

@@ -58,6 +58,12 @@ def is_traditional(text: str) -> bool:
     return sum(ord(letter) in table for letter in letters) > sum(letter in simplified for letter in letters)
 
 
+def tells_script(text: str) -> bool:
+    """Return whether a Chinese text holds a letter that only one of the two scripts has."""
+    table, simplified = simplified_table(), _simplified_letters()
+    return any(ord(letter) in table or letter in simplified for letter in _HAN.findall(text))
+
+
 @lru_cache(maxsize=1)
 def _simplified_letters() -> frozenset[str]:
     return frozenset(simplified_table().values())

@@ -11,6 +11,7 @@ from deep_research.request import Language
 from deep_research.verify.shipped import (
     Block,
     Listing,
+    Reference,
     ShippedFigure,
     ShippedReport,
     ShippedSentence,
@@ -112,8 +113,14 @@ class Verifier:
         )
 
     def _check(self, report: ShippedReport, listing: Listing) -> ReportCheck:
-        numbers = [reference.number for reference in report.references]
-        cited = {reference.number for reference in report.references if reference.is_cited}
+        references = report.references
+        if report.is_unlisted and not references:
+            # What the report does not list itself is looked up beside it.
+            wanted = {listing.number_of(id_) for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
+            references = tuple(Reference(number, number in wanted) for number in sorted(listing.numbers.values()))
+            report = report._replace(references=references)
+        numbers = [reference.number for reference in references]
+        cited = {reference.number for reference in references if reference.is_cited}
         # In titles, gaps and assumptions numbers in brackets are the user's words.
         cites = (
             block
@@ -128,7 +135,7 @@ class Verifier:
         unresolved = tuple(sorted(set(used) - set(numbers)))
         misplaced = tuple(sorted(set(used) & (set(numbers) - cited)))
         unused = tuple(sorted(cited - set(used)))
-        is_numbered = numbers == list(range(1, len(numbers) + 1))
+        is_numbered = report.is_numbered
         is_empty = all(block.kind == "rule" for block in report.blocks)
         sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
         return ReportCheck(

@@ -38,10 +38,11 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 
 class Reference(NamedTuple):
-    """A line of the references."""
+    """A line of the references; `is_earlier` if only the report before a follow-up cites it."""
 
     number: int
     is_cited: bool
+    is_earlier: bool = False
 
 
 class Block(NamedTuple):
@@ -53,44 +54,62 @@ class Block(NamedTuple):
 
 
 class ShippedReport(NamedTuple):
-    """A report file, read: the body's blocks, the references in order, and lines among them that are none."""
+    """A report file, read: the body's blocks, the references in order, and lines among them that are none.
+
+    `is_unlisted` if it says itself that its references were left out.
+    """
 
     language: Language
     blocks: tuple[Block, ...]
     references: tuple[Reference, ...]
     malformed: tuple[str, ...]
+    is_unlisted: bool = False
+
+    @property
+    def is_numbered(self) -> bool:
+        """Say whether all references have numbers from 1 on, in order, those that are cited nowhere last.
+
+        Of those that an earlier report cites, the ones that are cited here again stand in a list of their own.
+        """
+        cited = [one.number for one in self.references if one.is_cited]
+        earlier = [one.number for one in self.references if one.is_earlier]
+        others = [one.number for one in self.references if not (one.is_cited or one.is_earlier)]
+        in_order = cited == sorted(cited) and earlier == sorted(earlier)
+        return in_order and [*sorted(cited + earlier), *others] == list(range(1, len(self.references) + 1))
 
 
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = _headings("gaps", "about", "knowledge", "notice")
     places = dict.fromkeys(_headings("references"), "references") | dict.fromkeys(exempt, "exempt")
-    cited, additional = _headings("cited_sources"), _headings("additional_sources")
+    parts = {title: key for key in ("cited", "earlier", "additional") for title in _headings(f"{key}_sources")}
+    unlisted = _headings("unlisted")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
-    place = "body"
-    is_cited, after_assumptions = True, False
+    place, part = "body", "cited"
+    is_unlisted = after_assumptions = False
     for kind, block in _blocks(text):
         if kind == "heading" and (heading := _HEADING.match(block)):
             level, title = len(heading[1]), heading[2]
             if place == "references" and level > 2:
-                is_cited = title in cited or (is_cited and title not in additional)
+                part = parts.get(title, part)
                 continue
             if level <= 2:
                 place = places.get(title, "body") if level == 2 else "body"
-                is_cited = True
+                part = "cited"
         if place == "references":
             for line in block.split("\n") if kind == "prose" else ():
                 if match := _REFERENCE.fullmatch(line.strip()):
-                    listed.append(Reference(int(match[1]), is_cited))
+                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier"))
                 elif line.lstrip().startswith("["):
                     malformed.append(line.strip())
             continue
         names_assumptions = kind == "label" and block.strip("*:： ") in exempt
         after_assumptions = (after_assumptions and kind == "item") or names_assumptions
         blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
-    return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed))
+        is_unlisted |= place == "exempt" and unescape(_ITEM.sub("", block)).strip() in unlisted
+    return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed), is_unlisted)
 
 
 def markers(text: str) -> list[int]:
@@ -122,7 +141,8 @@ def _headings(*keys: str) -> set[str]:
 def _language(text: str) -> Language:
     lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
     known: Sequence[Language] = get_args(Language)
-    return next((language for language in known if words_in(language)("report.references") in lines), "en")
+    fixed = ("report.references", "report.about")
+    return next((language for language in known if lines.intersection(map(words_in(language), fixed))), "en")
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:

@@ -166,7 +166,8 @@ def test_a_long_report_has_a_list_of_its_chapters_and_a_short_one_none() -> None
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_five_hundred_pages_are_set() -> None:
     document = _opened(contents(chapters=650, paragraphs=6))
     assert len(document) >= 500
-    assert f"{len(document)} / {len(document)}" in document[-1].get_textpage().get_text_bounded()
+    assert f"{len(document)} / {len(document)}" in document[len(document) - 1].get_textpage().get_text_bounded()

@@ -5,6 +5,7 @@ import pytest
 from deep_research.messages import report_language
 from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
 from deep_research.reasoning.rules.question.clarifier import assess
+from deep_research.reasoning.rules.question.material import topic_of
 from deep_research.reasoning.values import Assessment, Exchange, Held, Inquiry
 
 
@@ -180,6 +181,37 @@ def test_several_candidates_in_the_context_are_offered():
 
 def test_context_that_names_nothing_leaves_the_question_open():
     assert answered("那个靶点", context="好的，谢谢。").next_action == "NEED_CLARIFICATION"
+
+
+HALDEN = "How much did the Halden Bay heat pump retrofit cost?"
+QINGXIA = "青峡水坝的改造花了多少钱？"
+QINGXIA_HANT = "青峽水壩的改造花了多少錢？"
+COMPLETE = "What are the rules for noise near homes at night?"
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "refined"),
+    [
+        (HALDEN, "And what did it save?", "what did Halden Bay heat pump retrofit save?"),
+        (HALDEN, "Who built it?", "Who built Halden Bay heat pump retrofit?"),
+        (HALDEN, "What about the noise?", "Halden Bay heat pump retrofit: What about the noise?"),
+        (HALDEN, "Why?", "Halden Bay heat pump retrofit: Why?"),
+        (HALDEN, "What did Siemens supply?", "What did Siemens supply?"),
+        (HALDEN, COMPLETE, COMPLETE),
+        (QINGXIA, "那成本呢？", "青峡水坝 改造：成本呢？"),
+        (QINGXIA, "它什么时候建成？", "青峡水坝 改造什么时候建成？"),
+        (QINGXIA, "这个项目有哪些问题？", "青峡水坝 改造有哪些问题？"),
+        (QINGXIA, "那么谁负责施工？", "青峡水坝 改造：谁负责施工？"),
+        (QINGXIA, "比亚迪2023年的净利润是多少？", "比亚迪2023年的净利润是多少？"),
+        (QINGXIA_HANT, "那維護呢？", "青峽水壩 改造：維護呢？"),
+    ],
+)
+def test_a_follow_up_is_about_what_was_asked_before(before, question, refined):
+    assessment = answered(question, subject=topic_of(before), earlier=Held(title=before, text="…"))
+    assert assessment.next_action == "START_RESEARCH"
+    assert assessment.refined_query == refined
+    is_stated = any("Halden Bay heat pump retrofit" in each or "改造" in each for each in assessment.assumptions)
+    assert is_stated == (refined != question), "what was put in is stated"
 
 
 def test_strict_asks_each_signal_once_and_then_starts():

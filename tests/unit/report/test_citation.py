@@ -30,6 +30,17 @@ def test_sources_are_numbered_in_order_of_first_use():
     assert citations.share_cited == 67
 
 
+def test_sources_of_an_earlier_report_keep_their_numbers():
+    earlier = [SOURCES[2], SOURCES[1]]
+    told = [_claim(("x", ("e2", "e1")))]
+    citations = number_sources(told, document_of=DOCUMENT_OF, sources=SOURCES, earlier=earlier)
+    assert [source.document for source in citations.sources] == ["c", "b", "a"]
+    assert [citations.number(document) for document in "cba"] == [1, 2, 3]
+    assert citations.unused == ("c",)
+    assert [source.document for source in citations.used] == ["b", "a"]
+    assert citations.share_cited == 67
+
+
 def test_each_sentence_carries_its_own_markers():
     assert "First. [1] Second. [1][2]" in _render()
 

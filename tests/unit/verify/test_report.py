@@ -1,13 +1,14 @@
 """The files of a report, checked as shipped: what passes, what fails, and what the reader is told."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.report.citation import Citations, Source
+from deep_research.report.citation import Source, number_sources
 from deep_research.report.escaping import escape
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
@@ -29,17 +30,28 @@ def claim(*texts: str, section: str = "Costs", evidence: str = "e1") -> Paragrap
     return Paragraph(section=section, sentences=sentences)
 
 
-def ship(folder: Path, report: Report, *, language: Language = "en", text: str | None = None) -> Path:
-    """Write a report and its proofs as the pipeline does; return the report's path."""
+def ship(
+    folder: Path,
+    report: Report,
+    *,
+    language: Language = "en",
+    text: str | None = None,
+    earlier: Sequence[str] = (),
+) -> Path:
+    """Write a report and its proofs as the pipeline does; return the report's path.
+
+    The documents that an `earlier` report cites keep their numbers.
+    """
     documents = {"e1": "d1", "e2": "d2"}
-    cited = dict.fromkeys(documents[id_] for paragraph in report.paragraphs for id_ in paragraph.cite_ids)
     sources = {
         document: Source(document=document, title=f"Title [{document}] - part 1", address=f"a/{document}.pdf")
         for document in ("d1", "d2", "d3")
     }
-    citations = Citations(
-        cited=tuple(sources[document] for document in cited),
-        additional=tuple(source for document, source in sources.items() if document not in cited),
+    citations = number_sources(
+        report.paragraphs,
+        document_of=documents,
+        sources=list(sources.values()),
+        earlier=[sources[document] for document in earlier],
     )
     rendered = render(
         report, citations, number_of=lambda id_: citations.number(documents[id_]), words=words_in(language)
@@ -96,6 +108,54 @@ def test_sound_report_passes_in_every_language(tmp_path, language):
     assert outcome.report.language == language
     assert outcome.paragraphs.verdicts == {"supported": 4}
     assert words_in(language)("verification.passed") in outcome.in_words()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_of_an_earlier_report_are_kept_in_a_list_of_their_own(tmp_path, language):
+    report = ship(tmp_path, whole_report(language), language=language, earlier=["d3", "d2"])
+    text = report.read_text(encoding="utf-8")
+    outcome = verify(report)
+    assert outcome.passed, outcome
+    assert outcome.report.language == language
+    lists = [text.index(f"### {words_in(language)(f'report.{key}_sources')}") for key in ("cited", "earlier")]
+    places = {number: text.rindex(f"[{number}] Title") for number in (1, 2, 3)}
+    # The report cites 2 and 3; 1 is the source that only the one before it cites.
+    assert lists[0] < places[2] < places[3] < lists[1] < places[1]
+
+    # Verification is as strict as ever: what stands there is not cited, each number is there once and in order.
+    cited = text.replace("[2]", "[1]", 1)
+    assert cited != text
+    assert verify(ship(tmp_path, whole_report(language), text=cited)).report.markers_of_uncited_sources == (1,)
+    for wrong in (text.replace("[1] Title", "[4] Title"), text.replace("[3] Title", "[2] Title")):
+        assert not verify(ship(tmp_path, whole_report(language), text=wrong)).report.references_are_numbered
+    without = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("[1] Title"))
+    assert not verify(ship(tmp_path, whole_report(language), text=without)).report.references_are_numbered
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_report_without_references_is_checked_against_the_list_beside_it(tmp_path, language):
+    unlisted = whole_report(language).model_copy(update={"has_references": False})
+    report = ship(tmp_path, unlisted, language=language)
+    text = report.read_text(encoding="utf-8")
+    assert words_in(language)("report.references") not in [line.lstrip("# ") for line in text.splitlines()]
+    outcome = verify(report)
+    assert outcome.passed, outcome
+    assert outcome.report.language == language
+    assert outcome.report.references == 3
+
+    unknown = verify(ship(tmp_path, unlisted, text=text.replace("[2]", "[9]")))
+    assert unknown.report.unresolved_markers == (9,)
+    assert unknown.report.unused_references == (2,)
+    assert verify(ship(tmp_path, unlisted, text=text.replace("[2]", "[3]"))).report.markers_of_uncited_sources == (3,)
+    (tmp_path / "citations.json").unlink()
+    assert not verify(report).passed
+
+
+def test_references_that_were_cut_off_are_missed(tmp_path):
+    text = ship(tmp_path, whole_report()).read_text(encoding="utf-8")
+    head, _, rest = text.partition("## References")
+    cut = head + "## About" + rest.partition("## About")[2]
+    assert verify(ship(tmp_path, whole_report(), text=cut)).report.unresolved_markers == (1, 2)
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])

@@ -1,14 +1,17 @@
 """Cache: seals the run: what was found and read, its statistics, and the copy of its report."""
 
+from typing import Any
+
 from deep_research.pipeline.folder import RunFolder, report_copy_of
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
 from deep_research.pipeline.statistics import statistics_of
-from deep_research.report.escaping import escape_heading, fence
+from deep_research.report.citation import Source
+from deep_research.report.escaping import escape, escape_address, escape_heading, fence
 from deep_research.report.markdown import seen_from
 from deep_research.store.port import JournalRow
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import JsonObject, canonical_json, json_of
 
 # Longer texts stand in a file of their own.
 _INLINE_BYTES = 10 * 1024
@@ -19,8 +22,12 @@ async def cache(state: RunState) -> Update:
     context = state.context
     folder, records = context.run.folder, context.records
     calls = await records.calls()
-    results = {"searches": await _searches(calls, records), "documents": await _documents(records, folder)}
+    documents = await _documents(records, folder)
+    results = {"searches": await _searches(calls, records), "documents": documents}
     await folder.write("search_results.json", canonical_json(results) + "\n")
+    if context.request.enable_file_format_resource:
+        result = json_of(await records.store.get_blob(state.input["final_report"]))
+        await folder.write("resources.md", _resources(result, documents))
     events = await records.store.read_events(records.run)
     answers = await model_answers(calls, records.store)
     statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
@@ -51,3 +58,16 @@ async def _documents(records: RunRecords, folder: RunFolder) -> list[JsonObject]
             await folder.write(name, f"# {escape_heading(address)}\n\n{fence(document.text)}\n")
             listed.append(entry | {"segment": name})
     return listed
+
+
+def _resources(result: Any, documents: list[JsonObject]) -> str:
+    """Return all sources as one text, under their numbers; a text that has a file of its own is linked."""
+    texts = {str(entry["document"]): entry for entry in documents}
+    blocks = [f"# {escape_heading(result['title'])}"]
+    for number, source in enumerate(map(Source.from_json, result["sources"]), start=1):
+        about = filter(None, (escape_address(source.address), escape(source.published[:10]), source.language))
+        entry = texts.get(source.document, {})
+        segment = entry.get("segment")
+        text = f"[{segment}]({segment})" if segment else fence(str(entry.get("text", "")))
+        blocks += [f"## [{number}] {escape_heading(source.title)}", " · ".join(about), text]
+    return "\n\n".join(blocks) + "\n"

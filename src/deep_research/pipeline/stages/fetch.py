@@ -5,6 +5,7 @@ from functools import lru_cache
 from deep_research.errors import NetworkError, SourceError
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.state import RunState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
@@ -19,9 +20,13 @@ _REMEMBERED_BYTES = 200_000
 async def fetch(state: RunState) -> Update:
     """Get a page, read it and store both; raise `CallFailed` if there is nothing to store.
 
-    Where the page cannot be had or read, what the search service delivered of it takes its place.
+    Where the page cannot be had or read, what the search service delivered of it takes its place. What the run before
+    a follow-up read is at hand.
     """
     hit, context = Hit.from_json(state.input["hit"]), state.context
+    if (known := await _read_before(hit, state)) is not None:
+        _check_date(known, hit.address, context.request)
+        return {"document": known.id}
     try:
         document, address = await _from_page(hit, context)
     except (SourceError, NetworkError):
@@ -32,6 +37,13 @@ async def fetch(state: RunState) -> Update:
     address = await context.run.address_for(document.id, address, hit.address)
     await context.run.store.put_document(context.run.claim, document, address=address)
     return {"document": document.id}
+
+
+async def _read_before(hit: Hit, state: RunState) -> Document | None:
+    """Return the document that an earlier run read at an address, if this run follows one that did."""
+    records, followed = state.context.records, state.input.get("earlier")
+    id_ = (await records.load(Earlier, followed)).documents.get(hit.address) if followed else None
+    return await records.document(id_) if id_ else None
 
 
 async def _from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
@@ -66,6 +78,7 @@ def _document(reading: Reading, raw: bytes, *, title: str, published: str, media
         author=reading.author,
         published=published,
         places=reading.places,
+        pictures=reading.pictures,
         warnings=reading.warnings,
     )
 

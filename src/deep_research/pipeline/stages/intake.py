@@ -5,13 +5,14 @@ from deep_research.errors import ClarificationFailed
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
+from deep_research.pipeline.earlier import Earlier, bring_along
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
 from deep_research.reasoning.rules.question.material import held_by
-from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names
+from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names, rare_terms
 from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
     Assessment,
@@ -40,12 +41,15 @@ def inquiry_from(
     unknown_terms: tuple[str, ...],
     held: tuple[Held, ...] = (),
     focus: tuple[str, ...] = (),
+    earlier: Earlier | None = None,
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
     asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
+        earlier=earlier.as_held if earlier else None,
+        subject=earlier.subject if earlier else "",
         language=language,
         clarify="off" if request.assume else request.clarify,
         focus=focus or request.focus or focus_by_rule(request.rules, asked),
@@ -61,14 +65,17 @@ async def intake(state: RunState) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
     context, given = state.context, state.input
     request, corpus = context.request, context.run.adapters.corpus
+    followed = given.get("earlier") or (await bring_along(context) if request.follow else "")
+    earlier = await context.records.load(Earlier, followed) if followed else None
     inquiry = inquiry_from(
         request,
         language=given["language"],
         exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
-        known_terms=tuple(given.get("known_terms", ())),
+        known_terms=(*given.get("known_terms", ()), *(await _met_before(request.question, earlier, context))),
         unknown_terms=tuple(given.get("unknown_terms", ())),
         held=await held_by(corpus, request.question) if corpus else (),
         focus=tuple(given.get("focus", ())),
+        earlier=earlier,
     )
     assessment = await assess(inquiry, context)
     today = f"{context.run.row.created_at:%Y-%m-%d}"
@@ -92,7 +99,20 @@ async def intake(state: RunState) -> Update:
         "clarified_query": brief.question,
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
+        "earlier": followed,
     }
+
+
+async def _met_before(question: str, earlier: Earlier | None, context: StageContext) -> list[str]:
+    """Return the rare terms of a question that a document of an earlier run holds: they need not be looked up."""
+    known: list[str] = []
+    documents = dict.fromkeys(earlier.documents.values()) if earlier else {}
+    for term in rare_terms(question):
+        for document in documents:
+            if term.casefold() in (await context.records.document(document)).text.casefold():
+                known.append(term)
+                break
+    return known
 
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:

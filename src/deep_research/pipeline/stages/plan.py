@@ -7,6 +7,7 @@ from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.fan_out import fan_out, isolated
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
@@ -106,9 +107,14 @@ async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecut
     stand in the plan.
     """
     brief, context = Brief.from_json(state.input["brief"]), state.context
-    scouted = await _scouted(brief, executor, context)
+    followed = state.input.get("earlier")
+    scouted = {} if followed else await _scouted(brief, executor, context)
     hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
     seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
+    if followed:
+        # What was answered before is what there is to look at.
+        earlier = await context.records.load(Earlier, followed)
+        seen = (earlier.as_held, *earlier.passages)
     drawn = by_own_focus(await planner.write_report_plan(brief.model_copy(update={"found": seen}), context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
@@ -180,9 +186,12 @@ def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
 
 def queries_by_round(request: ResearchRequest) -> list[int]:
     """Return how many queries each round of a run may use: its depth, within its budget."""
-    limits = (request.depth.max_total_queries, request.budget.queries)
-    allowed = min(limit for limit in limits if limit is not None)
-    return request.depth.model_copy(update={"max_total_queries": allowed}).rounds()
+    depth, limits = request.depth, (request.depth.max_total_queries, request.budget.queries)
+    changes = {"max_total_queries": min(limit for limit in limits if limit is not None)}
+    if request.follow:
+        # The documents of the run before it are its first round.
+        changes["queries_first_iteration"] = depth.queries_followup_iteration
+    return depth.model_copy(update=changes).rounds()
 
 
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
@@ -199,14 +208,17 @@ async def next_queries(
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
-    A plan that was made without a model had them all, and who left one out does not want it back.
+    A plan that was made without a model had them all, and who left one out does not want it back. A follow-up looks for
+    what the documents of the run before it lack.
     """
     if grant == 0:
         return []
     domains = tuple(state.get("domains", ()))
-    if work.round > 1:
+    if work.round > 1 or state.get("earlier"):
         gaps = tuple(state.get("open_questions", ()))
         offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
+        if work.round == 1 and not offered:
+            offered = work.section.search_queries
         return await planner.generate_followup_queries(
             work, gaps=gaps, offered=offered, count=grant, context=context, domains=domains
         )

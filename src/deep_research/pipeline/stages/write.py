@@ -12,8 +12,9 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
-from deep_research.pipeline.figures import figure_files, figure_record, with_figures
+from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.missing_figures import left_out
@@ -53,11 +54,8 @@ class WrittenReport:
     places: dict[str, str]
     health: Health
     language: Language
-
-    @property
-    def captions(self) -> list[Caption]:
-        """Return the figures of the report."""
-        return [paragraph for paragraph in self.report.paragraphs if isinstance(paragraph, Caption)]
+    subject: str
+    answer: str
 
 
 class ReportGenerator:
@@ -77,6 +75,7 @@ class ReportGenerator:
     ) -> WrittenReport:
         """Return the report with its citations numbered."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
+        earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
@@ -98,30 +97,26 @@ class ReportGenerator:
             ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
+            has_references=context.request.enable_references,
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        report, unplaced = await with_figures(report, state.get("figures", ()), words, records)
-        cited = list(dict.fromkeys(id_ for paragraph in report.paragraphs for id_ in paragraph.cite_ids))
+        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, before=before)
+        told = [*(before.paragraphs if before else ()), *report.paragraphs]
+        cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
         worth = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
         # Of what is not cited, what has most on the question comes first.
         sources.sort(key=lambda source: -worth.get(source.document, float("-inf")))
-        citations = number_sources(report.paragraphs, document_of=document_of, sources=sources)
+        known = earlier.cited if earlier else ()
+        citations = number_sources(told, document_of=document_of, sources=sources, earlier=known)
         models = await models_that_wrote(records)
-        disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
-        led = partial(_with_lead, pieces={piece.id: piece for piece in evidence}, sources=sources, disputed=disputed)
-        chapters = [
-            chapter.model_copy(update={"paragraphs": tuple(led(one, words=words) for one in chapter.paragraphs)})
-            for chapter in report.chapters
-        ]
-        abstract = tuple(led(one, words=words, is_lead=not is_answer) for one in report.abstract)
-        report = report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
+        report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
-        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.cited]
-        health = await health_of(cited_snapshots, records)
+        cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
+        health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
         report = report.model_copy(
             update={
@@ -130,6 +125,7 @@ class ReportGenerator:
                 "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
                 **({"gaps": ()} if health.is_unanswered else {}),
                 "about": (
+                    *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
                     *findings.brief.assumptions,
                     *limits_of(gaps, words),
                     *(words("figure.left_out", title=title) for title in unplaced),
@@ -140,8 +136,10 @@ class ReportGenerator:
                 ),
             }
         )
+        subject, answer = subject_of(findings.brief, earlier), answer_in(report)
+        report = with_section(before, report, question=findings.brief.question, words=words) if before else report
         text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        return WrittenReport(report, text, citations, evidence, places, health, words.language)
+        return WrittenReport(report, text, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -169,7 +167,7 @@ class ReportGenerator:
         await folder.write("citations.json", canonical_json(numbers) + "\n")
         await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
         pieces = {piece.id: piece for piece in written.evidence}
-        for caption in written.captions:
+        for caption in written.report.captions:
             files = await figure_files(
                 caption,
                 evidence=pieces,
@@ -224,6 +222,20 @@ def _chapters(
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
 _TITLE_CHARS = 40
+
+
+def _with_leads(
+    report: Report, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
+) -> Report:
+    """Return the report with every quoted paragraph that needs it under its document's name."""
+    disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
+    pieces = {piece.id: piece for piece in evidence}
+    led = partial(_with_lead, pieces=pieces, sources=sources, disputed=disputed, words=words)
+    chapters = (
+        chapter.model_copy(update={"paragraphs": tuple(map(led, chapter.paragraphs))}) for chapter in report.chapters
+    )
+    abstract = tuple(led(one, is_lead=not is_answer) for one in report.abstract)
+    return report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
 
 
 def _with_lead(
@@ -332,7 +344,7 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
     """Say what readers noticed about the cited sources, and which of all that were read hold a prompt injection."""
     remarks = [
         words("limits.noticed", address=source.address, remark=remark)
-        for source in citations.cited
+        for source in citations.used
         for remark in source.warnings
         if remark != PROMPT_INJECTION_FOUND
     ]
@@ -475,7 +487,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
-    return {"final_report": await _stored(written, context), "checked": await context.records.keep(checked)}
+    return {"final_report": await _stored(written, brief, context), "checked": await context.records.keep(checked)}
 
 
 async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
@@ -536,7 +548,7 @@ async def _analysis(state: dict[str, Any], sources: Sources, context: StageConte
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
-async def _stored(written: WrittenReport, context: StageContext) -> str:
+async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
@@ -552,13 +564,18 @@ async def _stored(written: WrittenReport, context: StageContext) -> str:
         citations=written.citations,
         passages=await cited_passages(written.evidence, written.places, context.records),
     )
+    images = await images_of(written.report.captions, written.citations, context)
     result = {
         "title": written.report.title,
+        "question": brief.question,
+        "subject": written.subject,
+        "answer": written.answer,
+        "language": written.language,
         "report": report,
         "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [str(context.run.folder.path / caption.file(".png")) for caption in written.captions],
+        "images": [image.to_json() for image in images],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())

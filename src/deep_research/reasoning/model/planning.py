@@ -67,7 +67,7 @@ class PlanningByModel(ModelActs):
             "clarify",
             AssessAnswer,
             question=fenced_question(clean_question(inquiry.question)),
-            context=fenced(USER_TAG, inquiry.context[-_CONTEXT_CHARS:]) if inquiry.context else NONE,
+            context=_conversation(inquiry),
             exchanges=listed([f"{one.question} → {one.answer}" for one in inquiry.exchanges]),
             known=", ".join(inquiry.known_terms) or NONE,
             unknown=", ".join(inquiry.unknown_terms) or NONE,
@@ -127,6 +127,14 @@ class PlanningByModel(ModelActs):
             f" Special sources, which a query may name behind it in brackets:\n{self._sources}" if self._sources else ""
         )
         return f"The asker's own documents, if there are any, and general web search are always asked.{special}"
+
+
+def _conversation(inquiry: Inquiry) -> str:
+    """Return what was said before the question; an earlier answer tells what sources say, and is marked as theirs."""
+    said = [fenced(USER_TAG, inquiry.context[-_CONTEXT_CHARS:])] if inquiry.context else []
+    if earlier := inquiry.earlier:
+        said += [fenced(USER_TAG, earlier.title), fenced(SOURCE_TAG, earlier.text[:_CONTEXT_CHARS])]
+    return "\n".join(said) or NONE
 
 
 def _line_of(held: Held) -> str:
@@ -223,14 +231,15 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
     if inquiry.clarify == "off" and action != "CANNOT_DO":
         action = "START_RESEARCH"
     # A question that is complete in itself is researched as it stands: another wording asks for something else.
-    refined = answer.refined_question.strip() if inquiry.context or inquiry.exchanges else ""
+    is_in_talk = inquiry.context or inquiry.earlier or inquiry.exchanges
+    refined = answer.refined_question.strip() if is_in_talk else ""
     inferred = [focus for focus in focuses if focus not in inquiry.focus]
     assumptions = []
     if refined and _letters(refined) != _letters(inquiry.question):
         assumptions.append(words("clarify.assume_question", question=refined))
     if inferred:
         assumptions.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))
-    is_possible = action != "CANNOT_DO"
+    is_possible, said = action != "CANNOT_DO", f"{asked} {_conversation(inquiry)}"
     # Where the model asks nothing, whoever asks has a question by rules.
     clarification = ClarificationQuestion(
         question=answer.question.strip(),
@@ -249,7 +258,7 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         reasoning="" if is_possible else answer.impossible.strip(),
         refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
         assumptions=tuple(assumptions) if is_possible else (),
-        analysis=checked_analysis(answer.model_dump(), refined or inquiry.question, asked=f"{asked} {inquiry.context}"),
+        analysis=checked_analysis(answer.model_dump(), refined or inquiry.question, asked=said),
     )
 
 

@@ -315,7 +315,11 @@ class ExtractiveReasoner:
         share = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
         work = work.model_copy(update={"coverage": round(share, 2)})
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
-        appraisal = await in_thread(appraise, work, missing=await self._missing_words(work))
+        missing = await self._missing_words(work)
+        appraisal = await in_thread(appraise, work, missing=missing)
+        if work.round == 0:
+            # What an earlier run has read is enough where it answers.
+            is_enough = await self._is_answered(work, missing)
         words = words_in(work.brief.language)
         aspect = aspect_of(work.section.title)
         is_asked = not aspect.key or aspect.hits(work.brief.question)
@@ -332,6 +336,19 @@ class ExtractiveReasoner:
             next_queries=() if is_enough else await self._queries_for(work, appraisal.aims),
             reasoning=words("reasoning.coverage", count=len(work.evidence), share=round(100 * work.coverage)),
         )
+
+    async def _is_answered(self, work: SectionWork, missing: Sequence[str]) -> bool:
+        """Say whether a report with nothing but a section's evidence would answer the question.
+
+        Of the words that no passage holds, those count that the user wrote now, and of which no part is held either.
+        """
+        held = terms_of(*(piece.quote for piece in work.evidence))
+        if any(word in work.brief.original and held.isdisjoint(terms_of(word)) for word in missing):
+            return False
+        paragraphs = paragraphs_of(work.section.title, work.evidence)
+        plan = Plan(research_title=work.brief.question, sections=(work.section,))
+        draft = Draft(brief=work.brief, plan=plan, paragraphs=paragraphs, evidence=work.evidence)
+        return (await self.conclude(draft)).is_answered
 
     async def _missing_words(self, work: SectionWork) -> list[str]:
         """Return the words of the question that no passage of the section holds, as the user spelled them."""

@@ -86,6 +86,10 @@ MIN_FOCUSES = 2
 _BROAD_WORDS = 2.0
 # What a user names in an answer is meant: only a single word stays broad.
 _BROAD_ANSWER_WORDS = 1.0
+# A follow-up with more words than this is complete in itself.
+_ELLIPTIC_WORDS = 3.0
+# With what a follow-up leads over: "那成本呢", but not "那个项目".
+_CONNECTIVE = re.compile(r"(?i)^(?:and|but|so)\b[\s,]*|^那[么麼]?(?![个個些里裡儿兒边邊样樣时時年天次])[，,]?")
 # In a longer question, what is known of the rest carries a term that is not.
 _UNKNOWN_TERM_WORDS = 20
 _TOPIC_CHARS_SHOWN = 60
@@ -244,9 +248,15 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         doubts = _strict_doubts(question, rules)[len(inquiry.exchanges) :]
         return _Judged(text, next(iter(doubts), None), assumptions, read_topic(text).has_goal)
     choices: Strings = ()
-    pointer = None if folded.is_reference_settled else find_pointer(text, rules)
+    subject = inquiry.subject
+    follows = bool(subject) and _is_elliptic(text)
+    text = _CONNECTIVE.sub("", text) if follows else text
+    pointer = None if folded.is_reference_settled else find_pointer(text, rules, follows=follows)
+    if follows and not pointer:
+        text = f"{subject}{words('report.colon')}{text}"
+        assumptions += (words("clarify.assume_earlier", name=subject),)
     if pointer:
-        choices = candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
+        choices = (subject,) if subject else candidates(pointer, clean_question(inquiry.context[-READ_CHARS:]))
         if len(choices) == 1:
             text = pointer.replaced_in(text, choices[0])
             assumptions += (words("clarify.assume_reference", phrase=pointer.phrase, name=choices[0]),)
@@ -263,6 +273,12 @@ def _judge(inquiry: Inquiry, words: Words) -> _Judged:
         )
         doubt = doubt._replace(choices=titles, has_documents=True)
     return _Judged(text, doubt, assumptions, whole.has_goal or bool(inquiry.focus))
+
+
+def _is_elliptic(question: str) -> bool:
+    """Say whether a follow-up names no subject of its own."""
+    reading = read_topic(question)
+    return not reading.is_named and reading.words <= _ELLIPTIC_WORDS
 
 
 def _held_titles(word: str, inquiry: Inquiry) -> Strings:

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from deep_research.corpus.port import Corpus
 from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
+from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_title, aspects
 from deep_research.reasoning.rules.question.signals import (
     CUES,
@@ -28,6 +29,8 @@ _OPTIONS = {
     "limits": ("none", "beginner", "cost", "time"),
 }
 _ANSWER_EDGE = " \t.。!！?？\"'“”"
+# Of a long question, so many phrases say what it is about.
+_TOPIC_PHRASES = 3
 # One word alone is too little to name a document.
 _NAMING_TERMS = 2
 
@@ -54,6 +57,12 @@ def without_commands(question: str) -> str:
     simple = without_cues(to_simplified(question))
     simple = WORD.sub(lambda word: " " * len(word[0]) if is_command(word[0]) else word[0], simple)
     return "".join(letter if kept != " " else " " for letter, kept in zip(question, simple, strict=True))
+
+
+def topic_of(question: str) -> str:
+    """Return what a question is about, without what it asks of it: "What did the Halden plant cost?" Halden plant."""
+    told = phrases(without_commands(topic_part(question)))[:_TOPIC_PHRASES]
+    return " ".join(phrase.text for phrase in told)
 
 
 def names_document(question: str, title: str, address: str) -> bool:

@@ -52,8 +52,11 @@ class Pointer(NamedTuple):
         return f"{text[: self.start]}{meaning}{text[self.start + len(self.phrase) :]}".strip()
 
 
-def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
-    """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do."""
+def find_pointer(text: str, rules: IntakeRules = NO_RULES, *, follows: bool = False) -> Pointer | None:
+    """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do.
+
+    In a question that `follows` another, "it" points back whatever stands before it: "Who built it?"
+    """
     if own := find_vague_word(rules, text):
         return Pointer(own[0], text[slice(*own)], noun="")
     simple = to_simplified(text)
@@ -62,7 +65,7 @@ def find_pointer(text: str, rules: IntakeRules = NO_RULES) -> Pointer | None:
     if unnamed := UNNAMED.search(simple):
         noun = slice(*unnamed.span("noun" if unnamed["noun"] else "zh"))
         return Pointer(unnamed.start(), text[slice(*unnamed.span())], text[noun])
-    return _pointer_zh(text, simple) or _pointer_en(text)
+    return _pointer_zh(text, simple, follows=follows) or _pointer_en(text, follows=follows)
 
 
 def candidates(pointer: Pointer, context: str) -> tuple[str, ...]:
@@ -104,23 +107,25 @@ def _named_runs(context: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _pointer_zh(text: str, simple: str) -> Pointer | None:
+def _pointer_zh(text: str, simple: str, *, follows: bool) -> Pointer | None:
     for match in POINTER_ZH.finditer(simple):
         phrase = text[match.start() : match.end()].rstrip()
         if POINTER_TIME_ZH.match(match[0]) or OWN_DOCUMENTS.search(match[0]) or named_things(phrase):
             continue
         word = POINTER_WORD_ZH.match(match[0])
         noun = phrase[word.end() :].strip() if word else ""
-        if len(noun) >= _TELLING_NOUN_HAN or _has_antecedent(simple[: match.start()]):
+        if len(noun) >= _TELLING_NOUN_HAN or (not follows and _has_antecedent(simple[: match.start()])):
             continue
         return Pointer(match.start(), phrase, "" if GENERIC_NOUN.match(noun) else noun)
     return None
 
 
-def _pointer_en(text: str) -> Pointer | None:
+def _pointer_en(text: str, *, follows: bool) -> Pointer | None:
     expletives = [match.span() for match in EXPLETIVE.finditer(text)]
     for match in POINTER_EN.finditer(text):
-        if any(start <= match.start() < end for start, end in expletives) or _has_antecedent(text[: match.start()]):
+        if any(start <= match.start() < end for start, end in expletives):
+            continue
+        if not follows and _has_antecedent(text[: match.start()]):
             continue
         following = [] if match[0].lower() in POINTER_NO_NOUN else _nouns_after(text, match.end())
         if following and following[0][0].lower().removesuffix("'s") in POINTER_TIME:
