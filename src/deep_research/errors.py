@@ -34,6 +34,7 @@ DeepResearchError
     ├── RunTaken               75
     ├── StoreLocked            75
     ├── CannotWrite            73
+    ├── NotInJournal           70
     └── StoreCorrupt           70
 """
 
@@ -272,6 +273,10 @@ class CannotWrite(StopRun):
     exit_code = 73
 
 
+class NotInJournal(StopRun):
+    """The run asks for something that its journal does not hold."""
+
+
 class StoreCorrupt(StopRun):
     """The store holds a row that cannot be read."""
 
@@ -291,9 +296,12 @@ class ErrorClassifier:
         return ErrorCategory.BUSINESS
 
 
-def error_named(name: str, detail: str) -> CallFailed:
+def error_named(name: str, detail: str, retry_after_s: float | None = None) -> CallFailed:
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
     kind = globals().get(name)
-    if isinstance(kind, type) and issubclass(kind, CallFailed):
-        return kind(detail)
-    return CallFailed(detail)
+    if not isinstance(kind, type) or not issubclass(kind, CallFailed):
+        return CallFailed(detail)
+    failure = kind(detail)
+    if isinstance(failure, ModelBusy | SourceBusy):
+        failure.retry_after_s = retry_after_s
+    return failure

@@ -270,6 +270,17 @@ def export(
     export_report(run, form, output)
 
 
+@app.command()
+def replay(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FOLDER", help="Keep the files here.")] = None,
+) -> None:
+    """Run a finished run again from its journal, without any outside call, and compare its files byte for byte."""
+    from deep_research.cli.versions import replay_run
+
+    raise Exit(replay_run(run, output))
+
+
 @corpus.command("add")
 def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""
