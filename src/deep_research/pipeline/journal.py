@@ -57,8 +57,8 @@ class Trail:
 class Call:
     """One outside call: what is asked, where in the run, and the most it can cost.
 
-    A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made. What
-    is free is never refused, whatever was spent.
+    A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made.
+    What is free is never refused, whatever was spent.
     """
 
     kind: str
