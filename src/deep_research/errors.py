@@ -19,6 +19,7 @@ DeepResearchError
 │   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
+│   │   ├── SourceGone             there is nothing at its address, or not any more
 │   │   ├── SourceBusy             trying again later may help
 │   │   │   ├── ChallengeShown     it wants a proof that a person is asking
 │   │   │   └── ServiceClosed      it failed so often that nobody is sent there for a while
@@ -189,6 +190,10 @@ class SourceError(CallFailed):
 
 class AddressRefused(SourceError):
     """The address does not lead to the public web."""
+
+
+class SourceGone(SourceError):
+    """There is nothing at the address of a source."""
 
 
 class SourceBusy(SourceError):

@@ -1,7 +1,7 @@
 """What a caller may ask for: the question, how far to go, what it may cost, and how to search."""
 
 from datetime import date
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -139,13 +139,26 @@ class IntakeRules(Value):
     default_focus: tuple[str, ...] = ()
 
 
+class Earlier(Value):
+    """The run that another one brings up to date: its brief and its plan, and what each section of its report cites.
+
+    `sources` are addresses with titles, by the title of a section.
+    """
+
+    run: str
+    brief: dict[str, Any]
+    plan: dict[str, Any]
+    sources: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
 class ResearchRequest(Value):
     """One question and everything its user decided about the run.
 
     `docs` is the absolute path of a folder of documents; `models` names the thinking model, the task model and those to
     fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;
     `interactive` says that somebody is there to approve a costly or complex plan; sources dated before `since` or
-    after `until` are left out, undated ones are kept; of the web, only `sites` are searched where some are named.
+    after `until` are left out, undated ones are kept; of the web, only `sites` are searched where some are named;
+    `update` names the run that this one brings up to date.
     """
 
     question: str
@@ -167,6 +180,7 @@ class ResearchRequest(Value):
     depth: Depth = Depth()
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()
+    update: Earlier | None = None
 
     def with_question(self, question: str) -> Self:
         """Return the same request for another question."""

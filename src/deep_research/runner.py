@@ -9,7 +9,7 @@ from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec, cast
 from urllib.parse import urlsplit
 
 from deep_research.errors import UsageError
@@ -20,11 +20,22 @@ from deep_research.pipeline.control import answer_needed, question_lines, words_
 from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
-from deep_research.pipeline.result import Result
+from deep_research.pipeline.result import Result, contents_of
 from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
-from deep_research.request import ClarifyMode, Depth, DepthName, Language, ReportLength, ResearchRequest, SearchKind
+from deep_research.reasoning.values import Plan
+from deep_research.report.edition import Edition
+from deep_research.request import (
+    ClarifyMode,
+    Depth,
+    DepthName,
+    Earlier,
+    Language,
+    ReportLength,
+    ResearchRequest,
+    SearchKind,
+)
 from deep_research.runs import read_run, with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.dating import period_named
@@ -229,6 +240,54 @@ async def answer_run(
         on_live=on_live,
         on_clarify_question=on_clarify_question,
     )
+
+
+async def update_run(
+    run: str,
+    *,
+    settings: Settings | None = None,
+    machine: StateMachine | None = None,
+    on_event: OnEvent | None = None,
+    on_live: OnLive | None = None,
+) -> Result:
+    """Research a finished run's question again, past the cache, by its own plan; the earlier run stays as it is.
+
+    The folder of the new run holds `changes.json` and `changes.md`: what still holds, has changed, is gone, or is new.
+    """
+    settings = settings or load_settings()
+    row, request = await update_request(run, settings)
+    processor = processor_from(settings_of(request, settings), row.wiring, machine=machine)
+    return await _finished(processor, processor.runtime.create(request), on_event, on_live, None)
+
+
+async def update_request(run: str, settings: Settings) -> tuple[RunRow, ResearchRequest]:
+    """Return a run that is done, and the request of one that brings it up to date."""
+
+    async def read(store: Store, _: Settings) -> tuple[RunRow, Edition]:
+        row = await store.get_run(run)
+        return row, (await contents_of(row, store)).edition
+
+    row, edition = await with_store(read, settings)
+    kept = row.result or {}
+    if "plan" not in kept:
+        raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")
+    plan = Plan.from_json(kept["plan"])
+    titles = plan.titles
+    sources: dict[str, dict[str, str]] = {title: {} for title in titles}
+    source_of = {source.document: source for source in edition.citations.cited}
+    for paragraph in edition.report.paragraphs:
+        for id_ in paragraph.cite_ids:
+            source = source_of[edition.passage[id_].document]
+            sources[paragraph.section if paragraph.section in sources else titles[0]][source.address] = source.title
+    earlier = Earlier(run=row.id, brief=cast("dict[str, Any]", kept["brief"]), plan=plan.to_json(), sources=sources)
+    request = row.request
+    changes = {
+        "update": earlier,
+        "interactive": False,
+        "confirm_plan": False,
+        "search": request.search.model_copy(update={"cache": False}),
+    }
+    return row, request.model_copy(update=changes)
 
 
 class Replay(NamedTuple):

@@ -3,9 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from deep_research import runner
-from deep_research.cli.printing import show, tell
+from deep_research import runner, runs
+from deep_research.cli.printing import show, show_json, tell, write_bytes
 from deep_research.cli.research import EXIT_NOT_VERIFIED
+from deep_research.export.changes import changes_as_html, changes_as_markdown
+from deep_research.messages.words import words_in
+from deep_research.report.escaping import unescape
+from deep_research.verify.changes import compare_reports
 
 
 def replay_run(run: str, folder: Path | None) -> int:
@@ -26,3 +30,16 @@ def replay_run(run: str, folder: Path | None) -> int:
         return EXIT_NOT_VERIFIED
     show(f"Identical: {len(replayed.files)} files of run {row.id[:8]} came out byte for byte the same.")
     return 0
+
+
+def print_differences(run: str, other: str, *, html: Path | None, as_json: bool) -> None:
+    """Compare the reports of two runs."""
+    before, after = (asyncio.run(runs.read_contents(each)).edition for each in (run, other))
+    changes, words = compare_reports(before, after), words_in(after.language)
+    if html is not None:
+        write_bytes(html, changes_as_html(changes, words).encode())
+        tell(f"Wrote {html}")
+    if as_json:
+        show_json(changes=changes.to_json())
+    elif html is None:
+        show(unescape(changes_as_markdown(changes, words)), end="")

@@ -112,7 +112,7 @@ class Journal:
     clock: Clock
     code_version: str
     is_closed: bool = False
-    # What was learned from a corpus, which the same rules ask again and again.
+    # What was learned from the user's documents, which the same rules ask again and again.
     looks: dict[str, object] = field(default_factory=dict)
     _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
     _performing: set[str] = field(default_factory=set)
@@ -271,7 +271,7 @@ class Journal:
         await self.store.record_call(self.claim, row)
 
     async def _pack(self, data: Json) -> Json:
-        text = canonical_json(data).encode()
+        text = canonical_json(data).encode("utf-8", "surrogatepass")
         if len(text) <= _INLINE_ANSWER_BYTES:
             return data
         return {_BLOB: await self.store.put_blob(self.claim, text)}

@@ -148,7 +148,7 @@ async def kept_look(
     kind: TypeAdapter[Result],
     journal: Journal | None = None,
 ) -> Result:
-    """Return what a run learned from its documents when it first asked, or look now; outside of a run, just look."""
+    """Return what a run learned on this machine when it first asked, or look now; outside of a run, just look."""
     journal = journal or _at_work.get()
     if journal is None:
         return await look()
@@ -159,7 +159,7 @@ async def kept_look(
         async def perform() -> Answer:
             return Answer(kind.dump_python(await look(), mode="json"))
 
-        call = Call("corpus", f"corpus/{act}", payload, Spend(), "ending", True, is_decision=True, is_free=True)
+        call = Call("look", f"look/{act}", payload, Spend(), "ending", True, is_decision=True, is_free=True)
         journal.looks[key] = kind.validate_python(await journal.call(call, perform, Trail()))
     return cast("Result", journal.looks[key])
 

@@ -24,6 +24,7 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope, section_scope
+from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
@@ -305,6 +306,7 @@ class Nodes:
         if wanted and (not context.run.adapters.models or await context.run.adapters.has_small_folder()):
             # The user's own files cost nothing to read where no model reads them, and little where there are few.
             wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
+        wanted += sum(hit.engine == EARLIER for hit in hits)
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
         found: dict[str, Page] = {}

@@ -23,7 +23,7 @@ async def fetch(state: RunState) -> Update:
     """
     hit, context = Hit.from_json(state.input["hit"]), state.context
     try:
-        document, address = await _from_page(hit, context)
+        document, address = await from_page(hit, context)
     except (SourceError, NetworkError):
         if not hit.delivered:
             raise
@@ -34,7 +34,8 @@ async def fetch(state: RunState) -> Update:
     return {"document": document.id}
 
 
-async def _from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
+async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
+    """Return the document at a hit's address, and the address that it has; raise `CallFailed` if there is none."""
     if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)

@@ -61,6 +61,10 @@ async def intake(state: RunState) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
     context, given = state.context, state.input
     request, corpus = context.request, context.run.adapters.corpus
+    today = f"{context.run.row.created_at:%Y-%m-%d}"
+    if request.update:
+        # What was asked and assumed is settled; only the day is another.
+        return _settled_before(Brief.from_json(request.update.brief).model_copy(update={"today": today}))
     inquiry = inquiry_from(
         request,
         language=given["language"],
@@ -71,7 +75,6 @@ async def intake(state: RunState) -> Update:
         focus=tuple(given.get("focus", ())),
     )
     assessment = await assess(inquiry, context)
-    today = f"{context.run.row.created_at:%Y-%m-%d}"
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
     if assessment.is_clear and corpus is not None:
         brief = await as_spelled(brief, corpus)
@@ -92,6 +95,17 @@ async def intake(state: RunState) -> Update:
         "clarified_query": brief.question,
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
+    }
+
+
+def _settled_before(brief: Brief) -> Update:
+    assessment = Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions)
+    return {
+        "assessment": assessment.to_json(),
+        "brief": brief.to_json(),
+        "clarified_query": brief.question,
+        "is_clarified": True,
+        "pending_question": "",
     }
 
 

@@ -106,6 +106,8 @@ async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecut
     stand in the plan.
     """
     brief, context = Brief.from_json(state.input["brief"]), state.context
+    if context.request.update:
+        return {"plan": context.request.update.plan, "scouted": {}}
     scouted = await _scouted(brief, executor, context)
     hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
     seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
