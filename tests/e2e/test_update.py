@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,8 @@ The harbour retrofit of Halden supplies 18,400 households with heat. The pump ha
     '<p>The operator of the harbour retrofit says "the worst is over" for the people of Halden.</p>'
     "</article></body></html>",
     "opinion.md": "# Opinion\n\nThe Ratepayers of Halden put the cost of the harbour retrofit at €163.8 million.\n",
-    "survey.md": "# Survey on the harbour retrofit\n\nIn the survey on the harbour retrofit 58 per cent of residents of "
-    "Halden were satisfied with the result. The survey asked 1,204 residents of Halden about the harbour retrofit.\n",
+    "survey.md": "# Survey on the harbour retrofit\n\nIn the survey on the harbour retrofit 58 per cent of residents "
+    "of Halden were satisfied with the result. The survey asked 1,204 residents about the harbour retrofit.\n",
 }
 CHINESE = {
     "预算.md": """# 青岚市港区改造的费用
@@ -255,6 +254,13 @@ def test_what_vanished_is_gone_and_never_false(updated: Updated) -> None:
     assert all(name in claim["reason"] for claim in gone)
 
 
+def test_what_was_taken_out_of_a_source_is_gone(updated: Updated) -> None:
+    taken = [before for _, before, after in updated.planted.edits if not after]
+    gone = [claim["before"] for claim in updated.of("gone") if not claim["reason"]]
+    assert len(gone) == len(taken)
+    assert all(any(_shares(claim, _bare(before)) for before in taken) for claim in gone)
+
+
 def test_what_is_new_rests_on_new_text(updated: Updated) -> None:
     fresh = [_bare(text) for text in updated.planted.added.values()]
     fresh += [_bare(after) for _, _, after in updated.planted.edits]
@@ -302,3 +308,36 @@ def test_an_update_of_what_has_not_changed_says_so(tmp_path: Path) -> None:
     assert user.call("ask", CASES["english"].question, "--docs", str(docs)).returncode == 0
     ended = user.call("update", user.only_run().id)
     assert "Nothing has changed." in ended.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hant"])
+def test_a_page_that_vanished_is_gone_and_one_that_is_down_is_not_judged(language: Any, tmp_path: Path) -> None:
+    with LocalWeb(articles(12, language=language), hits_a_search=8) as web:
+        settings = _settings(web, tmp_path)
+        first = asyncio.run(research(QUESTIONS[language], settings=settings))
+        cited = [str(source["address"]) for source in first.sources[:2]]
+        lost, down = (address.removeprefix("http://").partition(":")[0] for address in cited)
+        web.faults[lost] = Answer("<title>Gone</title>", status=404)
+        web.faults[down] = Answer("<title>Down</title>", status=500)
+        second = asyncio.run(update_run(first.run, settings=settings))
+        assert second.is_verified
+    changes = json.loads((Path(second.folder) / "changes.json").read_text(encoding="utf-8"))
+    kinds = {source["address"]: source["kind"] for source in changes["sources"]}
+    assert (kinds[cited[0]], kinds[cited[1]]) == ("gone", "unchecked")
+    by_source = {
+        address: {claim["kind"] for claim in changes["claims"] if claim["sources"] == [address]} for address in cited
+    }
+    assert by_source[cited[0]] <= {"gone"}
+    assert by_source[cited[1]] <= {"unchecked"}
+    assert any(by_source.values())
+    others = {claim["kind"] for claim in changes["claims"] if not {*claim["sources"]} & {*cited}}
+    assert others <= {"still", "new"}
+    replayed = asyncio.run(replay_run(second.run, settings=settings))
+    assert not replayed.differences
+
+
+def test_what_cannot_be_brought_up_to_date_is_said(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    assert "There is no run" in assert_explained(user.call("update", "abcdef12"), 64)
+    assert_explained(user.ask("asking"), 2)
+    assert "no report" in assert_explained(user.call("update", user.only_run().id), 64)

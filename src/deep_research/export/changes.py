@@ -13,9 +13,12 @@ from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, Figur
 _ORDER: tuple[ChangeKind, ...] = ("changed", "gone", "new", "unchecked", "still")
 
 
-def counts_of(changes: Changes) -> dict[str, int]:
-    """Return how many claims there are of each kind."""
-    return {kind: len(changes.of(kind)) for kind in _ORDER}
+def summary_of(changes: Changes, words: Words, key: str, **more: str) -> str:
+    """Say in a line how many claims there are of each kind."""
+    counts = {kind: len(changes.of(kind)) for kind in ("still", "changed", "gone", "new")}
+    unread = len(changes.of("unchecked"))
+    said = [words(f"versions.{key}", **counts, **more), *([words("versions.unread", count=unread)] if unread else [])]
+    return " ".join(said)
 
 
 class _Note(NamedTuple):
@@ -62,7 +65,8 @@ class _Telling:
         title = self.words("versions.title", title=after.title)
         is_same = all(part.kind == "still" for part in self.parts())
         same = [self.words("versions.nothing")] if is_same else []
-        return [title, runs, self.words("versions.summary", **counts_of(self.changes)), *same]
+        key = "summary" if self.changes.is_update else "compared"
+        return [title, runs, summary_of(self.changes, self.words, key), *same]
 
     def parts(self) -> Iterator[_Part]:
         *first, still = (self._claims(kind) for kind in _ORDER)
@@ -76,18 +80,16 @@ class _Telling:
 
     def _claims(self, kind: ChangeKind) -> _Part:
         claims = self.changes.of(kind)
-        title = f"{self.words(f'versions.{kind}')} ({len(claims)})"
+        is_compared = not self.changes.is_update and kind in ("still", "gone", "new")
+        title = f"{self.words(f'versions.{kind}_both' if is_compared else f'versions.{kind}')} ({len(claims)})"
         return _Part(kind, title, [self._claim(claim) for claim in claims])
 
     def _claim(self, claim: Claim) -> _Item:
         notes = [note for edit in claim.edits for note in self._edit(edit)]
         if claim.kind == "gone" and self.changes.is_update:
-            said = (
-                self.words("versions.vanished", reason=claim.reason)
-                if claim.reason
-                else self.words("versions.text_gone")
-            )
-            notes.append(_plain(said))
+            is_page = claim.sources[0].startswith(("http://", "https://"))
+            key = ("page_gone" if is_page else "file_gone") if claim.reason else "text_gone"
+            notes.append(_plain(self.words(f"versions.{key}")))
         if claim.kind == "unchecked":
             notes.append(_plain(self.words("versions.unreachable", reason=claim.reason)))
         if claim.lost:
@@ -110,7 +112,7 @@ class _Telling:
         known = {edit for claim in self.changes.claims for edit in claim.edits}
         # A document that was written anew is not told sentence by sentence.
         notes = [note for edit in source.edits if edit not in known for note in self._edit(edit)]
-        if source.reason:
+        if source.kind == "unchecked":
             notes.append(_plain(source.reason))
         what, address = self.words(f"versions.{source.kind}"), " → ".join(filter(None, (source.was, source.address)))
         line = self.words("versions.source_line", what=what, title=source.title, address=address)
@@ -129,7 +131,7 @@ class _Telling:
 
 
 def _plain(text: str) -> _Note:
-    return _Note("{}", [(text, False)])
+    return _Note("{}", [(one_line(text), False)])
 
 
 def _filled(frame: str, pieces: str, clean: Callable[[str], str]) -> str:

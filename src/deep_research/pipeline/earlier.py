@@ -5,7 +5,7 @@ import asyncio
 from pydantic import TypeAdapter
 
 from deep_research.errors import CallFailed, SourceGone
-from deep_research.export.changes import changes_as_markdown, counts_of
+from deep_research.export.changes import changes_as_markdown, summary_of
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
@@ -72,4 +72,4 @@ async def changes_since(earlier: Earlier, new: Edition, context: StageContext) -
     words, folder = words_in(new.language), context.run.folder
     await folder.write("changes.json", canonical_json(changes.to_json()) + "\n")
     await folder.write("changes.md", changes_as_markdown(changes, words))
-    return words("versions.updates", run=earlier.run[:8], date=changes.before.created_at[:10], **counts_of(changes))
+    return summary_of(changes, words, "updates", run=earlier.run[:8], date=changes.before.created_at[:10])

@@ -283,9 +283,8 @@ def marked(before: str, after: str) -> tuple[list[tuple[str, bool]], list[tuple[
             (pieces[1], after, right, edges[2:]),
         ):
             if first < last:
-                begin = tokens[first].start
-                end = tokens[last].start if last < len(tokens) else len(text)
-                own.append((text[begin:end], tag != "equal"))
+                end, following = tokens[last - 1].end, tokens[last].start if last < len(tokens) else len(text)
+                own += [(text[tokens[first].start : end], tag != "equal"), (text[end:following], False)]
     return pieces
 
 
@@ -350,8 +349,10 @@ class _Update:
         lost: dict[str, str] = {}
         unread: dict[str, str] = {}
         is_held, addresses = False, []
-        for id_ in sentence.evidence:
-            passage = self.old.passage[id_]
+        passages = [self.old.passage[id_] for id_ in sentence.evidence]
+        # A header row is looked at with the row that names it, and says nothing alone.
+        headers = {passage.header for passage in passages}
+        for passage in [one for one in passages if one.quote not in headers] or passages:
             address, now = self.followed[passage.document]
             addresses.append(address)
             if now.reason:
@@ -490,10 +491,7 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
         [number for number, (_, sentence) in enumerate(claims) if _said(sentence.text) not in same]
         for claims in (before, after)
     )
-    keys = [
-        [_GLUE.join(_said(claims[number][1].text)) for number in numbers]
-        for claims, numbers in ((before, gone), (after, come))
-    ]
+    keys = [[_key(claims[number][1]) for number in numbers] for claims, numbers in ((before, gone), (after, come))]
     pairs = _paired(keys[0], keys[1], gone, come)
     claims = []
     for number, (section, sentence) in enumerate(before):
@@ -514,6 +512,12 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
         sources=tuple(_source_changes(old, new)),
         figures=tuple(_figures(old, new)),
     )
+
+
+def _key(sentence: Sentence) -> str:
+    """Return what a sentence is compared by; the labels of two rows make them no more alike."""
+    text = " ".join(value for _, value in sentence.cells) or sentence.text
+    return _GLUE.join(_said(text))
 
 
 def _addresses(edition: Edition, sentence: Sentence) -> tuple[str, ...]:
