@@ -12,8 +12,13 @@ import pytest
 from deep_research import research
 from deep_research.runner import replay_run, update_run
 from tests.e2e.harness import User, assert_explained
+from tests.e2e.test_model_faults import PAGES, QUESTION
 from tests.e2e.test_web import QUESTIONS, _settings
+from tests.support.analyst import act_of, answer_over_the_wire
 from tests.support.articles import articles
+from tests.support.model_dialects import Answer as ModelAnswer
+from tests.support.model_dialects import Asked
+from tests.support.model_server import ModelServer
 from tests.support.search_server import Answer
 from tests.support.web_server import LocalWeb
 
@@ -341,3 +346,53 @@ def test_what_cannot_be_brought_up_to_date_is_said(tmp_path: Path) -> None:
     assert "There is no run" in assert_explained(user.call("update", "abcdef12"), 64)
     assert_explained(user.ask("asking"), 2)
     assert "no report" in assert_explained(user.call("update", user.only_run().id), 64)
+
+
+def test_with_a_model_the_plan_stands_and_the_comparison_is_the_same(tmp_path: Path) -> None:
+    user, docs, acts = User(tmp_path / "user"), tmp_path / "docs", list[str]()
+
+    def script(asked: Asked) -> ModelAnswer:
+        acts.append(act_of(asked.text))
+        return answer_over_the_wire(asked)
+
+    _write(docs, PAGES)
+    with ModelServer(script) as server:
+        env = {
+            "DEEP_RESEARCH_OPENAI_COMPATIBLE_ADDRESS": server.address_of("openai-compatible"),
+            "DEEP_RESEARCH_MAX_ITERATIONS": "1",
+        }
+        flags = ("--docs", str(docs), "-p", "openai-compatible:test")
+        assert user.call("ask", QUESTION, *flags, **env).returncode == 0
+        old = user.only_run()
+        assert {"assess", "plan"} <= {*acts}
+        acts.clear()
+        costs = docs / "costs.md"
+        costs.write_text(costs.read_text(encoding="utf-8").replace("€146.2", "€151.9"), encoding="utf-8")
+        ended = user.call("update", old.id, "--json", **env)
+        assert ended.returncode == 0, ended.stderr
+    assert "draft" in acts
+    assert not {"assess", "plan"} & {*acts}
+    told = json.loads(ended.stdout)
+    changed = [claim for claim in told["changes"]["claims"] if claim["kind"] == "changed"]
+    assert changed
+    assert all("€151.9" in claim["edits"][0]["after"] for claim in changed)
+    (edit,) = [edit for source in told["changes"]["sources"] for edit in source["edits"]]
+    assert "€146.2" in edit["before"]
+    assert "€151.9" in told["finalReport"]
+
+
+def test_an_update_that_was_killed_goes_on_as_an_update(tmp_path: Path) -> None:
+    user, docs = User(tmp_path), tmp_path / "docs"
+    planted = CASES["english"]
+    _write(docs, planted.files)
+    user.question = planted.question
+    assert user.ask("documents", "--docs", str(docs)).returncode == 0
+    old = user.only_run().id
+    _changed(docs, planted)
+    assert user.run("update", old, TEST_KILL_STAGE="write").returncode < 0
+    new, _ = user.with_store(lambda store: store.list_runs(limit=2))
+    resumed = user.run("runs", "resume", new.id)
+    assert resumed.returncode == 0, resumed.stderr
+    changes = json.loads((Path(new.folder) / "changes.json").read_text(encoding="utf-8"))
+    assert sum(len(source["edits"]) for source in changes["sources"]) == len(planted.edits)
+    assert old[:8] in resumed.stdout
