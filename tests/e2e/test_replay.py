@@ -162,6 +162,17 @@ def test_runs_that_were_cut_short_or_failed_on_the_way_replay(
     _replays_alike(user)
 
 
+@pytest.mark.long
+def test_a_run_whose_failed_steps_were_tried_again_replays(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    assert user.ask("torn").returncode == 0
+    torn = user.report()
+    (tmp_path / "mended").touch()
+    assert user.run("runs", "retry", user.only_run().id).returncode == 0
+    assert user.report() != torn
+    _replays_alike(user)
+
+
 FAULTS = {
     "none": answer_over_the_wire,
     "busy": _faulty("plan", Answer(status=429, headers={"Retry-After": "1"}), times=1),

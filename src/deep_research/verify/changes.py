@@ -28,6 +28,7 @@ _RENAMED_SHARE = 0.5
 # What is replaced stands near: a document that was written anew is not compared each sentence with each.
 _NEAR = 100
 _GLUE = "\x00"
+_MARKS = frozenset("-*+•·–—")
 
 
 class Edit(Value):
@@ -124,6 +125,9 @@ class Units:
         for span in whole_sentences(self.text):
             first = bisect_left(starts, span.start, at)
             at = bisect_left(starts, span.end, first)
+            # The mark of a list item is none of its words.
+            while first + 1 < at and self.words[first] in _MARKS and self.tokens[first][1] < starts[first + 1]:
+                first += 1
             if any(word[0].isalnum() for word in self.words[first:at]):
                 found.append((first, at))
         return found
@@ -431,8 +435,9 @@ class _Update:
             found.append(
                 SourceChange(kind=kind, title=source.title, address=address, was=was, reason=now.reason, edits=edits)
             )
-        old = {canonical.address for canonical in self.old.citations.sources}
-        fresh = [source for source in self.new.citations.sources if source.address not in heirs | old]
+        old = {source.address for source in self.old.citations.sources}
+        # What was read in passing need not be new; it is only what the earlier run had no use for.
+        fresh = [source for source in self.new.citations.cited if source.address not in heirs | old]
         found += [SourceChange(kind="new", title=source.title, address=source.address) for source in fresh]
         return found
 

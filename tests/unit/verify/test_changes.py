@@ -58,6 +58,13 @@ def test_order_line_ends_and_typography_are_no_change() -> None:
     assert _edits(CHINESE, CHINESE.replace("2022年的发电量", "2022 年的发电量")) == ()
 
 
+def test_the_mark_of_a_list_item_is_no_word_and_a_minus_is() -> None:
+    listed = "Three things went wrong:\n\n- The tunnel was flooded in 2023.\n- The pipes were rusty in 2024.\n"
+    assert _edits(listed, listed.replace("- The", "* The")) == ()
+    assert _edits(listed, listed.replace("- The", "The")) == ()
+    assert _edits("-5 degrees were measured.\n", "5 degrees were measured.\n")
+
+
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
