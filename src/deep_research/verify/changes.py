@@ -16,7 +16,7 @@ from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.paragraph import Sentence
 from deep_research.value import Value
-from deep_research.verify.quote import tokens_of, whole_sentences, words_of
+from deep_research.verify.quote import Token, tokens_of, whole_sentences, words_of
 
 # `unchecked` is what nobody could look up now.
 ChangeKind = Literal["still", "changed", "gone", "new", "unchecked"]
@@ -110,23 +110,24 @@ class Units:
     """A text as its sentences and rows, each known by its words and by its place among all words of the text."""
 
     text: str
-    tokens: list[tuple[int, int]] = field(init=False)
-    words: list[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        found = tokens_of(self.text)
-        object.__setattr__(self, "tokens", [(token.start, token.end) for token in found])
-        object.__setattr__(self, "words", [token.text for token in found])
+    @cached_property
+    def tokens(self) -> list[Token]:
+        return tokens_of(self.text)
+
+    @cached_property
+    def words(self) -> list[str]:
+        return [token.text for token in self.tokens]
 
     @cached_property
     def bounds(self) -> list[tuple[int, int]]:
         """Return the first token of each unit and the one after its last."""
-        starts, found, at = [start for start, _ in self.tokens], [], 0
+        starts, found, at = [token.start for token in self.tokens], [], 0
         for span in whole_sentences(self.text):
             first = bisect_left(starts, span.start, at)
             at = bisect_left(starts, span.end, first)
             # The mark of a list item is none of its words.
-            while first + 1 < at and self.words[first] in _MARKS and self.tokens[first][1] < starts[first + 1]:
+            while first + 1 < at and self.words[first] in _MARKS and self.tokens[first].end < starts[first + 1]:
                 first += 1
             if any(word[0].isalnum() for word in self.words[first:at]):
                 found.append((first, at))
@@ -186,13 +187,13 @@ class Units:
         return [
             number
             for number, (first, last) in enumerate(self.bounds)
-            if self.tokens[first][0] < end and start < self.tokens[last - 1][1]
+            if self.tokens[first].start < end and start < self.tokens[last - 1].end
         ]
 
     def shown(self, number: int) -> str:
         """Return a unit as it reads."""
         first, last = self.bounds[number]
-        return " ".join(self.text[self.tokens[first][0] : self.tokens[last - 1][1]].split())
+        return " ".join(self.text[self.tokens[first].start : self.tokens[last - 1].end].split())
 
 
 @dataclass(frozen=True)
@@ -396,9 +397,9 @@ class _Update:
             address: self.comparisons[document] for document, (address, now) in self.followed.items() if not now.reason
         }
         address_of = {source.document: source.address for source in self.new.citations.sources}
-        said = {_said(sentence.text) for _, sentence in claims_of(self.old)}
+        said = {words_of(sentence.text) for _, sentence in claims_of(self.old)}
         for section, sentence in claims_of(self.new):
-            if _said(sentence.text) in said:
+            if words_of(sentence.text) in said:
                 continue
             fresh, addresses = [], []
             for id_ in sentence.evidence:
@@ -450,10 +451,6 @@ def _relied_on(sentence: Sentence, passage: CitedPassage) -> tuple[int, int]:
     return passage.start, passage.end
 
 
-def _said(text: str) -> tuple[str, ...]:
-    return words_of(text)
-
-
 def claims_of(edition: Edition) -> list[tuple[str, Sentence]]:
     """Return each sentence of a report that rests on evidence, once, with its section."""
     found: dict[tuple[str, ...], tuple[str, Sentence]] = {}
@@ -461,7 +458,7 @@ def claims_of(edition: Edition) -> list[tuple[str, Sentence]]:
         if paragraph.kind in ("claim", "table"):
             for sentence in paragraph.sentences:
                 if sentence.evidence:
-                    found.setdefault(_said(sentence.text), (paragraph.section, sentence))
+                    found.setdefault(words_of(sentence.text), (paragraph.section, sentence))
     return list(found.values())
 
 
@@ -491,9 +488,9 @@ def compare_with_sources(
 def compare_reports(old: Edition, new: Edition) -> Changes:
     """Compare two reports as they stand: sentences by their words, sources by address, figures by title."""
     before, after = claims_of(old), claims_of(new)
-    same = {_said(sentence.text) for _, sentence in before} & {_said(sentence.text) for _, sentence in after}
+    same = {words_of(sentence.text) for _, sentence in before} & {words_of(sentence.text) for _, sentence in after}
     gone, come = (
-        [number for number, (_, sentence) in enumerate(claims) if _said(sentence.text) not in same]
+        [number for number, (_, sentence) in enumerate(claims) if words_of(sentence.text) not in same]
         for claims in (before, after)
     )
     keys = [[_key(claims[number][1]) for number in numbers] for claims, numbers in ((before, gone), (after, come))]
@@ -522,7 +519,7 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
 def _key(sentence: Sentence) -> str:
     """Return what a sentence is compared by; the labels of two rows make them no more alike."""
     text = " ".join(value for _, value in sentence.cells) or sentence.text
-    return _GLUE.join(_said(text))
+    return _GLUE.join(words_of(text))
 
 
 def _addresses(edition: Edition, sentence: Sentence) -> tuple[str, ...]:
