@@ -8,7 +8,7 @@ import pytest
 
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
-from deep_research.report.markdown import Chapter, Report
+from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.verify.changes import (
     Changes,
