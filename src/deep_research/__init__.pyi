@@ -31,10 +31,12 @@ from deep_research.request import ResearchRequest as ResearchRequest
 from deep_research.request import SearchEngineConfig as SearchEngineConfig
 from deep_research.runner import answer_run as answer_run
 from deep_research.runner import build_deep_research_graph as build_deep_research_graph
+from deep_research.runner import replay_run as replay_run
 from deep_research.runner import research as research
 from deep_research.runner import research_sync as research_sync
 from deep_research.runner import resume_run as resume_run
 from deep_research.runner import run_deep_research as run_deep_research
+from deep_research.runner import update_run as update_run
 from deep_research.runs import cancel_run as cancel_run
 from deep_research.runs import delete_run as delete_run
 from deep_research.runs import list_runs as list_runs

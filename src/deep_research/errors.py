@@ -19,6 +19,7 @@ DeepResearchError
 │   │   └── UnusableAnswer         the model answered, twice, and neither answer can be used
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
+│   │   ├── SourceGone             there is nothing at its address, or not any more
 │   │   ├── SourceBusy             trying again later may help
 │   │   │   ├── ChallengeShown     it wants a proof that a person is asking
 │   │   │   └── ServiceClosed      it failed so often that nobody is sent there for a while
@@ -34,6 +35,7 @@ DeepResearchError
     ├── RunTaken               75
     ├── StoreLocked            75
     ├── CannotWrite            73
+    ├── NotInJournal           70
     └── StoreCorrupt           70
 """
 
@@ -190,6 +192,10 @@ class AddressRefused(SourceError):
     """The address does not lead to the public web."""
 
 
+class SourceGone(SourceError):
+    """There is nothing at the address of a source."""
+
+
 class SourceBusy(SourceError):
     """A source is overloaded or limits its callers; `retry_after_s` is how long it asks to wait."""
 
@@ -272,6 +278,10 @@ class CannotWrite(StopRun):
     exit_code = 73
 
 
+class NotInJournal(StopRun):
+    """The run asks for something that its journal does not hold."""
+
+
 class StoreCorrupt(StopRun):
     """The store holds a row that cannot be read."""
 
@@ -291,9 +301,12 @@ class ErrorClassifier:
         return ErrorCategory.BUSINESS
 
 
-def error_named(name: str, detail: str) -> CallFailed:
+def error_named(name: str, detail: str, retry_after_s: float | None = None) -> CallFailed:
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
     kind = globals().get(name)
-    if isinstance(kind, type) and issubclass(kind, CallFailed):
-        return kind(detail)
-    return CallFailed(detail)
+    if not isinstance(kind, type) or not issubclass(kind, CallFailed):
+        return CallFailed(detail)
+    failure = kind(detail)
+    if isinstance(failure, ModelBusy | SourceBusy):
+        failure.retry_after_s = retry_after_s
+    return failure

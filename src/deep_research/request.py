@@ -1,7 +1,7 @@
 """What a caller may ask for: the question, how far to go, what it may cost, and how to search."""
 
 from datetime import date
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -139,6 +139,18 @@ class IntakeRules(Value):
     default_focus: tuple[str, ...] = ()
 
 
+class EarlierRun(Value):
+    """The run that another one brings up to date: its brief and its plan, and what each section of its report cites.
+
+    `sources` are addresses with titles, by the title of a section.
+    """
+
+    run: str
+    brief: dict[str, Any]
+    plan: dict[str, Any]
+    sources: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
 class ResearchRequest(Value):
     """One question and everything its user decided about the run.
 
@@ -149,6 +161,7 @@ class ResearchRequest(Value):
     `follow` is the id of a run that this question follows up; with `add` its report is written again with the answer as
     a new section. The report lists its references unless `enable_references` is off, the result names pictures of its
     sources unless `enable_citation_image` is, and `enable_file_format_resource` has all sources written to one file.
+    `update` names the run that this one brings up to date.
     """
 
     question: str
@@ -175,6 +188,7 @@ class ResearchRequest(Value):
     depth: Depth = Depth()
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()
+    update: EarlierRun | None = None
 
     def with_question(self, question: str) -> Self:
         """Return the same request for another question."""

@@ -1,34 +1,49 @@
 """The way in from Python: `research`, and the two functions that graph users know."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ParamSpec
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, ParamSpec, cast
 from urllib.parse import urlsplit
 
 from deep_research.errors import UsageError
 from deep_research.events import OnEvent, OnLive
+from deep_research.llm.registry import model_named
 from deep_research.messages.words import Words
 from deep_research.pipeline.control import answer_needed, question_lines, words_of
 from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.result import Result
+from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
+from deep_research.pipeline.result import Result, contents_of
 from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
-from deep_research.request import ClarifyMode, Depth, DepthName, Language, ReportLength, ResearchRequest, SearchKind
+from deep_research.reasoning.values import Plan
+from deep_research.report.edition import Edition
+from deep_research.request import (
+    ClarifyMode,
+    Depth,
+    DepthName,
+    EarlierRun,
+    Language,
+    ReportLength,
+    ResearchRequest,
+    SearchKind,
+)
 from deep_research.runs import read_run, with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.dating import period_named
-from deep_research.store.port import RunRow
+from deep_research.store.port import RunRow, Store
 from deep_research.value import Json, JsonObject
-from deep_research.wiring import adapters_for
+from deep_research.wiring import adapters_for, open_store
 from deep_research.wiring.models import chosen_models
-from deep_research.wiring.search import NO_ENGINES, chosen_engines
+from deep_research.wiring.search import NO_ENGINES, chosen_engines, known_engines
 
 # Gets the question with its options, numbered, and returns one's number or an answer in words.
 OnClarifyQuestion = Callable[[str], Awaitable[str | int]]
@@ -211,6 +226,110 @@ async def answer_run(
     )
 
 
+async def update_run(
+    run: str,
+    *,
+    settings: Settings | None = None,
+    machine: StateMachine | None = None,
+    on_event: OnEvent | None = None,
+    on_live: OnLive | None = None,
+) -> Result:
+    """Research a finished run's question again, past the cache, by its own plan; the earlier run stays as it is.
+
+    The folder of the new run holds `changes.json` and `changes.md`: what still holds, has changed, is gone, or is new.
+    """
+    settings = settings or load_settings()
+    row, request = await update_request(run, settings)
+    processor = processor_from(settings_of(request, settings), row.wiring, machine=machine)
+    return await _finished(processor, processor.runtime.create(request), on_event, on_live, None)
+
+
+async def update_request(run: str, settings: Settings) -> tuple[RunRow, ResearchRequest]:
+    """Return a run that is done, and the request of one that brings it up to date."""
+
+    async def read(store: Store, _: Settings) -> tuple[RunRow, Edition]:
+        row = await store.get_run(run)
+        return row, (await contents_of(row, store)).edition
+
+    row, edition = await with_store(read, settings)
+    kept = row.result or {}
+    if "plan" not in kept:
+        raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")
+    plan = Plan.from_json(kept["plan"])
+    titles = plan.titles
+    sources: dict[str, dict[str, str]] = {title: {} for title in titles}
+    source_of = {source.document: source for source in edition.citations.cited}
+    for paragraph in edition.report.paragraphs:
+        for id_ in paragraph.cite_ids:
+            source = source_of[edition.passage[id_].document]
+            sources[paragraph.section if paragraph.section in sources else titles[0]][source.address] = source.title
+    earlier = EarlierRun(run=row.id, brief=cast("dict[str, Any]", kept["brief"]), plan=plan.to_json(), sources=sources)
+    request = row.request
+    changes = {
+        "update": earlier,
+        "interactive": False,
+        "confirm_plan": False,
+        "search": request.search.model_copy(update={"cache": False}),
+    }
+    return row, request.model_copy(update=changes)
+
+
+class Replay(NamedTuple):
+    """What a replay came to: which files were compared, where they differ, and which version made the run."""
+
+    row: RunRow
+    files: list[str]
+    differences: list[Difference]
+
+
+async def replay_run(
+    run: str, *, folder: Path | None = None, settings: Settings | None = None, machine: StateMachine | None = None
+) -> Replay:
+    """Run again from the journal, without any outside call, and compare; `folder` keeps the files that come out.
+
+    The settings must be those of the run, but for keys and the folder of documents; the run itself is left alone.
+    """
+    settings = settings or load_settings()
+    with TemporaryDirectory(prefix="deep-research-replay-") as scratch:
+        home = Path(scratch)
+
+        async def copy(store: Store, _: Settings) -> tuple[RunRow, RunRow]:
+            row = await store.get_run(run)
+            require_done(row)
+            to = open_store(own := settings.with_changes(home=home, logs=home / "logs"))
+            try:
+                return row, await copy_run(row, store, to, logs=own.logs)
+            finally:
+                await to.close()
+
+        row, begun = await with_store(copy, settings)
+        documents = home / "documents"
+        documents.mkdir()
+        own = settings_of(row.request, settings.with_changes(**_unset_keys(row.request, settings)))
+        changes: dict[str, object] = {"home": home, "logs": home / "logs"}
+        own = own.with_changes(**changes, **({"docs": documents} if row.request.docs else {}))
+        processor = processor_from(own, row.wiring, machine=machine, is_replay=True)
+        try:
+            await processor.runtime.resume(begun.id)
+        finally:
+            await processor.adapters.close()
+        if folder is not None:
+            shutil.copytree(begun.folder, folder, dirs_exist_ok=True)
+        return Replay(row, *differences(Path(row.folder), Path(begun.folder)))
+
+
+def _unset_keys(request: ResearchRequest, settings: Settings) -> dict[str, str]:
+    """Return something for each key and address that a run's models and sources want and nobody set: none is used."""
+    providers = [model_named(name).provider for name in request.models]
+    specs = [spec for name, spec in known_engines(settings).items() if name in request.search.engines]
+    keys = [*(f"{provider.setting}_api_key" for provider in providers), *(spec.key_setting for spec in specs)]
+    addresses = [*(f"{provider.setting}_address" for provider in providers), *(spec.address_setting for spec in specs)]
+    given = dict.fromkeys(keys, "unused") | dict.fromkeys(addresses, "http://localhost")
+    return {
+        name: value for name, value in given.items() if name in Settings.model_fields and not getattr(settings, name)
+    }
+
+
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of a question as settings, None left out, and as fields of its request."""
     flags = {name: value for name, value in options.items() if name not in _OF_REQUEST}
@@ -292,11 +411,11 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 
 
 def processor_from(
-    settings: Settings, wiring: str | None = None, *, machine: StateMachine | None = None
+    settings: Settings, wiring: str | None = None, *, machine: StateMachine | None = None, is_replay: bool = False
 ) -> DeepResearchProcessor:
     """Return what runs questions, with the parts that `wiring` builds; there must be something to search."""
     wiring = wiring or settings.wiring
-    adapters = adapters_for(settings, wiring)
+    adapters = replace(adapters_for(settings, wiring), is_replay=is_replay)
     if not adapters.engines:
         raise UsageError().with_message("fault.nothing_to_search")
     return DeepResearchProcessor(adapters, machine=machine, wiring=wiring, code_version=code_version())

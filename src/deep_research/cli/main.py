@@ -298,6 +298,45 @@ def export(
     export_report(run, form, output)
 
 
+@app.command()
+def update(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the new report to a file instead.")] = None,
+    as_json: Json = False,
+    events: Events = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Bring a report up to date in a new run: look every claim up again, search anew, and say what has changed."""
+    from deep_research.cli.research import update_run
+
+    raise Exit(update_run(run, output=_output(as_json, events, quiet, verbose, output)))
+
+
+@app.command()
+def diff(
+    run: RunId,
+    other: Annotated[str, Argument(metavar="RUN", help="The run to compare it with.")],
+    html: Annotated[Path | None, Option("--html", metavar="FILE", help="Write it as a page instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the reports of two runs: claims, sources, figures."""
+    from deep_research.cli.versions import print_differences
+
+    print_differences(run, other, html=html, as_json=as_json)
+
+
+@app.command()
+def replay(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FOLDER", help="Keep the files here.")] = None,
+) -> None:
+    """Run a finished run again from its journal, without any outside call, and compare its files byte for byte."""
+    from deep_research.cli.versions import replay_run
+
+    raise Exit(replay_run(run, output))
+
+
 @corpus.command("add")
 def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""

@@ -34,7 +34,14 @@ from deep_research.reasoning.values import Plan
 from deep_research.report.escaping import unescape
 from deep_research.report.markdown import opening_of
 from deep_research.request import ResearchRequest
-from deep_research.runner import processor_from, request_from, settings_of, settings_to_follow, split_options
+from deep_research.runner import (
+    processor_from,
+    request_from,
+    settings_of,
+    settings_to_follow,
+    split_options,
+    update_request,
+)
 from deep_research.runs import read_run
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
@@ -135,6 +142,16 @@ def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
     return _stay(processor, _answered(processor, row, None), retry=retry, output=output)
 
 
+def update_run(run: str, *, output: Output) -> int:
+    """Start a run that brings another one up to date, and stay with it."""
+    settings = load_settings()
+    row, request = asyncio.run(update_request(run, settings))
+    words = words_of(row)
+    with in_words_of(words):
+        processor = _processor(settings_of(request, settings), row.wiring, words)
+        return _stay(processor, processor.runtime.create(request), output=output)
+
+
 def answer_run(run: str, answer: str, *, output: Output) -> int:
     """Answer a waiting run and go on with it."""
     processor, row = _of(run)
@@ -221,8 +238,13 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
             show_json(run=run, pending=row.pending)
         raise _waiting(row, row.pending or {}, words)
     result = await processor.result(row)
+    if row.request.update and not output.as_json and output.events != "-":
+        # What is listed stands before what still holds, and that stands last.
+        told = (Path(row.folder) / "changes.md").read_text(encoding="utf-8")
+        show(unescape(told.partition(f"\n## {words('versions.still')}")[0]) + "\n")
     if output.as_json:
-        show_json(**shown_result(result), run=run)
+        changes = {"changes": _json_file(row, "changes.json")} if row.request.update else {}
+        show_json(**shown_result(result), run=run, **changes)
     elif output.file is not None:
         contents = await processor.contents(row)
         write_bytes(output.file, exported(contents, format_of(output.file) or "md", target=output.file))
@@ -238,13 +260,16 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
 
 
+def _json_file(row: RunRow, name: str) -> Any:
+    return json.loads((Path(row.folder) / name).read_text(encoding="utf-8"))
+
+
 def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str]) -> str:
     """Return in a few lines what the run came to: how much is proved, what it cost, where it lies.
 
     At a terminal only what was paid for or went wrong is told beside the place.
     """
-    folder = Path(row.folder)
-    check, stats = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("verify.json", "stats.json"))
+    check, stats = (_json_file(row, name) for name in ("verify.json", "stats.json"))
     counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
     if check["passed"]:
         verdict = words("shell.verified", counts=counts) if counts else words("verification.nothing")
@@ -262,7 +287,7 @@ def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str
     is_all = output.is_verbose or not sys.stderr.isatty()
     saved = words(
         "shell.report_saved",
-        path=output.file or folder / "report.md",
+        path=output.file or Path(row.folder) / "report.md",
         command=f"deep-research runs report {row.id[:8]}",
     )
     told = ((is_all or not check["passed"], verdict), (is_all or spent["tokens"], cost), (True, saved))

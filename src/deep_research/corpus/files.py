@@ -6,7 +6,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from deep_research.corpus.address import address_of, path_of
 from deep_research.corpus.scan import is_hidden, split
-from deep_research.errors import SourceError
+from deep_research.errors import SourceError, SourceGone
 from deep_research.readers import known_suffixes
 from deep_research.readers.port import MAX_FILE_BYTES
 
@@ -27,7 +27,7 @@ def locate(folder: Path, address: str) -> tuple[str, Path]:
     try:
         real = Path(os.path.realpath(root / relative, strict=True))
     except OSError as exc:
-        raise SourceError(f"{address!r} cannot be found ({exc.strerror}): refresh the folder.") from exc
+        raise SourceGone(f"{address!r} cannot be found ({exc.strerror}): refresh the folder.") from exc
     if not real.is_relative_to(root):
         raise SourceError(f"{address!r} is a link that leaves the folder: copy what it points to into the folder.")
     return address_of(str(PurePosixPath(*parts))), real

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from deep_research.errors import NetworkError, SourceBusy, SourceError
+from deep_research.errors import NetworkError, SourceBusy, SourceError, SourceGone
 from deep_research.fetch.page_kinds import DESCRIPTIONS, PageKind, kind_of_page, kind_of_text
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Fetched, Validators
@@ -134,7 +134,8 @@ def _host(address: str) -> str:
 def _check_status(response: Response) -> None:
     status = response.status
     if kind := _STATUSES.get(status):
-        raise SourceError(f"{response.address} shows {DESCRIPTIONS[kind]} (status {status}).")
+        error = SourceGone if kind == "not found" else SourceError
+        raise error(f"{response.address} shows {DESCRIPTIONS[kind]} (status {status}).")
     if not 200 <= status < 300:
         raise SourceError(f"{response.address} answered with status {status}.")
     if not response.body.strip():

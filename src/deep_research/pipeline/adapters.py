@@ -41,7 +41,8 @@ class Adapters:
     `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
     chain each time an act begins. `specs` holds what is known of the engines by name; one that it does not name is
     taken for a general one. `cache` keeps plans between runs. `sandbox` runs the programs of a model; `draw` is our
-    own, and where it is missing, `no_drawing` says why; without all three there are no charts.
+    own, and where it is missing, `no_drawing` says why; without all three there are no charts. `is_replay` says that
+    everything is answered from the journal, or not at all.
     """
 
     open_store: OpenStore
@@ -69,6 +70,7 @@ class Adapters:
     model_tries: int = 1
     jitter: Callable[[], float] = random
     tracing: bool = False
+    is_replay: bool = False
 
     async def has_small_folder(self) -> bool:
         """Return whether the user's own documents are so few that each one that is found can be read."""

@@ -107,7 +107,7 @@ async def _gathered(context: StageContext) -> Earlier:
     in_order = sorted(addresses.items(), key=lambda one: (order.get(one[1], len(order)), one[0]))
     best = {passage.document: passage for passage in reversed(edition.passages)}
     shown = [source for source in edition.citations.used if source.document in best][:_SHOWN_PASSAGES]
-    question = str(row.result.get("question") or row.request.question)
+    question = Brief.from_json(row.result["brief"]).question
     return Earlier(
         run=row.id,
         question=question,

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from deep_research.errors import BudgetExceeded, CalledOff, CallFailed, NetworkError, StopRun, error_named
+from deep_research.errors import (
+    BudgetExceeded,
+    CalledOff,
+    CallFailed,
+    DeepResearchError,
+    NetworkError,
+    NotInJournal,
+    StopRun,
+    error_named,
+)
 from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.request import Spend
@@ -49,6 +58,7 @@ class Call:
     """One outside call: what is asked, where in the run, and the most it can cost.
 
     A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made.
+    What is free is never refused, whatever was spent.
     """
 
     kind: str
@@ -58,6 +68,7 @@ class Call:
     phase: Phase
     is_run_wide: bool = False
     is_decision: bool = False
+    is_free: bool = False
 
     def key(self, attempt: int) -> str:
         """Return the key of one attempt: the digest of kind, scope, payload and attempt."""
@@ -90,13 +101,19 @@ class _Landed(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Journal:
-    """All outside calls of one run, for the process that owns it."""
+    """All outside calls of one run, for the process that owns it.
+
+    One that is closed holds all there is: it answers as it did, and no call is made.
+    """
 
     store: Store
     claim: Claim
     ledger: BudgetLedger
     clock: Clock
     code_version: str
+    is_closed: bool = False
+    # What was learned from the user's documents, which the same rules ask again and again.
+    looks: dict[str, object] = field(default_factory=dict)
     _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
     _performing: set[str] = field(default_factory=set)
     _called_off: set[str] = field(default_factory=set)
@@ -159,10 +176,16 @@ class Journal:
         key = call.key(attempt)
         if row is not None and row.state == "done":
             return _Landed(key, await unpacked(row.answer, self.store), row.after)
-        if row is not None and row.error is not None:
-            recorded = error_named(str(row.error["name"]), str(row.error["detail"]))
+        if row is not None and row.error is not None and row.state != "started":
+            waits = row.error.get("retry_after_s")
+            retry_after_s = waits if isinstance(waits, int | float) else None
+            recorded = error_named(str(row.error["name"]), str(row.error["detail"]), retry_after_s)
             recorded.call_key, recorded.is_recorded = key, True
             raise recorded
+        if self.is_closed:
+            if row is not None and row.error is not None:
+                raise type(str(row.error["name"]), (Exception,), {})
+            raise NotInJournal(f"The run asks for something that its journal does not hold: {call.kind} {call.scope}")
         if self._stop is not None:
             raise self._stop
         started = JournalRow(
@@ -197,7 +220,7 @@ class Journal:
             attempt += 1
 
     async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
-        refused = await self.ledger.admit(call.estimate, call.phase)
+        refused = None if call.is_free else await self.ledger.admit(call.estimate, call.phase)
         if refused is not None:
             raise await self._failed(started, BudgetExceeded(refused), state="refused")
         spend = Spend()
@@ -221,13 +244,22 @@ class Journal:
             spend = failed.spend
             await self._failed(started, failed)
             raise
+        except Exception as exc:
+            # It counts as begun, so that whoever resumes makes it again; its name is what a replay needs.
+            if not isinstance(exc, DeepResearchError):
+                error = {"name": type(exc).__name__, "detail": "unexpected error"}
+                await self._write(started.model_copy(update={"error": error}))
+            raise
         finally:
-            self.ledger.settle(call.estimate, spend)
+            if not call.is_free:
+                self.ledger.settle(call.estimate, spend)
 
     async def _failed(self, started: JournalRow, failure: CallFailed, *, state: str = "failed") -> CallFailed:
         """Put a failure on record and return it, with the key of its call."""
         failure.call_key = started.key
         error = {"name": type(failure).__name__, "detail": str(failure), "category": str(failure.category)}
+        if waits := getattr(failure, "retry_after_s", None):
+            error["retry_after_s"] = waits
         await self._end(started, state=state, spend=failure.spend, error=error)
         return failure
 
@@ -239,17 +271,21 @@ class Journal:
         await self.store.record_call(self.claim, row)
 
     async def _pack(self, data: Json) -> Json:
-        text = canonical_json(data).encode()
+        text = canonical_json(data).encode("utf-8", "surrogatepass")
         if len(text) <= _INLINE_ANSWER_BYTES:
             return data
         return {_BLOB: await self.store.put_blob(self.claim, text)}
 
 
+def blob_of(answer: Json) -> str:
+    """Return the blob in which the answer of a journal's row lies, "" where it stands in the row."""
+    return str(answer[_BLOB]) if isinstance(answer, dict) and set(answer) == {_BLOB} else ""
+
+
 async def unpacked(answer: Json, store: Store) -> Json:
     """Return the answer of a journal's row, which may lie in a blob."""
-    if isinstance(answer, dict) and set(answer) == {_BLOB}:
-        return json_of(await store.get_blob(str(answer[_BLOB])))
-    return answer
+    blob = blob_of(answer)
+    return json_of(await store.get_blob(blob)) if blob else answer
 
 
 async def model_answers(rows: list[JournalRow], store: Store) -> list[JsonObject]:

@@ -1,10 +1,14 @@
 """The outside ports as a stage sees them: the same calls, each one journalled under the stage's scope."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
+from deep_research.corpus.port import Corpus, Listed, OnProgress, PassageHit, Survey
 from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
@@ -21,6 +25,8 @@ from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import Json, JsonObject, Value, canonical_json
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,76 @@ class Snapshot(Value):
     status: int = 200
     headers: dict[str, str] = Field(default_factory=dict)
     fetched_at: str = ""
+
+
+# The journal of the run that the current task works for.
+_at_work: ContextVar[Journal | None] = ContextVar("journal", default=None)
+_PASSAGES, _CONTENTS = TypeAdapter(list[PassageHit]), TypeAdapter(list[Listed])
+_COUNTS, _TEXT = TypeAdapter(tuple[int, dict[str, int]]), TypeAdapter(str)
+
+
+@contextmanager
+def working_for(journal: Journal) -> Iterator[None]:
+    """Let the journal keep what the tasks begun here learn from a corpus."""
+    token = _at_work.set(journal)
+    try:
+        yield
+    finally:
+        _at_work.reset(token)
+
+
+@dataclass(frozen=True)
+class JournalledCorpus:
+    """A corpus whose answers the run that asks keeps, so that it can be replayed when files have changed.
+
+    Reasoners are built before there is a run: whose journal it is follows from the task.
+    """
+
+    corpus: Corpus
+
+    async def refresh(self, on_progress: OnProgress | None = None) -> Survey:
+        return await self.corpus.refresh(on_progress)
+
+    async def search(self, query: str, *, limit: int) -> list[PassageHit]:
+        return await kept_look("search", [query, limit], lambda: self.corpus.search(query, limit=limit), _PASSAGES)
+
+    async def contents(self) -> list[Listed]:
+        return await kept_look("contents", [], self.corpus.contents, _CONTENTS)
+
+    async def passages(self, address: str) -> list[PassageHit]:
+        return await kept_look("passages", [address], lambda: self.corpus.passages(address), _PASSAGES)
+
+    async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        return await kept_look("frequencies", list(terms), lambda: self.corpus.frequencies(terms), _COUNTS)
+
+    async def spelled_like(self, term: str) -> str:
+        return await kept_look("spelled_like", [term], lambda: self.corpus.spelled_like(term), _TEXT)
+
+    async def close(self) -> None:
+        await self.corpus.close()
+
+
+async def kept_look(
+    act: str,
+    asked: list[Json],
+    look: Callable[[], Awaitable[Result]],
+    kind: TypeAdapter[Result],
+    journal: Journal | None = None,
+) -> Result:
+    """Return what a run learned on this machine when it first asked, or look now; outside of a run, just look."""
+    journal = journal or _at_work.get()
+    if journal is None:
+        return await look()
+    payload: Json = [act, *asked]
+    key = canonical_json(payload)
+    if key not in journal.looks:
+
+        async def perform() -> Answer:
+            return Answer(kind.dump_python(await look(), mode="json"))
+
+        call = Call("look", f"look/{act}", payload, Spend(), "ending", True, is_decision=True, is_free=True)
+        journal.looks[key] = kind.validate_python(await journal.call(call, perform, Trail()))
+    return cast("Result", journal.looks[key])
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from deep_research.pipeline.outcome import SectionOutcome, section_work, share_o
 from deep_research.pipeline.scope import Scope, section_scope
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
+from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
 from deep_research.request import Depth
@@ -432,7 +433,8 @@ async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
     if wanted and (not adapters.models or await adapters.has_small_folder()):
         # The user's own files cost nothing to read where no model reads them, and little where there are few.
         wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
-    return wanted
+    # The sources of a report that is brought up to date are all read again.
+    return wanted + sum(hit.engine == EARLIER for hit in hits)
 
 
 def _part(state: State, context: StageContext) -> str:

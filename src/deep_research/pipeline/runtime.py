@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pydantic import TypeAdapter
+
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     CallFailed,
@@ -38,6 +40,7 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
+from deep_research.pipeline.journalled import kept_look, working_for
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.state import DeepResearchState
@@ -239,7 +242,14 @@ class AgentRuntime:
             claim=claim,
             adapters=self._adapters,
             store=store,
-            journal=Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version=self._code_version),
+            journal=Journal(
+                store=store,
+                claim=claim,
+                ledger=ledger,
+                clock=clock,
+                code_version=self._code_version,
+                is_closed=self._adapters.is_replay,
+            ),
             streaming=StreamingManager(
                 store=store,
                 claim=claim,
@@ -267,8 +277,9 @@ class AgentRuntime:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
                 self._graph = self._graph or build_graph(self._machine)
                 graph = self._graph.copy(update={"checkpointer": saver})
-                given = None if is_known else _initial_state(context.row, skipped)
-                end = await self._run_graph(session, graph, context, given)
+                given = None if is_known else await _initial_state(context, skipped)
+                with working_for(context.journal):
+                    end = await self._run_graph(session, graph, context, given)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":
                 await forget(self._adapters.checkpoints, context.row.id)
@@ -309,7 +320,7 @@ class AgentRuntime:
 
     async def _refresh_index(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
-        if self._adapters.corpus is None:
+        if self._adapters.corpus is None or self._adapters.is_replay:
             return []
         emit = Emitter(context.streaming, "index")
         await emit("progress", {"step": "index", "status": "started"})
@@ -344,7 +355,10 @@ class AgentRuntime:
             category = ErrorClassifier.classify(exc)
             message = masked(str(exc))
             await emit("error", {"message": message, "category": category, "retry_count": retry, "step": "workflow"})
-            if isinstance(exc, CallFailed) and exc.call_key:
+            if self._adapters.is_replay:
+                # What was tried again is superseded: what fails here failed in the run's last try.
+                retry = MAX_RETRIES
+            elif isinstance(exc, CallFailed) and exc.call_key:
                 await context.store.supersede_calls(context.claim, list(exc.call_keys or (exc.call_key,)))
             if retry == MAX_RETRIES:
                 context.failures.clear()
@@ -396,8 +410,16 @@ async def _needs_work(store: Store, row: RunRow) -> bool:
     return row.status != "done" and (row.status != "waiting" or await is_answered(store, row))
 
 
-def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
-    request = row.request
+async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearchState:
+    """Return what a run begins with; which files it could not read is told as it was when this try of it began."""
+
+    async def look() -> list[Gap]:
+        return skipped
+
+    row, request = context.row, context.row.request
+    gaps = (
+        await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap]), context.journal) if request.docs else []
+    )
     return {
         "original_query": request.question,
         "language": report_language(request.question, request.language),
@@ -405,7 +427,7 @@ def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
         "is_clarified": False,
         "gathered_info": [],
         "visited_sources": [],
-        "gaps": [gap.to_json() for gap in skipped],
+        "gaps": [gap.to_json() for gap in gaps],
         "after": [],
     }
 

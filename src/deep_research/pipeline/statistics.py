@@ -77,7 +77,7 @@ def seconds_of(spans: Iterable[Span]) -> float:
 
 
 # Rows of the journal that record a choice or a count, and call nobody.
-DECISIONS = frozenset({"query", "decision", "cache"})
+DECISIONS = frozenset({"query", "decision", "cache", "look"})
 # What a run aims at: its seconds, searches and tokens a query stay below, its steps succeed above. No gates.
 MAX_SECONDS, MAX_SEARCHES, MAX_TOKENS_PER_QUERY, MIN_STEPS_DONE = 60, 20, 10_000, 0.95
 

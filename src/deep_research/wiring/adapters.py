@@ -31,6 +31,7 @@ def build(settings: Settings) -> "Adapters":
     from deep_research.fetch.port import Fetched
     from deep_research.fetch.routes import RoutedFetcher
     from deep_research.pipeline.adapters import Adapters
+    from deep_research.pipeline.journalled import JournalledCorpus
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
     from deep_research.wiring.sandbox import sandbox_from
     from deep_research.wiring.search import open_web
@@ -38,7 +39,7 @@ def build(settings: Settings) -> "Adapters":
     corpus = None
     if settings.docs is not None:
         check_documents(settings.docs)
-        corpus = FolderCorpus(settings.docs, index=settings.index_path)
+        corpus = JournalledCorpus(FolderCorpus(settings.docs, index=settings.index_path))
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
@@ -53,7 +54,7 @@ def build(settings: Settings) -> "Adapters":
         models=models.chain,
         model_tries=settings.model_tries,
         corpus=corpus,
-        engines=(*(() if corpus is None else (CorpusSearch(corpus),)), *web.engines),
+        engines=(*(() if corpus is None else (CorpusSearch(corpus.corpus),)), *web.engines),
         specs=web.specs,
         fetcher=RoutedFetcher(web=web.fetcher, files=files),
         max_chart_failures=settings.sandbox_max_chart_failures,

@@ -28,7 +28,7 @@ async def fetch(state: RunState) -> Update:
         _check_date(known, hit.address, context.request)
         return {"document": known.id}
     try:
-        document, address = await _from_page(hit, context)
+        document, address = await from_page(hit, context)
     except (SourceError, NetworkError):
         if not hit.delivered:
             raise
@@ -46,7 +46,8 @@ async def _read_before(hit: Hit, state: RunState) -> Document | None:
     return await records.document(id_) if id_ else None
 
 
-async def _from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
+async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
+    """Return the document at a hit's address, and the address that it has; raise `CallFailed` if there is none."""
     if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)

@@ -132,6 +132,8 @@ def _is_on(address: str, sites: Sequence[str]) -> bool:
     return host is None or any(host == site or host.endswith(f".{site}") for site in sites)
 
 
+# Stands for an engine where an earlier run found a page.
+EARLIER = "earlier"
 # Where patents are found without a key to an office's own search.
 _PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
 
@@ -202,4 +204,15 @@ async def harvest(state: RunState, executor: SearchExecutor) -> Update:
     if known := state.input.get("scouted", {}).get(state.input["query"]["query"]):
         return {"hits": known}
     hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
-    return {"hits": await state.context.records.keep(hits)}
+    known = _known_sources(state)
+    fresh = [hit for hit in hits if hit.address not in {one.address for one in known}]
+    return {"hits": await state.context.records.keep([*known, *fresh])}
+
+
+def _known_sources(state: RunState) -> list[Hit]:
+    """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
+    earlier, given = state.context.request.update, state.input
+    if earlier is None or (given["round"], given["task"]) != (1, 1):
+        return []
+    cited = earlier.sources.get(given["section"]["title"], {})
+    return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

@@ -65,6 +65,10 @@ async def intake(state: RunState) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
     context, given = state.context, state.input
     request, corpus = context.request, context.run.adapters.corpus
+    today = f"{context.run.row.created_at:%Y-%m-%d}"
+    if request.update:
+        # What was asked and assumed is settled; only the day is another.
+        return _settled_before(Brief.from_json(request.update.brief).model_copy(update={"today": today}))
     followed = given.get("earlier") or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
     inquiry = inquiry_from(
@@ -78,7 +82,6 @@ async def intake(state: RunState) -> Update:
         earlier=earlier,
     )
     assessment = await assess(inquiry, context)
-    today = f"{context.run.row.created_at:%Y-%m-%d}"
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
     if assessment.is_clear and corpus is not None:
         brief = await as_spelled(brief, corpus)
@@ -113,6 +116,17 @@ async def _met_before(question: str, earlier: Earlier | None, context: StageCont
                 known.append(term)
                 break
     return known
+
+
+def _settled_before(brief: Brief) -> Update:
+    assessment = Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions)
+    return {
+        "assessment": assessment.to_json(),
+        "brief": brief.to_json(),
+        "clarified_query": brief.question,
+        "is_clarified": True,
+        "pending_question": "",
+    }
 
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:

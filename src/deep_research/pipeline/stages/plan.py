@@ -107,6 +107,8 @@ async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecut
     stand in the plan.
     """
     brief, context = Brief.from_json(state.input["brief"]), state.context
+    if context.request.update:
+        return {"plan": context.request.update.plan, "scouted": {}}
     followed = state.input.get("earlier")
     scouted = {} if followed else await _scouted(brief, executor, context)
     hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
@@ -27,6 +27,7 @@ from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled
 from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.selection import stands_alone
@@ -40,7 +41,7 @@ from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget, Language
 from deep_research.text.script import detect_language
-from deep_research.value import canonical_json
+from deep_research.value import JsonObject, canonical_json
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,6 @@ class WrittenReport:
     """The report and what its citations rest on."""
 
     report: Report
-    text: str
     citations: Citations
     evidence: list[Evidence]
     places: dict[str, str]
@@ -56,6 +56,12 @@ class WrittenReport:
     language: Language
     subject: str
     answer: str
+
+    @cached_property
+    def text(self) -> str:
+        """Return the report as Markdown."""
+        number = {piece.id: self.citations.number(piece.document) for piece in self.evidence}
+        return render(self.report, self.citations, number_of=number.__getitem__, words=words_in(self.language))
 
 
 class ReportGenerator:
@@ -138,8 +144,7 @@ class ReportGenerator:
         )
         subject, answer = subject_of(findings.brief, earlier), answer_in(report)
         report = with_section(before, report, question=findings.brief.question, words=words) if before else report
-        text = render(report, citations, number_of=lambda id_: citations.number(document_of[id_]), words=words)
-        return WrittenReport(report, text, citations, evidence, places, health, words.language, subject, answer)
+        return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
@@ -484,10 +489,15 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         disagreements=() if is_written else disputed.paragraphs,
         context=context,
     )
+    if earlier := context.request.update:
+        line = await changes_since(earlier, await _edition(written, context), context)
+        about = (line, *written.report.about)
+        written = replace(written, report=written.report.model_copy(update={"about": about}))
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
-    return {"final_report": await _stored(written, brief, context), "checked": await context.records.keep(checked)}
+    asked: JsonObject = {"brief": brief.to_json(), "plan": findings.plan.to_json()}
+    return {"final_report": await _stored(written, asked, context), "checked": await context.records.keep(checked)}
 
 
 async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
@@ -548,31 +558,35 @@ async def _analysis(state: dict[str, Any], sources: Sources, context: StageConte
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
-async def _stored(written: WrittenReport, brief: Brief, context: StageContext) -> str:
+async def _edition(written: WrittenReport, context: StageContext) -> Edition:
+    row = context.run.row
+    return Edition(
+        run=row.id,
+        question=row.request.question,
+        language=written.language,
+        created_at=row.created_at,
+        code_version=row.code_version,
+        report=written.report,
+        citations=written.citations,
+        passages=await cited_passages(written.evidence, written.places, context.records),
+    )
+
+
+async def _stored(written: WrittenReport, asked: JsonObject, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
     await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
-    edition = Edition(
-        run=context.run.row.id,
-        question=context.request.question,
-        language=written.language,
-        created_at=context.run.row.created_at,
-        code_version=context.run.row.code_version,
-        report=written.report,
-        citations=written.citations,
-        passages=await cited_passages(written.evidence, written.places, context.records),
-    )
     images = await images_of(written.report.captions, written.citations, context)
     result = {
+        **asked,
         "title": written.report.title,
-        "question": brief.question,
         "subject": written.subject,
         "answer": written.answer,
         "language": written.language,
         "report": report,
-        "edition": await context.records.keep(edition),
+        "edition": await context.records.keep(await _edition(written, context)),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
         "images": [image.to_json() for image in images],

@@ -1,0 +1,45 @@
+"""Commands that keep a report true: replay it, bring it up to date, compare two of them."""
+
+import asyncio
+from pathlib import Path
+
+from deep_research import runner, runs
+from deep_research.cli.printing import show, show_json, tell, write_bytes
+from deep_research.cli.research import EXIT_NOT_VERIFIED
+from deep_research.export.changes import changes_as_html, changes_as_markdown
+from deep_research.messages.words import words_in
+from deep_research.report.escaping import unescape
+from deep_research.verify.changes import compare_reports
+
+
+def replay_run(run: str, folder: Path | None) -> int:
+    """Replay a run and print whether it came out the same."""
+    replayed = asyncio.run(runner.replay_run(run, folder=folder))
+    row, now = replayed.row, runner.code_version()
+    if row.code_version != now:
+        tell(f"Run {row.id[:8]} was made by version {row.code_version}; this is {now}, and may come to something else.")
+    for each in replayed.differences:
+        if not each.line:
+            show(f"{each.file}: {'only the replay has it' if each.now else 'the replay does not have it'}")
+        else:
+            show(f"{each.file}, line {each.line}:\n  - {each.before}\n  + {each.now}")
+    if folder is not None:
+        tell(f"The replayed files are in {folder}")
+    if replayed.differences:
+        show(f"{len(replayed.differences)} of {len(replayed.files)} files differ.")
+        return EXIT_NOT_VERIFIED
+    show(f"Identical: {len(replayed.files)} files of run {row.id[:8]} came out byte for byte the same.")
+    return 0
+
+
+def print_differences(run: str, other: str, *, html: Path | None, as_json: bool) -> None:
+    """Compare the reports of two runs."""
+    before, after = (asyncio.run(runs.read_contents(each)).edition for each in (run, other))
+    changes, words = compare_reports(before, after), words_in(after.language)
+    if html is not None:
+        write_bytes(html, changes_as_html(changes, words).encode())
+        tell(f"Wrote {html}")
+    if as_json:
+        show_json(changes=changes.to_json())
+    elif html is None:
+        show(unescape(changes_as_markdown(changes, words)), end="")

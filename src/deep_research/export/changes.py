@@ -1,0 +1,221 @@
+"""What lies between two reports, as Markdown and as one page of HTML; changed words are marked side by side."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape as escape_html
+from typing import NamedTuple
+
+from deep_research.messages.words import Words
+from deep_research.report.escaping import escape, escape_heading, escape_line, one_line
+from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, FigureChange, SourceChange, marked
+
+# In the order in which a reader wants to know.
+_ORDER: tuple[ChangeKind, ...] = ("changed", "gone", "new", "unchecked", "still")
+
+
+def summary_of(changes: Changes, words: Words, key: str, **more: str) -> str:
+    """Say in a line how many claims there are of each kind."""
+    counts = {kind: len(changes.of(kind)) for kind in ("still", "changed", "gone", "new")}
+    unread = len(changes.of("unchecked"))
+    said = [words(f"versions.{key}", **counts, **more), *([words("versions.unread", count=unread)] if unread else [])]
+    return " ".join(said)
+
+
+class _Note(NamedTuple):
+    """A line below an item: its pieces, those that changed marked by the tag, stand in the place of {} in its frame."""
+
+    frame: str
+    pieces: list[tuple[str, bool]]
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A line of the list, and what is said below it."""
+
+    text: str
+    notes: tuple[_Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A heading with its items; `kind` is a claim's, or names the part."""
+
+    kind: str
+    title: str
+    items: list[_Item]
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """The changes in words, before they are put into a format."""
+
+    changes: Changes
+    words: Words
+
+    def head(self) -> list[str]:
+        before, after = self.changes.before, self.changes.after
+        runs = self.words(
+            "versions.runs",
+            before=before.run[:8],
+            before_at=before.created_at,
+            after=after.run[:8],
+            after_at=after.created_at,
+        )
+        title = self.words("versions.title", title=after.title)
+        is_same = all(part.kind == "still" for part in self.parts())
+        same = [self.words("versions.nothing")] if is_same else []
+        key = "summary" if self.changes.is_update else "compared"
+        return [title, runs, summary_of(self.changes, self.words, key), *same]
+
+    def parts(self) -> Iterator[_Part]:
+        *first, still = (self._claims(kind) for kind in _ORDER)
+        sources = [self._source(one) for one in self.changes.sources if one.kind != "same"]
+        figures = [self._figure(one) for one in self.changes.figures if one.kind != "still"]
+        others = (
+            _Part("sources", self.words("versions.sources"), sources),
+            _Part("figures", self.words("versions.figures"), figures),
+        )
+        yield from (part for part in (*first, *others, still) if part.items)
+
+    def _claims(self, kind: ChangeKind) -> _Part:
+        claims = self.changes.of(kind)
+        is_compared = not self.changes.is_update and kind in ("still", "gone", "new")
+        title = f"{self.words(f'versions.{kind}_both' if is_compared else f'versions.{kind}')} ({len(claims)})"
+        return _Part(kind, title, [self._claim(claim) for claim in claims])
+
+    def _claim(self, claim: Claim) -> _Item:
+        notes = [note for edit in claim.edits for note in self._edit(edit)]
+        if claim.kind == "gone" and self.changes.is_update:
+            is_page = claim.sources[0].startswith(("http://", "https://"))
+            key = ("page_gone" if is_page else "file_gone") if claim.reason else "text_gone"
+            notes.append(_plain(self.words(f"versions.{key}")))
+        if claim.kind == "unchecked":
+            notes.append(_plain(self.words("versions.unreachable", reason=claim.reason)))
+        if claim.lost:
+            notes.append(_plain(self.words("versions.lost", sources=self._listed(claim.lost))))
+        if claim.kind != "still":
+            notes.append(_plain(self.words("versions.source", sources=self._listed(claim.sources))))
+        return _Item(claim.before or claim.after, tuple(notes))
+
+    def _edit(self, edit: Edit) -> list[_Note]:
+        if edit.before and edit.after:
+            before, after = marked(one_line(edit.before), one_line(edit.after))
+            return [self._note("before", before, "del"), self._note("after", after, "ins")]
+        key, text = ("removed", edit.before) if edit.before else ("added", edit.after)
+        return [self._note(key, [(one_line(text), False)])]
+
+    def _note(self, key: str, pieces: list[tuple[str, bool]], tag: str = "") -> _Note:
+        return _Note(self.words(f"versions.{key}", text="{}"), pieces, tag)
+
+    def _source(self, source: SourceChange) -> _Item:
+        known = {edit for claim in self.changes.claims for edit in claim.edits}
+        # A document that was written anew is not told sentence by sentence.
+        notes = [note for edit in source.edits if edit not in known for note in self._edit(edit)]
+        if source.kind == "unchecked":
+            notes.append(_plain(source.reason))
+        what, address = self.words(f"versions.{source.kind}"), " → ".join(filter(None, (source.was, source.address)))
+        line = self.words("versions.source_line", what=what, title=source.title, address=address)
+        return _Item(line, tuple(notes))
+
+    def _figure(self, figure: FigureChange) -> _Item:
+        values = (
+            self.words("versions.value", label=label, before=before or "–", after=after or "–")
+            for label, before, after in figure.values
+        )
+        line = f"{self.words(f'versions.{figure.kind}')}{self.words('report.colon')}{figure.title}"
+        return _Item(line, tuple(map(_plain, values)))
+
+    def _listed(self, addresses: tuple[str, ...]) -> str:
+        return self.words("report.list_separator").join(addresses)
+
+
+def _plain(text: str) -> _Note:
+    return _Note("{}", [(one_line(text), False)])
+
+
+def _filled(frame: str, pieces: str, clean: Callable[[str], str]) -> str:
+    before, _, after = frame.partition("{}")
+    return f"{clean(before)}{pieces}{clean(after)}"
+
+
+def changes_as_markdown(changes: Changes, words: Words) -> str:
+    """Return the changes as Markdown: the summary first, what still holds last."""
+    telling = _Telling(changes, words)
+    title, *lines = telling.head()
+    blocks = [f"# {escape_heading(title)}", *map(escape_line, lines)]
+    for part in telling.parts():
+        items = []
+        for item in part.items:
+            notes = [f"  - {_filled(note.frame, _bold(note.pieces), _escaped)}" for note in item.notes]
+            items.append("\n".join((f"- {escape_line(item.text)}", *notes)))
+        blocks += [f"## {escape_heading(part.title)}", "\n".join(items)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _bold(pieces: list[tuple[str, bool]]) -> str:
+    shown = []
+    for text, is_changed in pieces:
+        bare = text.strip()
+        # The signs of bold type stand at words, not at blanks.
+        shown.append(text.replace(bare, f"**{escape(bare)}**") if is_changed and bare else _escaped(text))
+    return "".join(shown).strip()
+
+
+def _escaped(text: str) -> str:
+    """Escape a piece of a line; the blanks at its ends belong to the line."""
+    bare = text.strip()
+    return text.replace(bare, escape(bare)) if bare else text
+
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1c1f23;--paper:#fff;--quiet:#5c6570;--line:#d9dee4;--old:#ffe1de;--new:#d8f3dc;
+--changed:#8a5a00;--gone:#b3261e;--fresh:#1b6e3c;--unchecked:#5c6570}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#15181c;--quiet:#a3abb5;--line:#343a42;--old:#5c2521;
+--new:#1d4a2b;--changed:#f0b955;--gone:#ff9d94;--fresh:#7fd69b;--unchecked:#a3abb5}}
+body{margin:0 auto;max-width:52rem;padding:1.5rem 1rem 4rem;font:1rem/1.6 system-ui,"Noto Sans CJK SC",sans-serif;
+color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
+h1{font-size:1.5rem;line-height:1.3}h2{font-size:1.15rem;margin-top:2.2rem;border-bottom:1px solid var(--line)}
+.changed h2{color:var(--changed)}.gone h2{color:var(--gone)}.new h2{color:var(--fresh)}
+.unchecked h2{color:var(--unchecked)}
+ul.items{list-style:none;padding:0}ul.items>li{padding:.7rem 0;border-bottom:1px solid var(--line)}
+ul.notes{margin:.3rem 0 0;padding-left:1rem;color:var(--quiet);list-style:none}
+del{background:var(--old);color:var(--ink);text-decoration:line-through}
+ins{background:var(--new);color:var(--ink);text-decoration:none;font-weight:600}
+@media print{body{max-width:none}}
+"""
+
+
+def changes_as_html(changes: Changes, words: Words) -> str:
+    """Return the changes as one page that loads nothing and runs nothing."""
+    telling = _Telling(changes, words)
+    title, *lines = telling.head()
+    body = [f"<h1>{_html(title)}</h1>", *(f"<p>{_html(line)}</p>" for line in lines)]
+    for part in telling.parts():
+        items = "".join(_html_item(item) for item in part.items)
+        body.append(
+            f'<section class="{part.kind}"><h2>{_html(part.title)}</h2><ul class="items">{items}</ul></section>'
+        )
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_html(title)}</title><style>{_STYLE}</style>"
+    )
+    page = f"<head>{head}</head><body><main>{''.join(body)}</main></body>"
+    return f'<!doctype html>\n<html lang="{words.language}">{page}</html>\n'
+
+
+def _html(text: str) -> str:
+    return escape_html(one_line(text))
+
+
+def _html_item(item: _Item) -> str:
+    notes = "".join(f"<li>{_filled(note.frame, _tagged(note), escape_html)}</li>" for note in item.notes)
+    return f"<li>{_html(item.text)}{f'<ul class=notes>{notes}</ul>' if notes else ''}</li>"
+
+
+def _tagged(note: _Note) -> str:
+    return "".join(
+        f"<{note.tag}>{escape_html(text)}</{note.tag}>" if is_changed else escape_html(text)
+        for text, is_changed in note.pieces
+    )

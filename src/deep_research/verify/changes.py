@@ -1,0 +1,557 @@
+"""What has become of a report: its claims held against new texts of their sources, or against another report.
+
+A text is compared by its sentences and rows, in words: how lines are wrapped, in which order paragraphs stand and which
+quotation marks are used changes nothing. A source that cannot be read any more says nothing against a claim.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from deep_research.report.citation import Source
+from deep_research.report.edition import CitedPassage, Edition
+from deep_research.report.paragraph import Sentence
+from deep_research.value import Value
+from deep_research.verify.quote import Token, tokens_of, whole_sentences, words_of
+
+# `unchecked` is what nobody could look up now.
+ChangeKind = Literal["still", "changed", "gone", "new", "unchecked"]
+SourceKind = Literal["same", "changed", "gone", "renamed", "new", "unchecked"]
+# Two sentences are versions of one where they share this much of their words.
+_ALIKE = 0.5
+# A text is another's under a new name where it holds this much of it.
+_RENAMED_SHARE = 0.5
+# What is replaced stands near: a document that was written anew is not compared each sentence with each.
+_NEAR = 100
+_GLUE = "\x00"
+_MARKS = frozenset("-*+•·–—")
+
+
+class Edit(Value):
+    """A stretch of a source before and after; one of the two is empty where it was added or removed."""
+
+    before: str = ""
+    after: str = ""
+
+
+class Claim(Value):
+    """A sentence of a report and what became of it.
+
+    `edits` are what changed in its passages; `reason` says why a source could not be read, "" where it is its text that
+    is gone; `lost` are the addresses that no longer say what others still do.
+    """
+
+    kind: ChangeKind
+    before: str = ""
+    after: str = ""
+    section: str = ""
+    sources: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    reason: str = ""
+    lost: tuple[str, ...] = ()
+
+
+class SourceChange(Value):
+    """A source and what became of it; `was` is its former address, where it has another now."""
+
+    kind: SourceKind
+    title: str
+    address: str
+    was: str = ""
+    reason: str = ""
+    edits: tuple[Edit, ...] = ()
+
+
+class FigureChange(Value):
+    """A figure that only one of two reports has, or whose values differ: label, value before, value after."""
+
+    kind: ChangeKind
+    title: str
+    values: tuple[tuple[str, str, str], ...] = ()
+
+
+class Version(Value):
+    """Which report is compared."""
+
+    run: str
+    title: str
+    created_at: str
+
+
+class Changes(Value):
+    """All that lies between two reports; `is_update` where the claims of the first were looked up in new texts."""
+
+    before: Version
+    after: Version
+    is_update: bool = False
+    claims: tuple[Claim, ...] = ()
+    sources: tuple[SourceChange, ...] = ()
+    figures: tuple[FigureChange, ...] = ()
+
+    def of(self, kind: ChangeKind) -> list[Claim]:
+        """Return the claims that something has become of."""
+        return [claim for claim in self.claims if claim.kind == kind]
+
+
+class NewText(NamedTuple):
+    """What a source's address leads to now: its text, or why there is none; `is_gone` if that is for good."""
+
+    text: str = ""
+    reason: str = ""
+    is_gone: bool = False
+
+
+@dataclass(frozen=True)
+class Units:
+    """A text as its sentences and rows, each known by its words and by its place among all words of the text."""
+
+    text: str
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        return tokens_of(self.text)
+
+    @cached_property
+    def words(self) -> list[str]:
+        return [token.text for token in self.tokens]
+
+    @cached_property
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return the first token of each unit and the one after its last."""
+        starts, found, at = [token.start for token in self.tokens], [], 0
+        for span in whole_sentences(self.text):
+            first = bisect_left(starts, span.start, at)
+            at = bisect_left(starts, span.end, first)
+            # The mark of a list item is none of its words.
+            while first + 1 < at and self.words[first] in _MARKS and self.tokens[first].end < starts[first + 1]:
+                first += 1
+            if any(word[0].isalnum() for word in self.words[first:at]):
+                found.append((first, at))
+        return found
+
+    def key(self, first: int, last: int) -> str:
+        """Return the words of a stretch as one string."""
+        return _GLUE.join(("", *self.words[first:last], ""))
+
+    @cached_property
+    def keys(self) -> list[str]:
+        return [self.key(*bounds) for bounds in self.bounds]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        return frozenset(self.keys)
+
+    @cached_property
+    def _whole(self) -> tuple[str, dict[int, int]]:
+        """Return all words as one string, and where each begins in it."""
+        at, begins = 0, {}
+        for number, word in enumerate(self.words):
+            begins[at] = number
+            at += len(word) + 1
+        begins[at] = len(self.words)
+        return self.key(0, len(self.words)), begins
+
+    def find(self, key: str) -> tuple[int, int] | None:
+        """Return where the text holds these words as whole units, several or one."""
+        whole, begins = self._whole
+        firsts, lasts = self._edges
+        at = whole.find(key)
+        while at >= 0:
+            found = begins[at], begins[at + len(key) - 1]
+            if found[0] in firsts and found[1] in lasts:
+                return found
+            at = whole.find(key, at + 1)
+        return None
+
+    @cached_property
+    def _edges(self) -> tuple[frozenset[int], frozenset[int]]:
+        return frozenset(first for first, _ in self.bounds), frozenset(last for _, last in self.bounds)
+
+    def kept_in(self, other: "Units") -> list[bool]:
+        """Say for each unit whether another text holds it; a line break may part there what is joined here."""
+        kept = [key in other.known or other.find(key) is not None for key in self.keys]
+        if all(kept):
+            return kept
+        covered: set[int] = set()
+        for key in dict.fromkeys(other.keys):
+            if key not in self.known and (found := self.find(key)):
+                covered.update(range(*found))
+        return [one or covered.issuperset(range(*own)) for one, own in zip(kept, self.bounds, strict=True)]
+
+    def between(self, start: int, end: int) -> list[int]:
+        """Return the numbers of the units that a stretch of the text touches."""
+        return [
+            number
+            for number, (first, last) in enumerate(self.bounds)
+            if self.tokens[first].start < end and start < self.tokens[last - 1].end
+        ]
+
+    def shown(self, number: int) -> str:
+        """Return a unit as it reads."""
+        first, last = self.bounds[number]
+        return " ".join(self.text[self.tokens[first].start : self.tokens[last - 1].end].split())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two versions of one text: which units stayed, which took whose place, which went and which came."""
+
+    old: Units
+    new: Units
+
+    @cached_property
+    def is_kept(self) -> list[bool]:
+        return self.old.kept_in(self.new)
+
+    @cached_property
+    def is_known(self) -> list[bool]:
+        return self.new.kept_in(self.old)
+
+    @cached_property
+    def replaced(self) -> dict[int, int]:
+        """Return the old units that were changed, each with its new version."""
+        gone = [number for number, kept in enumerate(self.is_kept) if not kept]
+        come = [number for number, known in enumerate(self.is_known) if not known]
+        return _paired(
+            [self.old.keys[number] for number in gone], [self.new.keys[number] for number in come], gone, come
+        )
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """Return all that differs, in the order of the old text and then of what came."""
+        gone = [self._edit(number) for number, kept in enumerate(self.is_kept) if not kept]
+        taken = set(self.replaced.values())
+        come = [
+            Edit(after=self.new.shown(number))
+            for number, known in enumerate(self.is_known)
+            if not known and number not in taken
+        ]
+        return (*gone, *come)
+
+    def _edit(self, number: int) -> Edit:
+        place = self.replaced.get(number)
+        return Edit(before=self.old.shown(number), after="" if place is None else self.new.shown(place))
+
+    def edits_of(self, passage: CitedPassage, start: int, end: int) -> tuple[list[Edit], bool]:
+        """Return what changed in a stretch of the old text, with the header row above it, and whether all is gone."""
+        own = self.old.between(start, end)
+        header = _GLUE.join(("", *words_of(passage.header), ""))
+        above = [number for number, key in enumerate(self.old.keys) if passage.header and key == header][:1]
+        lost = [number for number in (*above, *own) if not self.is_kept[number]]
+        edits = [self._edit(number) for number in lost]
+        return edits, bool(own) and all(number in lost and number not in self.replaced for number in own)
+
+
+def _paired(before: Sequence[str], after: Sequence[str], gone: Sequence[int], come: Sequence[int]) -> dict[int, int]:
+    """Pair what went with what came by how alike they are, the most alike first."""
+    words = [[_telling(key) for key in keys] for keys in (before, after)]
+    alike: list[tuple[float, int, int]] = []
+    for left, own in enumerate(words[0]):
+        near = round(left * len(after) / len(before))
+        for right in range(max(0, near - _NEAR), min(len(after), near + _NEAR + 1)):
+            if (share := likeness(own, words[1][right])) >= _ALIKE:
+                alike.append((-share, left, right))
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, left, right in sorted(alike):
+        if gone[left] not in pairs and right not in taken:
+            pairs[gone[left]] = come[right]
+            taken.add(right)
+    return pairs
+
+
+def _telling(key: str) -> list[str]:
+    """Return the words of a unit without its signs: the bars of two rows make them no more alike."""
+    return [word for word in key.split(_GLUE) if word and word[0].isalnum()]
+
+
+def likeness(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return how much two runs of words share, in order, from 0 to 1."""
+    if not one or not other or min(len(one), len(other)) * 2 < _ALIKE * (len(one) + len(other)):
+        return 0.0
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
+
+
+def marked(before: str, after: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """Return two versions of a text in pieces, each with whether it is what changed."""
+    left, right = tokens_of(before), tokens_of(after)
+    matcher = SequenceMatcher(None, [token.text for token in left], [token.text for token in right], autojunk=False)
+    pieces: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
+    for tag, *edges in matcher.get_opcodes():
+        for own, text, tokens, (first, last) in (
+            (pieces[0], before, left, edges[:2]),
+            (pieces[1], after, right, edges[2:]),
+        ):
+            if first < last:
+                end, following = tokens[last - 1].end, tokens[last].start if last < len(tokens) else len(text)
+                own += [(text[tokens[first].start : end], tag != "equal"), (text[end:following], False)]
+    return pieces
+
+
+@dataclass
+class _Update:
+    """The claims of a report on their way through the new texts of its sources."""
+
+    old: Edition
+    old_texts: Mapping[str, str]
+    now: Mapping[str, NewText]
+    new: Edition
+    new_texts: Mapping[str, str]
+    _units: dict[str, Units] = field(default_factory=dict)
+
+    def units(self, text: str) -> Units:
+        if text not in self._units:
+            self._units[text] = Units(text)
+        return self._units[text]
+
+    @cached_property
+    def followed(self) -> dict[str, tuple[str, NewText]]:
+        """Return for each old document where it is now and what it says; a file may have another name."""
+        addresses = {source.address for source in self.old.citations.sources}
+        added = [source for source in self.new.citations.sources if source.address not in addresses]
+        found: dict[str, tuple[str, NewText]] = {}
+        taken: set[str] = set()
+        for source in self.old.citations.sources:
+            now = self.now.get(source.address, NewText())
+            if now.is_gone and (heir := self._heir(source, [one for one in added if one.address not in taken])):
+                taken.add(heir.address)
+                found[source.document] = heir.address, NewText(self.new_texts[heir.document])
+            else:
+                found[source.document] = source.address, now
+        return found
+
+    def _heir(self, source: Source, added: Sequence[Source]) -> Source | None:
+        old = self.units(self.old_texts[source.document])
+        best, most = None, _RENAMED_SHARE
+        for one in added:
+            kept = old.kept_in(self.units(self.new_texts[one.document]))
+            share = sum(kept) / len(kept) if kept else 0.0
+            if share > most or (share == most == 1.0 and best is None):
+                best, most = one, share
+        return best
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """Return the versions of each old document that there is a new text of."""
+        return {
+            document: Comparison(self.units(self.old_texts[document]), self.units(now.text))
+            for document, (_, now) in self.followed.items()
+            if not now.reason
+        }
+
+    def claims(self) -> list[Claim]:
+        found = [self._looked_up(section, sentence) for section, sentence in claims_of(self.old)]
+        told = {edit.after for claim in found for edit in claim.edits if edit.after}
+        return [*found, *self._new(told)]
+
+    def _looked_up(self, section: str, sentence: Sentence) -> Claim:
+        edits: list[Edit] = []
+        lost: dict[str, str] = {}
+        unread: dict[str, str] = {}
+        is_held, addresses = False, []
+        passages = [self.old.passage[id_] for id_ in sentence.evidence]
+        # A header row is looked at with the row that names it, and says nothing alone.
+        headers = {passage.header for passage in passages}
+        for passage in [one for one in passages if one.quote not in headers] or passages:
+            address, now = self.followed[passage.document]
+            addresses.append(address)
+            if now.reason:
+                (lost if now.is_gone else unread)[address] = now.reason
+                continue
+            start, end = _relied_on(sentence, passage)
+            changed, is_lost = self.comparisons[passage.document].edits_of(passage, start, end)
+            if is_lost:
+                lost[address] = ""
+                edits += [Edit(before=edit.before) for edit in changed]
+            elif changed:
+                edits += changed
+                is_held = True
+            else:
+                is_held = True
+        kind: ChangeKind = "still"
+        if any(edit.after for edit in edits) or (is_held and edits):
+            kind = "changed"
+        elif lost and not is_held:
+            kind = "gone"
+        elif unread and not is_held:
+            kind = "unchecked"
+        reasons = (lost if kind == "gone" else unread).values()
+        return Claim(
+            kind=kind,
+            before=sentence.text,
+            section=section,
+            sources=tuple(dict.fromkeys(addresses)),
+            edits=tuple(dict.fromkeys(edits)),
+            reason=next(filter(None, reasons), "") if kind in ("gone", "unchecked") else "",
+            lost=tuple(lost) if kind == "still" else (),
+        )
+
+    def _new(self, told: AbstractSet[str]) -> Iterator[Claim]:
+        """Yield what the new report says from text that the earlier run had not read."""
+        before = {
+            address: self.comparisons[document] for document, (address, now) in self.followed.items() if not now.reason
+        }
+        address_of = {source.document: source.address for source in self.new.citations.sources}
+        said = {words_of(sentence.text) for _, sentence in claims_of(self.old)}
+        for section, sentence in claims_of(self.new):
+            if words_of(sentence.text) in said:
+                continue
+            fresh, addresses = [], []
+            for id_ in sentence.evidence:
+                passage = self.new.passage[id_]
+                address = address_of[passage.document]
+                addresses.append(address)
+                units = self.units(self.new_texts[passage.document])
+                own = units.between(*_relied_on(sentence, passage))
+                is_known = before[address].is_known if address in before else self._known_anywhere(units)
+                fresh += [units.shown(number) for number in own if not is_known[number]]
+            if set(fresh) - told:
+                yield Claim(kind="new", after=sentence.text, section=section, sources=tuple(dict.fromkeys(addresses)))
+
+    def _known_anywhere(self, units: Units) -> list[bool]:
+        """Say for each unit of a document that is new whether some old one held it."""
+        kept = [False] * len(units.keys)
+        for text in self.old_texts.values():
+            kept = [one or other for one, other in zip(kept, units.kept_in(self.units(text)), strict=True)]
+        return kept
+
+    def sources(self) -> list[SourceChange]:
+        found, heirs = [], set()
+        for source in self.old.citations.sources:
+            address, now = self.followed[source.document]
+            kind: SourceKind = "same"
+            edits: tuple[Edit, ...] = ()
+            if now.reason:
+                kind = "gone" if now.is_gone else "unchecked"
+            else:
+                edits = self.comparisons[source.document].edits
+                kind = "renamed" if address != source.address else "changed" if edits else "same"
+            heirs.add(address)
+            was = source.address if address != source.address else ""
+            found.append(
+                SourceChange(kind=kind, title=source.title, address=address, was=was, reason=now.reason, edits=edits)
+            )
+        old = {source.address for source in self.old.citations.sources}
+        # What was read in passing need not be new; it is only what the earlier run had no use for.
+        fresh = [source for source in self.new.citations.cited if source.address not in heirs | old]
+        found += [SourceChange(kind="new", title=source.title, address=source.address) for source in fresh]
+        return found
+
+
+def _relied_on(sentence: Sentence, passage: CitedPassage) -> tuple[int, int]:
+    """Return the stretch of a document that carries a sentence: what its check found, else the whole passage."""
+    verdict = sentence.verdict
+    if verdict and verdict.evidence == passage.id and 0 <= verdict.start < verdict.end:
+        return verdict.start, verdict.end
+    return passage.start, passage.end
+
+
+def claims_of(edition: Edition) -> list[tuple[str, Sentence]]:
+    """Return each sentence of a report that rests on evidence, once, with its section."""
+    found: dict[tuple[str, ...], tuple[str, Sentence]] = {}
+    for paragraph in edition.report.paragraphs:
+        if paragraph.kind in ("claim", "table"):
+            for sentence in paragraph.sentences:
+                if sentence.evidence:
+                    found.setdefault(words_of(sentence.text), (paragraph.section, sentence))
+    return list(found.values())
+
+
+def version_of(edition: Edition) -> Version:
+    """Return which report this is."""
+    return Version(run=edition.run, title=edition.report.title, created_at=f"{edition.created_at:%Y-%m-%d %H:%M}")
+
+
+def compare_with_sources(
+    old: Edition, old_texts: Mapping[str, str], now: Mapping[str, NewText], new: Edition, new_texts: Mapping[str, str]
+) -> Changes:
+    """Look the claims of a report up in what its sources say now; name what a newer report has from new text.
+
+    `old_texts` and `new_texts` are by document, `now` is by the address of the old report's sources.
+    """
+    update = _Update(old, old_texts, now, new, new_texts)
+    return Changes(
+        before=version_of(old),
+        after=version_of(new),
+        is_update=True,
+        claims=tuple(update.claims()),
+        sources=tuple(update.sources()),
+        figures=tuple(_figures(old, new)),
+    )
+
+
+def compare_reports(old: Edition, new: Edition) -> Changes:
+    """Compare two reports as they stand: sentences by their words, sources by address, figures by title."""
+    before, after = claims_of(old), claims_of(new)
+    same = {words_of(sentence.text) for _, sentence in before} & {words_of(sentence.text) for _, sentence in after}
+    gone, come = (
+        [number for number, (_, sentence) in enumerate(claims) if words_of(sentence.text) not in same]
+        for claims in (before, after)
+    )
+    keys = [[_key(claims[number][1]) for number in numbers] for claims, numbers in ((before, gone), (after, come))]
+    pairs = _paired(keys[0], keys[1], gone, come)
+    claims = []
+    for number, (section, sentence) in enumerate(before):
+        kind: ChangeKind = "changed" if number in pairs else "gone" if number in gone else "still"
+        now = after[pairs[number]][1].text if number in pairs else ""
+        edits = (Edit(before=sentence.text, after=now),) if now else ()
+        cited = _addresses(old, sentence)
+        claims.append(Claim(kind=kind, before=sentence.text, after=now, section=section, sources=cited, edits=edits))
+    for number in come:
+        if number not in pairs.values():
+            section, sentence = after[number]
+            cited = _addresses(new, sentence)
+            claims.append(Claim(kind="new", after=sentence.text, section=section, sources=cited))
+    return Changes(
+        before=version_of(old),
+        after=version_of(new),
+        claims=tuple(claims),
+        sources=tuple(_source_changes(old, new)),
+        figures=tuple(_figures(old, new)),
+    )
+
+
+def _key(sentence: Sentence) -> str:
+    """Return what a sentence is compared by; the labels of two rows make them no more alike."""
+    text = " ".join(value for _, value in sentence.cells) or sentence.text
+    return _GLUE.join(words_of(text))
+
+
+def _addresses(edition: Edition, sentence: Sentence) -> tuple[str, ...]:
+    address_of = {source.document: source.address for source in edition.citations.cited}
+    return tuple(dict.fromkeys(address_of[edition.passage[id_].document] for id_ in sentence.evidence))
+
+
+def _source_changes(old: Edition, new: Edition) -> Iterator[SourceChange]:
+    before = {source.address: source for source in old.citations.cited}
+    after = {source.address: source for source in new.citations.cited}
+    for address, source in before.items():
+        now = after.get(address)
+        kind: SourceKind = "gone" if now is None else "same" if now.document == source.document else "changed"
+        yield SourceChange(kind=kind, title=source.title, address=address)
+    for address, source in after.items():
+        if address not in before:
+            yield SourceChange(kind="new", title=source.title, address=address)
+
+
+def _figures(old: Edition, new: Edition) -> Iterator[FigureChange]:
+    before, after = ({caption.figure.title: caption.figure for caption in each.captions} for each in (old, new))
+    for title in dict.fromkeys((*before, *after)):
+        values = [
+            {f"{row.series} {row.label}".strip(): f"{row.value:g}" for row in each[title].rows} if title in each else {}
+            for each in (before, after)
+        ]
+        labels = dict.fromkeys((*values[0], *values[1]))
+        pairs = tuple((label, values[0].get(label, ""), values[1].get(label, "")) for label in labels)
+        differing = tuple(pair for pair in pairs if pair[1] != pair[2])
+        if title not in after:
+            yield FigureChange(kind="gone", title=title)
+        elif title not in before:
+            yield FigureChange(kind="new", title=title)
+        else:
+            yield FigureChange(kind="changed" if differing else "still", title=title, values=differing)
