@@ -145,7 +145,7 @@ def test_what_was_read_answers_without_a_search_or_a_fetch(town: Town) -> None:
     assert town.result(second)["is_verified"] is True
     assert ANSWERS[town.language][1] in town.file(second)
     # The subject was named in the first question only.
-    assert TITLES[town.language] in town.result(second)["question"]
+    assert TITLES[town.language] in town.result(second)["brief"]["question"]
     assert town.outside() == before, "a follow-up that is answered asks nobody"
     assert town.calls(second, "search", "fetch", "query") == []
     assert second.request.follow == first.id
@@ -180,7 +180,7 @@ def test_follow_ups_follow_each_other(town: Town) -> None:
     third = town.ask(town.answered, follow=second.id)
     assert town.outside() == begun
     assert town.result(third)["is_verified"] is True
-    assert TITLES[town.language] in town.result(third)["question"], "the subject of a subject is known"
+    assert TITLES[town.language] in town.result(third)["brief"]["question"], "the subject of a subject is known"
     one, two, three = (town.sources(run) for run in (first, second, third))
     cited = [number for number in one if f"[{number}]" in body_of(town.file(first))]
     own = [number for number in two if f"[{number}]" in body_of(town.file(second))]
@@ -235,7 +235,7 @@ def test_a_model_sees_the_earlier_question_and_answer_and_judges_the_old_sources
     second = town.ask("Who built it?", follow=first.id)
     assert second.status == "done"
     assert town.outside() == begun, "neither a look around nor a search"
-    assert town.result(second)["question"] == "Who built the Halvorsen dam?"
+    assert town.result(second)["brief"]["question"] == "Who built the Halvorsen dam?"
     asked = {request.act: request.text for request in reversed(town.model.requests)}
     answer = town.result(first)["answer"].splitlines()[0]
     for act in ("assess", "plan"):

@@ -25,9 +25,9 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope, section_scope
+from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
-from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
 from deep_research.request import Depth

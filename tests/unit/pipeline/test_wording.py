@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.stages.write import wording_of
+from deep_research.pipeline.about import wording_of
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 
 

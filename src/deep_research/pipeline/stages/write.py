@@ -1,7 +1,6 @@
 """`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -9,18 +8,16 @@ from functools import cached_property, partial
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
-from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words, words_in
+from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, wording_of
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
-from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
@@ -39,7 +36,7 @@ from deep_research.report.figure import Caption
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
-from deep_research.request import BUDGET_KINDS, Budget, Language
+from deep_research.request import Language
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
 
@@ -362,83 +359,6 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
 
 def _json_lines(records: list[Any]) -> str:
     return "".join(canonical_json(record) + "\n" for record in records)
-
-
-# Of what failed of one kind, so much is listed one by one; `retrieval.json` has the rest.
-_MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
-
-
-def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
-    """Say what changes the worth of the answer: one line for each budget that was reached, and for a lost model."""
-    lines = []
-    for kind in BUDGET_KINDS:
-        refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
-        if refused:
-            left_out = words("report.list_separator").join(
-                words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
-            )
-            lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
-    failed_acts = sum(gap.kind in ("act", "model") for gap in gaps if gap.budget is None)
-    if any(gap.kind == "model" for gap in gaps):
-        lines.append(words("failed.gone", count=failed_acts))
-    return tuple(lines)
-
-
-def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
-    """Say what was left out, one line for each thing that failed."""
-    lines = []
-    lost = [gap for gap in gaps if gap.budget is None]
-    failed_acts = sum(gap.kind == "act" for gap in lost)
-    if failed_acts and not any(gap.kind == "model" for gap in lost):
-        lines.append(words("failed.fallback", count=failed_acts))
-    for model, count in Counter(gap.subject for gap in lost if gap.kind == "chain").items():
-        lines.append(words("failed.chain", model=model, count=count))
-    if unread := sum(gap.count for gap in gaps):
-        lines.append(words("failed.window", count=unread))
-    charts: dict[str, list[str]] = {}
-    for gap in lost:
-        if gap.kind == "chart":
-            charts.setdefault(gap.reason, []).append(gap.subject)
-    for reason, titles in charts.items():
-        named = words("report.list_separator").join(filter(None, titles))
-        lines.append(words("failed.chart", titles=named, reason=reason) if named else reason)
-    for what, (name, limit) in _MAX_LINES.items():
-        failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
-        lines += failed[:limit]
-        if len(failed) > limit:
-            lines.append(words(f"failed.more_{what}", count=len(failed) - limit))
-    return tuple(dict.fromkeys(lines))
-
-
-def _failure(gap: Gap, name: str, words: Words) -> str:
-    if gap.kind == "page" and gap.subject in gap.reason:
-        return gap.reason
-    return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
-
-
-_WRITING = frozenset({"draft", "edit"})
-
-
-def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:
-    """Say how much of a report a model worded, and what of that is not, or only partly, supported."""
-    claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
-    # What the abstract repeats of the body is one sentence.
-    claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
-    worded = [sentence for sentence in claimed if not is_quoted(sentence)]
-    if not worded or not models:
-        return ()
-    named = words("report.list_separator").join(models)
-    lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
-    counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
-    lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
-    return tuple(lines)
-
-
-async def models_that_wrote(records: RunRecords) -> list[str]:
-    """Return the names of the models whose answers may stand in the report."""
-    answers = await model_answers(await records.calls(), records.store)
-    writing = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in _WRITING]
-    return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
 
 
 async def write(state: RunState, reporter: ReportGenerator) -> Update:
