@@ -30,6 +30,8 @@ class ReportCheck(Value):
     references_are_numbered: bool = True
     malformed_references: tuple[str, ...] = ()
     unused_references: tuple[int, ...] = ()
+    foreign: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     language: Language = "en"
 
 
@@ -134,6 +136,8 @@ class Verification(Value):
 
         return [
             *found,
+            *each("foreign", "text", quoted(report.foreign)),
+            *each("lost", "text", quoted(report.lost)),
             *each("unresolved", "number", report.unresolved_markers),
             *each("misplaced", "number", report.markers_of_uncited_sources),
             *each("bare", "text", quoted(report.uncited_paragraphs)),
