@@ -102,6 +102,11 @@ class Verification(Value):
         ]
         return "\n\n".join(parts) + "\n"
 
+    def in_short(self) -> list[str]:
+        """Return what is wrong and what was counted, a line each, in the report's language."""
+        words = words_in(self.report.language)
+        return [*map(unescape, self._problems(words)), *self._counts(words)]
+
     def _counts(self, words: Words) -> list[str]:
         listed = self.paragraphs
         verdicts = counted_verdicts(listed.verdicts, words)
