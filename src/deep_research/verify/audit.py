@@ -21,7 +21,7 @@ from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
-from deep_research.verify.opposition import is_substituted
+from deep_research.verify.opposition import has_side, is_substituted
 from deep_research.verify.particulars import NEGATION_WORD, dates_of, figures_of, spell_negations, split_figures, without_negations
 from deep_research.verify.quote import find_quote, find_span, tokens_of, whole_sentences
 from deep_research.verify.veto import days_told, figure_objection, has_other, holds_worded, is_told_day, unknown_name
@@ -36,6 +36,7 @@ FaultKind = Literal[
 _RELATED, _NEAR, _SAME = 0.45, 0.6, 0.75
 # Of the words of both together, what they must share before one can contradict the other, or be it but for a turn.
 _ALIKE, _TURNED = 0.5, 0.7
+_TURN_WORDS = 4
 # Fewer words than this are of every subject.
 _MIN_TERMS = 4
 # So many sentences may carry a statement together, each with its neighbours.
@@ -63,12 +64,13 @@ _NAME = re.compile(r"(?<![.!?:;。“\"‘(]\s)(?<!^)(?<![\w-])[A-Z][\w'’&-]*[
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
 _SURNAMES = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖"
-    "贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
+    "贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤常温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟"
+    "殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤阳"
 )
 _TITLES = "市长|主任|局长|院长|教授|工程师|总工|经理|董事长|总裁|书记|部长|处长|博士|先生|女士|组长|馆长|校长|主席|研究员|记者"
 # A person beside a title, and what ends in a word for its kind, with the letter before it.
 _CHINESE_NAME = re.compile(
-    rf"(?:{_TITLES})(?P<after>[{_SURNAMES}][{CJK}]{{1,2}}?)(?=[，。、：（]|表示|说|称|认为|指出|介绍|担任|主持|在|对|于|$)"
+    rf"(?:{_TITLES})(?P<after>[{_SURNAMES}][{CJK}])"
     rf"|(?P<before>[{_SURNAMES}][{CJK}]{{1,2}})(?={_TITLES})"
     rf"|(?P<kind>(?![年月日的本全该各等和与在为个两是从到及])[{CJK}](?:公司|集团|银行|大学|学院|医院|研究院|研究所|设计院|委员会|市|县|区|镇|省|湖|河|江|港|厂|桥))"
 )
@@ -279,7 +281,7 @@ def _figure(statement: Statement, near: Sequence[Near], cited: Sequence[Source])
     computes = bool(_COMPUTES.search(to_simplified(text)))
     best = near[0] if near else None
     for figure in figures:
-        is_count = statement.kind == "row" and not figure.unit and figure.value <= _COUNTED
+        is_count = statement.kind == "row" and figure.raw.isdigit() and figure.value <= _COUNTED
         if is_count or figure.start in days or not figure_objection(figure, around) or _is_rounding(figure, around):
             continue
         # An equation may leave scales and units out.
@@ -374,12 +376,12 @@ def _date(statement: Statement, near: Sequence[Near], cited: Sequence[Source]) -
     told = {date.iso for date in dates_of(text)}
     best = near[0] if near else None
     for date in dates_of(text):
-        if is_told_day(date.iso, around, is_own=False):
+        if any(held.startswith(date.iso) for held in around):
             continue
-        rivals = best is not None and best.alike >= _ALIKE and any(
-            len(held.iso) >= len(date.iso) and held.iso not in told for held in dates_of(best.text)
-        )
-        if rivals or not is_told_day(date.iso, whole, is_own=False):
+        # A coarser date elsewhere, "in 2025", tells nothing where the same sentence names another day.
+        rivals = (held.iso for held in dates_of(best.text)) if best and best.alike >= _ALIKE else ()
+        is_other = any(len(held) >= len(date.iso) and held not in told for held in rivals)
+        if is_other or not is_told_day(date.iso, [*around, *whole], is_own=False):
             return "date", date.raw
     return None
 
@@ -419,10 +421,15 @@ def _contradiction(statement: Statement, near: Sequence[Near], cited: Sequence[S
         return None
     parity = (without_negations(statement.text)[1] - without_negations(best.text)[1]) % 2
     own, theirs = _words(statement.text), _words(best.text)
-    for change, a, b, c, d in SequenceMatcher(None, own, theirs, autojunk=False).get_opcodes():
+    matcher = SequenceMatcher(None, own, theirs, autojunk=False)
+    for change, a, b, c, d in matcher.get_opcodes():
         here, there = own[a:b], theirs[c:d]
         is_turned = (here.count(NEGATION_WORD) - there.count(NEGATION_WORD)) % 2
-        if parity and change != "equal" and is_turned and _content(here) == _content(there):
+        if not parity or change == "equal" or not is_turned:
+            continue
+        # "Fell short of" for "did not reach" turns nothing.
+        is_short = max(len(here), len(there)) <= _TURN_WORDS and not any(map(has_side, (*_content(here), *_content(there))))
+        if _content(here) == _content(there) or (matcher.ratio() >= _SAME and is_short):
             return "negation", ""
     return ("negation", "") if best.alike >= _NEAR and is_substituted(statement.text, best.text) else None
 
@@ -446,14 +453,15 @@ def _elsewhere(
             return Near(source, text, text)
     if len(_terms(statement.text)) < _MIN_TERMS:
         return None
-    here = near[0].share if near else 0.0
+    here, alike = (near[0].share, near[0].alike) if near else (0.0, 0.0)
     if not is_refused and here >= _RELATED:
         return None
     best: Near | None = None
     for source in others:
         there = _nearest(statement.text, [source])
         floor = max(_NEAR, here) if is_refused else _SAME
-        if there and there[0].share >= floor and not _objection(statement, there, [source]):
+        is_nearer = bool(there) and there[0].share >= floor and there[0].alike > alike
+        if is_nearer and not _objection(statement, there, [source]):
             best = max(best, there[0], key=lambda each: each.share) if best else there[0]
     return best
 
