@@ -17,12 +17,13 @@ from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.quantities import Quantity
 from deep_research.text.script import detect_language
 from deep_research.text.sentences import TextSpan
+from deep_research.text.tables import find_tables
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
 from deep_research.verify.opposition import has_side, is_substituted
-from deep_research.verify.particulars import NEGATION_WORD, dates_of, figures_of, spell_negations, split_figures, without_negations
+from deep_research.verify.particulars import HEDGE, NEGATION_WORD, dates_of, figures_of, spell_negations, split_figures, without_negations
 from deep_research.verify.quote import find_quote, find_span, tokens_of, whole_sentences
 from deep_research.verify.veto import days_told, figure_objection, has_other, holds_worded, is_told_day, unknown_name
 
@@ -37,6 +38,8 @@ _RELATED, _NEAR, _SAME = 0.45, 0.6, 0.75
 # Of the words of both together, what they must share before one can contradict the other, or be it but for a turn.
 _ALIKE, _TURNED = 0.5, 0.7
 _TURN_WORDS = 4
+# "Nearly a third" may be 31 per cent, and "less than a fifth" 16.
+_ABOUT = 0.25
 # Fewer words than this are of every subject.
 _MIN_TERMS = 4
 # So many sentences may carry a statement together, each with its neighbours.
@@ -50,8 +53,9 @@ _COMPUTES = re.compile(
     r"(?i)\b(?:total|sum|together|combined|differ\w*|altogether|adds? up|more|less|fewer|higher|lower|above|below|over|under|up|down"
     r"|rise|rose|increas\w*|decreas\w*|grew|growth|fell|fall|drop\w*|gap|average|times|per|share|rest|remain\w*"
     r"|therefore|extra|sav\w+)\b|percent|%"
-    r"|合计|总计|共计|总共|相差|差额|高出|多出|增加|增长|减少|下降|上升|占|平均|倍|之和|共"
+    r"|合计|总计|共计|总共|差|高|低|多|少|贵|便宜|增|减|降|升|占|平均|倍|之和|共|比|省|剩|余"
 )
+_ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 _ABSENT = re.compile(
     r"(?i)\b(?:no|none of the|neither of the|not one of the)\s(?:\w+\s){0,2}?(?:documents?|sources?|reports?|files?|papers?)"
     r"(?:\s\w+){0,2}?\s(?:gives?|says?|states?|mentions?|names?|reports?|contains?|tells?|holds?|describes?|shows?)\b"
@@ -60,7 +64,9 @@ _ABSENT = re.compile(
     r"|(?:没有|无)(?:任何)?(?:一[份个篇])?(?:资料|文件|文档|来源|报告|材料)(?:给出|提到|提及|说明|记载|披露|列出|提供|写明)?了?"
     r"|(?:资料|文件|文档|来源|报告|材料)(?:中|里)?(?:均|都)?(?:未|没有|没|并未)(?:给出|提到|提及|说明|记载|披露|列出|提供|写明)"
 )
-_NAME = re.compile(r"(?<![.!?:;。“\"‘(]\s)(?<!^)(?<![\w-])[A-Z][\w'’&-]*[a-z][\w'’-]*(?:\s+[A-Z][\w'’-]+)*")
+_LATIN = "A-Za-z\u00c0-\u024f'’&-"
+_NAME = re.compile(rf"(?<![.!?:;。“\"‘(]\s)(?<!^)(?<![\w-])[A-Z][{_LATIN}]*[a-z][{_LATIN}]*(?:\s+[A-Z][{_LATIN}]+)*")
+_BESIDE_CJK = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z])")
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
 _SURNAMES = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖"
@@ -68,12 +74,14 @@ _SURNAMES = (
     "殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤阳"
 )
 _TITLES = "市长|主任|局长|院长|教授|工程师|总工|经理|董事长|总裁|书记|部长|处长|博士|先生|女士|组长|馆长|校长|主席|研究员|记者"
+_KINDS = "公司|集团|银行|大学|学院|医院|研究院|研究所|设计院|委员会|市|县|区|镇|村|省|湖|河|江|港|厂|桥"
 # A person beside a title, and what ends in a word for its kind, with the letter before it.
 _CHINESE_NAME = re.compile(
     rf"(?:{_TITLES})(?P<after>[{_SURNAMES}][{CJK}])"
     rf"|(?P<before>[{_SURNAMES}][{CJK}]{{1,2}})(?={_TITLES})"
-    rf"|(?P<kind>(?![年月日的本全该各等和与在为个两是从到及])[{CJK}](?:公司|集团|银行|大学|学院|医院|研究院|研究所|设计院|委员会|市|县|区|镇|省|湖|河|江|港|厂|桥))"
+    rf"|(?P<kind>(?![年月日的本全该各等和与在为个两是从到及])[{CJK}](?:{_KINDS}))"
 )
+_KIND_AHEAD = re.compile(rf"[{CJK}]{{0,4}}?(?:{_KINDS})")
 
 
 class Source(Value):
@@ -90,9 +98,18 @@ class Source(Value):
         return f"{self.title} {self.published[:10]}"
 
     @cached_property
-    def sentences(self) -> list[tuple[TextSpan, frozenset[str]]]:
-        """Return its sentences with their terms."""
-        return [(span, _terms(self.text[span.start : span.end])) for span in whole_sentences(self.text)]
+    def sentences(self) -> list[tuple[TextSpan, frozenset[str], frozenset[str]]]:
+        """Return its sentences with their terms and, for a row of a table, those of its header."""
+        headers = {
+            row.start: _terms(" ".join(table.header.cells))
+            for table in find_tables(self.text)
+            for row in table.rows
+            if table.header
+        }
+        spans = whole_sentences(self.text)
+        return [
+            (span, _terms(self.text[span.start : span.end]), headers.get(span.start, frozenset())) for span in spans
+        ]
 
 
 class Near(NamedTuple):
@@ -105,6 +122,12 @@ class Near(NamedTuple):
     around: str
     share: float = 1.0
     alike: float = 1.0
+    is_row: bool = False
+
+    @property
+    def is_same_subject(self) -> bool:
+        """Return whether it speaks of just what the statement speaks of, so that another figure contradicts it."""
+        return self.alike >= _ALIKE or (self.is_row and self.share >= _NEAR)
 
 
 class Checked(Value):
@@ -234,15 +257,20 @@ def _nearest(text: str, sources: Iterable[Source]) -> list[Near]:
     wanted = _terms(text)
     found = []
     for source in sources:
-        for at, (span, terms) in enumerate(source.sentences):
-            if shared := len(wanted & terms):
-                found.append((shared / len(wanted), shared / len(wanted | terms), source, at, span))
-    best = sorted(found, key=lambda each: each[:2], reverse=True)[:_DRAWN_ON]
+        own = []
+        for at, (span, terms, header) in enumerate(source.sentences):
+            if shared := len(wanted & (terms | header)):
+                rank = shared / len(wanted), len(wanted & terms) / len(wanted | terms)
+                own.append((rank, source, at, span, bool(header)))
+        found += sorted(own, key=lambda each: each[0], reverse=True)[:_DRAWN_ON]
     near = []
-    for share, alike, source, at, span in best:
-        spans = [each for each, _ in source.sentences[max(0, at - 1) : at + 2]]
+    for (share, alike), source, at, span, is_row in sorted(found, key=lambda each: each[0], reverse=True):
+        if is_row and near and near[0].share > share:
+            # The rows beside the one that is meant hold figures of others.
+            continue
+        spans = [span] if is_row else [each[0] for each in source.sentences[max(0, at - 1) : at + 2]]
         around = source.text[spans[0].start : spans[-1].end]
-        near.append(Near(source, " ".join(source.text[span.start : span.end].split()), around, share, alike))
+        near.append(Near(source, " ".join(source.text[span.start : span.end].split()), around, share, alike, is_row))
     return near
 
 
@@ -288,20 +316,23 @@ def _figure(statement: Statement, near: Sequence[Near], cited: Sequence[Source])
         if _is_rounding(figure._replace(value=_digits(figure.raw), unit=""), results):
             continue
         others = [other for other in figures if other is not figure]
+        if figure.unit == "%" and not re.search(r"\d", figure.raw) and _is_about(figure.value, text, near):
+            continue
         if computes and _is_computed(figure, others, statement.before, near):
             continue
         is_known = not figure_objection(figure, whole) or _is_rounding(figure, whole)
-        if is_known and not (best and best.alike >= _ALIKE and _rivals(figure, others, best.text)):
+        if is_known and not (best and best.is_same_subject and _rivals(figure, others, best)):
             continue
         is_sum = computes and len([other for other in others if other.unit == figure.unit or figure.unit == "%"]) > 1
         return "sum" if is_sum else "number", figure.raw.strip()
     return None
 
 
-def _rivals(figure: Quantity, others: Sequence[Quantity], text: str) -> bool:
-    """Return whether a text holds another figure of the unit, which the statement does not tell."""
+def _rivals(figure: Quantity, others: Sequence[Quantity], near: Near) -> bool:
+    """Return whether a sentence holds another figure of the unit, which the statement does not tell."""
     told = {other.value for other in others}
-    return any(held.unit == figure.unit and held.value not in told for held in figures_of(text))
+    units = ("", figure.unit) if near.is_row else (figure.unit,)
+    return any(held.unit in units and held.value not in told for held in figures_of(near.text))
 
 
 def _is_rounding(figure: Quantity, passages: Sequence[Evidence]) -> bool:
@@ -363,9 +394,24 @@ def _worded(statement: Statement, near: Sequence[Near], cited: Sequence[Source])
     best = near[0] if near else None
     for worded in split_figures(text)[1]:
         is_held = any(holds_worded(source.text, worded) for source in cited)
+        is_held |= worded.values[0][1] == "%" and _is_about(worded.values[0][0], text, near)
         if not is_held and best and best.share >= _NEAR and has_other(best.text, worded.values[0]):
             return "number", worded.raw
     return None
+
+
+def _is_about(share: float, text: str, near: Sequence[Near]) -> bool:
+    """Return whether a statement gives a share roughly, and a sentence near it has about this share, or two figures of
+    which one is about this share of the other.
+    """
+    for each in near if _ROUGHLY.search(to_simplified(text)) else ():
+        figures = figures_of(each.text)
+        shares = [abs(figure.value) for figure in figures if figure.unit == "%"]
+        values = [abs(figure.value) for figure in figures if figure.unit != "%"][:12]
+        shares += [100 * a / b for a, b in permutations(values, 2) if b]
+        if any(abs(held - share) <= _ABOUT * share for held in shares):
+            return True
+    return False
 
 
 def _date(statement: Statement, near: Sequence[Near], cited: Sequence[Source]) -> Objection:
@@ -395,7 +441,7 @@ def _name(statement: Statement, near: Sequence[Near], cited: Sequence[Source]) -
     best = near[0] if near else None
     if best is None or best.share < _RELATED:
         return None
-    if name := unknown_name(text, whole):
+    if name := unknown_name(text, _BESIDE_CJK.sub(" ", whole)):
         return "name", name
     if best.share < _NEAR:
         return None
@@ -404,9 +450,24 @@ def _name(statement: Statement, near: Sequence[Near], cited: Sequence[Source]) -
     if strange and any(name not in plain for name in _chinese_names(to_simplified(best.text))):
         return "name", strange[0]
     around = " ".join(each.around for each in near)
-    strange = [word for name in _NAME.findall(text) for word in name.split() if word.removesuffix("'s") not in around]
-    if strange and best.alike >= _TURNED and any(name not in text for name in _NAME.findall(best.text)):
+    # The first word of a sentence may be a name too.
+    own, theirs = _NAME.findall(text), _NAME.findall(f"- {best.text}")
+    strange = [word for name in own for word in name.split() if word.removesuffix("'s") not in around]
+    unnamed, held_unnamed = _terms(text) - _terms(" ".join(own)), _terms(best.text) - _terms(" ".join(theirs))
+    is_alike = len(unnamed & held_unnamed) >= _TURNED * len(unnamed | held_unnamed)
+    if strange and is_alike and _terms(" ".join(theirs)) - _terms(text):
         return "name", strange[0]
+    return _letter_changed(plain, to_simplified(best.text), held)
+
+
+def _letter_changed(text: str, near: str, held: str) -> Objection:
+    """Return a Chinese name of a kind of thing in which a letter or two stand for others, in the same sentence."""
+    matcher = SequenceMatcher(None, text, near, autojunk=False)
+    for change, a, b, c, d in matcher.get_opcodes() if matcher.ratio() >= _NEAR else ():
+        kind = _KIND_AHEAD.match(text, b)
+        if change == "replace" and b - a == d - c <= 2 and kind and text[a : kind.end()] not in held:
+            if near[c : d + kind.end() - b].endswith(kind[0]):
+                return "name", text[a : kind.end()]
     return None
 
 
@@ -417,15 +478,15 @@ def _chinese_names(text: str) -> list[str]:
 def _contradiction(statement: Statement, near: Sequence[Near], cited: Sequence[Source]) -> Objection:
     """Return whether the nearest sentence is the same but for a negation, or for a word in the place of its opposite."""
     best = near[0] if near else None
-    if best is None or best.alike < _ALIKE:
+    if best is None or (best.alike < _ALIKE and best.share < _SAME):
         return None
-    parity = (without_negations(statement.text)[1] - without_negations(best.text)[1]) % 2
+    is_more = without_negations(statement.text)[1] != without_negations(best.text)[1]
     own, theirs = _words(statement.text), _words(best.text)
     matcher = SequenceMatcher(None, own, theirs, autojunk=False)
     for change, a, b, c, d in matcher.get_opcodes():
         here, there = own[a:b], theirs[c:d]
         is_turned = (here.count(NEGATION_WORD) - there.count(NEGATION_WORD)) % 2
-        if not parity or change == "equal" or not is_turned:
+        if not is_more or change == "equal" or not is_turned:
             continue
         # "Fell short of" for "did not reach" turns nothing.
         is_short = max(len(here), len(there)) <= _TURN_WORDS and not any(map(has_side, (*_content(here), *_content(there))))
@@ -500,7 +561,10 @@ def _absence(text: str) -> str:
 def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
     texts = {source.address: to_simplified(source.text) for source in sources}
     for stretch in stretches_about(absent, absent, texts):
-        if stretch.is_it:
+        # A particle parts words that stand together elsewhere.
+        passage = texts[stretch.document][stretch.start : stretch.end].replace("的", "")
+        is_counted = bool(figures_of(passage) or dates_of(passage))
+        if stretch.is_it or (is_counted and _terms(absent.replace("的", "")) <= _terms(passage)):
             source = next(each for each in sources if each.address == stretch.document)
             return Near(source, source.text[stretch.start : stretch.end], "")
     return None
