@@ -1,8 +1,11 @@
-"""Runs that were made: list them, read one or its report, check it again, cancel or delete it. Loads nothing that drives a run."""
+"""Runs that were made: list them, read one or its report, check it again, cancel or delete it.
+
+Loads nothing that drives a run.
+"""
 
 import shutil
-from contextlib import suppress
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -91,9 +94,10 @@ async def recheck_file(report: Path, *, settings: Settings | None = None) -> Rec
 async def _recheck(report: Path, store: Store | None) -> Recheck:
     texts = {}
     evidence = read_listing(report.with_name("paragraphs.jsonl")).evidence
-    for document in {piece.document for piece in evidence.values()} if store else ():
-        with suppress(StoreCorrupt):
-            texts[document] = (await store.get_document(document)).text
+    if store is not None:
+        for document in {piece.document for piece in evidence.values()}:
+            with suppress(StoreCorrupt):
+                texts[document] = (await store.get_document(document)).text
     return await in_thread(check_again, report, texts.__getitem__)
 
 

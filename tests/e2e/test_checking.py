@@ -166,8 +166,8 @@ def unsafe(kind: str) -> bytes:
             entry.external_attr = (stat.S_IFLNK | 0o777) << 16
             archive.writestr(entry, "/etc/passwd")
         elif kind == "twice":
+            archive.writestr("report.md", b"one")
             with pytest.warns(UserWarning, match="Duplicate"):
-                archive.writestr("report.md", b"one")
                 archive.writestr("report.md", b"two")
         elif kind == "encrypted":
             archive.writestr("report.md", b"secret")

@@ -1,15 +1,23 @@
 """Commands that check a report: one of ours with its files, or any with its sources."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 from deep_research import runs
-from deep_research.cli.printing import show, show_json
+from deep_research.auditing import audit_file
+from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.export.bundle import check_bundle
+from deep_research.messages.words import Words, words_in
+from deep_research.request import Language
+from deep_research.text.script import detect_language
+from deep_research.verify.audit import Checked, VerdictWord
 from deep_research.verify.recheck import Recheck
 
 EXIT_NOT_VERIFIED = 3
+_SHOWN_CHARS = 300
 
 
 def verify_target(target: str, *, digest: str | None, as_json: bool) -> int:
@@ -52,3 +60,32 @@ def _lines(recheck: Recheck, found: dict[str, object]) -> list[str]:
     if found:
         lines.append(f"Digest {found['digest']} (run {found['run']}): compare it with the one you were given.")
     return lines
+
+
+def audit_any(report: Path, sources: Path | None, *, as_json: bool) -> int:
+    """Check any report against its sources, print what is wrong, and return the exit code."""
+    audited = asyncio.run(audit_file(report, sources))
+    faults = audited.audit.faults
+    if as_json:
+        show_json(passed=not faults, unread=list(audited.unread), **audited.audit.to_json())
+    else:
+        language = detect_language(report.read_text(encoding="utf-8"))
+        words = words_in(language if language in get_args(Language) else "en")
+        for fault in faults:
+            show(f"{words('audit.line', line=fault.line)} {_told(fault, words)}\n  {fault.text}")
+            if fault.passage:
+                show("  " + words("audit.passage", source=fault.source, passage=_shortened(fault.passage)))
+        counts = Counter(each.verdict for each in audited.audit.checked)
+        show(words("audit.counts", **{kind: counts[kind] for kind in get_args(VerdictWord)}))
+        for reason in audited.unread:
+            tell(words("audit.unread", reason=reason))
+    return EXIT_NOT_VERIFIED if faults else 0
+
+
+def _told(fault: Checked, words: Words) -> str:
+    return words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
+
+
+def _shortened(passage: str) -> str:
+    line = " ".join(passage.split())
+    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"

@@ -349,6 +349,20 @@ def verify(
     raise Exit(verify_target(target, digest=digest, as_json=as_json))
 
 
+@app.command()
+def audit(
+    file: Annotated[Path, Argument(metavar="FILE", help="A Markdown report with numbered references.")],
+    sources: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Its sources; without it, the pages it refers to are fetched.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check any report, whoever wrote it, against its sources by rules; exit code 3 if something is wrong."""
+    from deep_research.cli.check import audit_any
+
+    raise Exit(audit_any(file, sources, as_json=as_json))
+
+
 @corpus.command("add")
 def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""

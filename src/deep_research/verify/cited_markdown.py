@@ -108,7 +108,9 @@ def _blocks(text: str, entries: list[Entry]) -> Iterator[_Block]:
         elif defined and not is_fenced:
             entries.append(Entry(number, int(defined[1]), _plain(_LINK.sub(r"\1 \2", defined[2]))))
         elif level and (entry := _ENTRY.match(line)):
-            entries.append(Entry(number, int(entry[1] or entry[2] or entry[3]), _plain(_LINK.sub(r"\1 \2", entry[4])), is_cited))
+            entries.append(
+                Entry(number, int(entry[1] or entry[2] or entry[3]), _plain(_LINK.sub(r"\1 \2", entry[4])), is_cited)
+            )
         if kind:
             start = start if open_lines else number
             open_lines.append(line.strip().removeprefix("> ") if kind != "row" else line)

@@ -66,9 +66,7 @@ def _frame(text: str, listing: Listing, found: Differences) -> Differences:
     edition = listing.edition
     if edition is None or edition.code_version not in ("", version("deep-research")):
         return Differences()
-    whole = render(
-        edition.report, edition.citations, number_of=edition.number_of, words=words_in(edition.language)
-    )
+    whole = render(edition.report, edition.citations, number_of=edition.number_of, words=words_in(edition.language))
     shown, wanted = ([line for line in lines_of(each) if line.strip()] for each in (text, whole))
     pairs = zip(_differences(shown, wanted), found, strict=True)
     other = Differences(*(tuple(each for each in lines if not _holds_any(each, known)) for lines, known in pairs))

@@ -196,6 +196,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def lines_of(text: str) -> list[str]:
+    """Return the lines of Markdown."""
     # Not `splitlines`: a form feed or a line separator inside a sentence ends no line of Markdown.
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 

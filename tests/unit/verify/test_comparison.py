@@ -47,8 +47,8 @@ def full_report(language: Language) -> Report:
     items = tuple(claim(first).model_copy(update={"mark": "number", "lead": f"Point {n}"}) for n in (1, 2))
     led = claim(second).model_copy(update={"lead": "We, 2024:"})
     paragraphs = (
-        written, led, *items, Paragraph(section=section, kind="table", sentences=rows), note(section, "Figure 1 shows it."),
-        caption, claim(first, second).model_copy(update={"lead": "Small heading"}),
+        written, led, *items, Paragraph(section=section, kind="table", sentences=rows),
+        note(section, "Figure 1 shows it."), caption, claim(first, second).model_copy(update={"lead": "Small heading"}),
     )  # fmt: skip
     return Report(
         title="What does it cost [7]?",
