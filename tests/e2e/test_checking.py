@@ -217,3 +217,38 @@ def test_a_file_is_checked_without_a_store(user: User, stranger: User) -> None:
     assert ended.returncode == 0
     assert "could not be opened again" in ended.stdout
     assert not stranger.home.exists()
+
+
+AUDITED = Path(__file__).parents[1] / "unit" / "verify" / "audited"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("harbour-heat.md", "Line 9: the figure"), ("qinglan.md", "第 9 行： 数字")]
+)
+def test_any_report_is_audited_against_a_folder(stranger: User, name: str, told: str) -> None:
+    ended = stranger.call("audit", str(AUDITED / name), "--sources", str(DOCUMENTS))
+    assert ended.returncode == 3
+    assert told in ended.stdout
+    assert "audit-letter-truncated.pdf" in ended.stderr, "what could not be read is said"
+    found = json.loads(stranger.call("audit", str(AUDITED / name), "--sources", str(DOCUMENTS), "--json").stdout)
+    assert not found["passed"]
+    assert {"line", "text", "verdict", "fault", "detail", "source", "passage"} == found["checked"][0].keys()
+    assert not stranger.home.exists()
+
+
+def test_own_report_is_sound_in_an_audit(user: User) -> None:
+    report = str(Path(user.only_run().folder) / "report.md")
+    ended = user.call("audit", report, "--sources", str(DOCUMENTS))
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_what_cannot_be_audited_is_said(stranger: User, tmp_path: Path) -> None:
+    report = stranger.folder / "r.md"
+    report.write_text("The plant cost 5 million. [1]\n\n## References\n\n[1] A title\n", encoding="utf-8")
+    assert "--sources" in assert_explained(stranger.call("audit", "r.md"), 64)
+    assert_explained(stranger.call("audit", "none.md", "--sources", str(DOCUMENTS)), 64)
+    assert_explained(stranger.call("audit", "r.md", "--sources", str(tmp_path / "nowhere")), 65)
+    (stranger.folder / "empty").mkdir()
+    assert_explained(stranger.call("audit", "r.md", "--sources", "empty"), 65)
+    report.write_bytes(b"\xff\xfe\x00")
+    assert_explained(stranger.call("audit", "r.md", "--sources", str(DOCUMENTS)), 65)

@@ -97,11 +97,14 @@ def _listed(report: CitedReport, sources: Sequence[Source]) -> tuple[dict[int, S
 
 def _matches(entry: str, sources: Sequence[Source]) -> tuple[Source | None, Source | None]:
     """Return the source whose address stands in a reference, and the one whose title does."""
-    shown = _folded(entry)
+    shown, plain = _folded(entry), fold_typography(entry).text.casefold()
+    names = ((source, (source.address.rstrip("/"), PurePosixPath(source.address).name)) for source in sources)
     by_address = [
         source
-        for source in sources
-        if _folded(source.address).rstrip("/") in shown or _folded(PurePosixPath(source.address).name or "\0") in shown
+        for source, own in names
+        if any(
+            name and re.search(rf"{re.escape(fold_typography(name).text.casefold())}(?![\w-])", plain) for name in own
+        )
     ]
     titled = [(len(title), source) for source in sources if (title := _folded(source.title)) and title in shown]
     longest = max((length for length, _ in titled), default=0)

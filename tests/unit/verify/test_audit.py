@@ -134,7 +134,7 @@ def test_reports_that_were_checked_before_get_no_false_alarm(path: Path) -> None
 
 def test_every_usual_form_of_markers_and_references_is_read() -> None:
     text = (
-        "# T\n\nThe plant cost 5 million euros [1]. It opened in 2024.[^2] It has 3 units 【3】, and it runs [[4]](#r).\n"
+        "# T\n\nThe plant cost 5 million euros [1]. It opened in 2024.[^2] It has 3 units 【3】, it runs [[4]](#r).\n"
         "All of it holds [1, 2-4].\n\n## Sources\n\n1. one, one.md\n[2]: two.md\n【3】three.md\n- [4] [four](four.md)\n"
     )
     texts = {
