@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.report.figure import Caption, DataRow, Figure
-from deep_research.report.markdown import Chapter, Report
+from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from tests.unit.verify.test_report import LANGUAGES, SUPPORTED, TEXTS, claim, ship, verify
