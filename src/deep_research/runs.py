@@ -1,13 +1,18 @@
-"""Runs that were made: list them, read one or its report, cancel or delete it. Loads nothing that drives a run."""
+"""Runs that were made: list them, read one or its report, check it again, cancel or delete it.
+
+Loads nothing that drives a run.
+"""
 
 import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from deep_research.errors import UsageError
+from deep_research.errors import StoreCorrupt, UsageError
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
+from deep_research.in_thread import in_thread
 from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
@@ -16,6 +21,8 @@ from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow, Store
+from deep_research.verify.recheck import Recheck, check_again
+from deep_research.verify.shipped import read_listing
 from deep_research.wiring import open_store
 
 T = TypeVar("T")
@@ -44,13 +51,60 @@ async def read_report(run: str, *, settings: Settings | None = None) -> Result:
     return await with_store(read, settings)
 
 
-async def read_contents(run: str, *, settings: Settings | None = None) -> Contents:
+async def read_contents(run: str, *, with_sources: bool = False, settings: Settings | None = None) -> Contents:
     """Return the report of a run that is done in parts, for an export."""
 
     async def read(store: Store, _: Settings) -> Contents:
-        return await contents_of(await store.get_run(run), store)
+        return await contents_of(await store.get_run(run), store, with_sources=with_sources)
 
     return await with_store(read, settings)
+
+
+async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
+    """Check a finished report again: its files, against each other and against what the store keeps."""
+
+    async def check(store: Store, _: Settings) -> Recheck:
+        row = await store.get_run(run)
+        if row.result is None:
+            raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
+        folder = Path(row.folder)
+        recheck = await _recheck(folder / "report.md", store)
+        # A run of an earlier version kept no edition.
+        files = {"report.md": row.result["report"], "edition.json": row.result.get("edition")}
+        stored = {name: await store.get_blob(str(id_)) for name, id_ in files.items() if id_}
+        changed = [f"{name} is not as the run wrote it" for name, raw in stored.items() if _bytes(folder / name) != raw]
+        return recheck.model_copy(update={"problems": (*changed, *recheck.problems)})
+
+    return await with_store(check, settings)
+
+
+async def recheck_file(report: Path, *, settings: Settings | None = None) -> Recheck:
+    """Check a report file by the files beside it, and by the texts of its sources where the store has them."""
+    settings = settings or load_settings()
+    if not report.with_name("paragraphs.jsonl").is_file():
+        raise UsageError(
+            f"There are no files beside {report.name} that say what it rests on: name the report.md in its run's "
+            f"folder, or check any report against sources with: deep-research audit {report} --sources FOLDER"
+        )
+    if not settings.store_path.is_file():
+        return await _recheck(report, None)
+    return await with_store(lambda store, _: _recheck(report, store), settings)
+
+
+async def _recheck(report: Path, store: Store | None) -> Recheck:
+    texts = {}
+    evidence = read_listing(report.with_name("paragraphs.jsonl")).evidence
+    if store is not None:
+        for document in {piece.document for piece in evidence.values()}:
+            with suppress(StoreCorrupt):
+                texts[document] = (await store.get_document(document)).text
+    return await in_thread(check_again, report, texts.__getitem__)
+
+
+def _bytes(path: Path) -> bytes | None:
+    with suppress(OSError):
+        return path.read_bytes()
+    return None
 
 
 async def cancel_run(run: str, *, settings: Settings | None = None) -> RunRow:

@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
     frozenset({"settings", "wiring"}),
-    frozenset({"runs"}),
+    frozenset({"runs", "auditing"}),
     frozenset({"runner"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )

@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from deep_research import Result, research
+from deep_research.auditing import audit_file
 from deep_research.errors import ConfigurationError
 from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
 from deep_research.messages.words import words_in
@@ -324,3 +325,17 @@ async def test_a_rendered_page_cannot_read_another_host_through_a_redirect(tmp_p
         sent = [str(exchange.asked.params) + exchange.asked.path for exchange in web.log]
     assert any("/out" in line for line in sent)
     assert not any("SECRET" in line for line in sent)
+
+
+async def test_a_report_is_audited_against_the_pages_it_refers_to(tmp_path: Path) -> None:
+    with LocalWeb(articles(3, language="en"), hits_a_search=3) as web:
+        article = articles(3, language="en")[0]
+        address = web.address_of(article)
+        said = article.paragraphs[0].split(". ")[0] + "."
+        report = tmp_path / "report.md"
+        references = f"## References\n\n[1] {address}\n[2] {address}-gone\n[3] http://169.254.169.254/latest\n"
+        report.write_text(f"{said} [1]\n\nThe moon weighs 73 tonnes. [1] So it is. [2][3]\n\n{references}")
+        audited = await audit_file(report, settings=_settings(web, tmp_path))
+    assert audited.audit.checked[0].verdict == "word_for_word"
+    assert {fault.fault for fault in audited.audit.faults} == {"number", "no_source"}
+    assert len(audited.unread) == 2, "a page that is gone, and one that nobody may open"

@@ -15,7 +15,7 @@ def export_report(run: str, form: str | None, file: Path | None) -> None:
     if name is None:
         raise UsageError(f"Which format? Name one with --format, or a file with its ending: {', '.join(FORMATS)}.")
     check_format(name)
-    contents = asyncio.run(runs.read_contents(run))
-    target = file or Path(f"report-{contents.edition.run[:8]}.{name}")
+    contents = asyncio.run(runs.read_contents(run, with_sources=FORMATS[name].needs_sources))
+    target = file or Path(f"report-{contents.edition.run[:8]}.{FORMATS[name].ending or name}")
     write_bytes(target, exported(contents, name, target=target))
     tell(f"Wrote {target}")

@@ -337,6 +337,32 @@ def replay(
     raise Exit(replay_run(run, output))
 
 
+@app.command()
+def verify(
+    target: Annotated[str, Argument(metavar="RUN|FILE|BUNDLE", help="A run, its report.md, or a bundle.zip.")],
+    digest: Annotated[str | None, Option(metavar="HEX", help="The digest that a bundle must have.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a report again: its text, its passages, its figures and sums; exit code 3 if something is wrong."""
+    from deep_research.cli.check import verify_target
+
+    raise Exit(verify_target(target, digest=digest, as_json=as_json))
+
+
+@app.command()
+def audit(
+    file: Annotated[Path, Argument(metavar="FILE", help="A Markdown report with numbered references.")],
+    sources: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Its sources; without it, the pages it refers to are fetched.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check any report, whoever wrote it, against its sources by rules; exit code 3 if something is wrong."""
+    from deep_research.cli.check import audit_any
+
+    raise Exit(audit_any(file, sources, as_json=as_json))
+
+
 @corpus.command("add")
 def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""

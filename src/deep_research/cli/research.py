@@ -21,7 +21,7 @@ from deep_research.cli.run_page import cost_in_words, next_commands
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
-from deep_research.export.formats import check_format, exported, format_of
+from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.llm.address import host_of, is_local
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
@@ -246,8 +246,9 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
         changes = {"changes": _json_file(row, "changes.json")} if row.request.update else {}
         show_json(**shown_result(result), run=run, **changes)
     elif output.file is not None:
-        contents = await processor.contents(row)
-        write_bytes(output.file, exported(contents, format_of(output.file) or "md", target=output.file))
+        form = format_of(output.file) or "md"
+        contents = await processor.contents(row, with_sources=FORMATS[form].needs_sources)
+        write_bytes(output.file, exported(contents, form, target=output.file))
     elif output.events != "-" and not (output.is_read_here and sys.stdout.isatty()):
         show_report(result.final_report, run_folder=result.folder)
     if output.is_read_here and sys.stderr.isatty():

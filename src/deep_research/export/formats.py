@@ -12,11 +12,16 @@ from deep_research.report.markdown import seen_from
 
 
 class Format(NamedTuple):
-    """A format: the function that makes it, and the package and extra it needs beside the base."""
+    """A format: the function that makes it, the package and extra it needs beside the base, and its file ending.
+
+    Some need the cited sources, not only what is quoted of them.
+    """
 
     function: str
     package: str = ""
     extra: str = ""
+    ending: str = ""
+    needs_sources: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -28,13 +33,14 @@ FORMATS: dict[str, Format] = {
     "ris": Format("deep_research.export.bibliography:to_ris"),
     "csl": Format("deep_research.export.bibliography:to_csl"),
     "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
+    "bundle": Format("deep_research.export.bundle:to_bundle", ending="zip", needs_sources=True),
 }
 
 
 def format_of(file: Path) -> str | None:
     """Return the format that a file's ending names, if it names one."""
     ending = file.suffix.lower().lstrip(".")
-    return {"markdown": "md", "htm": "html"}.get(ending, ending if ending in FORMATS else None)
+    return {"markdown": "md", "htm": "html", "zip": "bundle"}.get(ending, ending if ending in FORMATS else None)
 
 
 def check_format(name: str) -> None:

@@ -454,11 +454,11 @@ class DeepResearchProcessor:
         row = await self.runtime.create(request)
         return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
 
-    async def contents(self, row: RunRow) -> Contents:
+    async def contents(self, row: RunRow, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done in parts, for an export."""
         store = self.adapters.open_store()
         try:
-            return await contents_of(row, store)
+            return await contents_of(row, store, with_sources=with_sources)
         finally:
             await store.close()
 

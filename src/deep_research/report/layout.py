@@ -165,9 +165,9 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
         blocks += [Label(words("report.notice")), *_bullets(report.notice)]
     if report.abstract:
         title = one_line(report.abstract_title) or words("report.abstract")
-        blocks += [Heading(title, part="abstract"), *_chapter(report.abstract, number_of, words)]
+        blocks += [Heading(title, part="abstract"), *chapter_blocks(report.abstract, number_of, words)]
     for chapter in report.chapters:
-        blocks += [Heading(one_line(chapter.title)), *_chapter(chapter.paragraphs, number_of, words)]
+        blocks += [Heading(one_line(chapter.title)), *chapter_blocks(chapter.paragraphs, number_of, words)]
     knowledge: list[Block] = []
     if report.knowledge:
         note = Span(words("report.knowledge_note"), "emphasis")
@@ -213,7 +213,8 @@ def _bullets(items: Sequence[str]) -> list[Block]:
     return [Items(tuple((_text(item),) for item in items))] if items else []
 
 
-def _chapter(paragraphs: Sequence[Paragraph], number_of: Cite, words: Words) -> Iterator[Block]:
+def chapter_blocks(paragraphs: Sequence[Paragraph], number_of: Cite, words: Words) -> Iterator[Block]:
+    """Yield the blocks of a chapter's paragraphs: its labels, lists, tables and prose."""
     lead, mark = "", ""
     items: list[Spans] = []
     for paragraph in (*paragraphs, None):
@@ -394,7 +395,7 @@ def _references(citations: Citations, words: Words) -> list[Block]:
     }
     for key, sources in parts.items():
         if sources:
-            listed = (_reference(number, source, words) for number, source in sources)
+            listed = (reference(number, source, words) for number, source in sources)
             blocks += [Heading(words(f"report.{key}"), 3), References(tuple(listed))]
     if len(citations.additional) > _MAX_UNCITED:
         blocks.append(Prose(_fixed(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))))
@@ -404,7 +405,8 @@ def _references(citations: Citations, words: Words) -> list[Block]:
     return [*blocks, Prose(_fixed(statistics)), *_bullets(counts)]
 
 
-def _reference(number: int, source: Source, words: Words) -> Reference:
+def reference(number: int, source: Source, words: Words) -> Reference:
+    """Return a source as the references list it."""
     # A page of the web is dated, and its first heading is its title again.
     is_page = source.address.startswith(("http://", "https://"))
     delivered = [source.delivered] if source.delivered else []

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from deep_research.messages.words import Words
-from deep_research.report.citation import Citations
+from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
 from deep_research.report.layout import (
     Block,
@@ -21,8 +21,11 @@ from deep_research.report.layout import (
     Span,
     Spans,
     Table,
+    chapter_blocks,
     laid_out,
+    reference,
 )
+from deep_research.report.paragraph import Paragraph
 
 _CHAPTER = re.compile(r"^## ", re.MULTILINE)
 _MARKER = re.compile(r"\[(\d{1,3})\]")
@@ -56,6 +59,16 @@ def seen_from(folder: Path, report: str, *, run_folder: Path) -> str:
     except ValueError:  # another drive
         way = run_folder.as_posix()
     return _FILE.sub(lambda link: f"{link[0]}{quote(way)}/", report)
+
+
+def render_alone(paragraph: Paragraph, *, number_of: Cite, words: Words) -> list[str]:
+    """Return the blocks of a paragraph as if it were alone in its chapter: a label, if it has one, and its text."""
+    return [_block(block, words) for block in chapter_blocks([paragraph], number_of, words)]
+
+
+def render_source(source: Source, number: int, words: Words) -> str:
+    """Return the line of a source in the references."""
+    return _block(References((reference(number, source, words),)), words)
 
 
 def _block(block: Block, words: Words) -> str:

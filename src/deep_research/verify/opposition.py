@@ -175,6 +175,16 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     return bool(near) and any(check(claimed, near) for check in checks)
 
 
+def has_side(term: str) -> bool:
+    """Return whether a term has an opposite, such as more and less."""
+    return term in _sides()
+
+
+def is_substituted(claim: str, sentence: str) -> bool:
+    """Return whether a sentence in nearly the same words has an opposite in the place of a word of the claim."""
+    return any(_is_substituted(_terms(claim), [held]) for held in _pieces(_terms(sentence)))
+
+
 def _terms(text: str) -> Terms:
     words: list[str] = []
     for clause in _CLAUSE_END.split(spell_negations(_NOT_ONLY.sub(" ", text))):

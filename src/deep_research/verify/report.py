@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from deep_research.messages.words import Words
+from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
+from deep_research.verify.comparison import Differences, compare
 from deep_research.verify.shipped import (
     Block,
     Listing,
@@ -54,7 +55,8 @@ class Verifier:
         """Check markers, references and that each paragraph of abstract, sections and conclusion ends in a marker.
 
         A table's rows carry theirs in any cell. What `paragraphs.jsonl` beside it calls a note is exempt, and a
-        sentence's own "[3]", which stands there escaped, is no marker.
+        sentence's own "[3]", which stands there escaped, is no marker. The file must be the report that the files
+        beside it describe, sentence by sentence.
         """
         try:
             text = report_path.read_text(encoding="utf-8")
@@ -62,7 +64,9 @@ class Verifier:
             problem = "missing" if isinstance(exc, FileNotFoundError) else "unreadable"
             return ReportCheck(report_passed=False, problem=problem, language=self._language or "en")
         listing = read_listing(report_path.with_name("paragraphs.jsonl"))
-        return self._check(read_report(text), listing)
+        report = read_report(text)
+        language = self._language or report.language
+        return self._check(report, listing, compare(text, report, listing, words_in(language)), language)
 
     def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
         """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all.
@@ -112,12 +116,14 @@ class Verifier:
             sentences=tuple(checked),
         )
 
-    def _check(self, report: ShippedReport, listing: Listing) -> ReportCheck:
+    def _check(
+        self, report: ShippedReport, listing: Listing, differences: Differences, language: Language
+    ) -> ReportCheck:
         references = report.references
         if report.is_unlisted and not references:
             # What the report does not list itself is looked up beside it.
             wanted = {listing.number_of(id_) for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
-            references = tuple(Reference(number, number in wanted) for number in sorted(listing.numbers.values()))
+            references = tuple(Reference(number, number in wanted) for number in sorted(listing.sources))
             report = report._replace(references=references)
         numbers = [reference.number for reference in references]
         cited = {reference.number for reference in references if reference.is_cited}
@@ -139,7 +145,7 @@ class Verifier:
         is_empty = all(block.kind == "rule" for block in report.blocks)
         sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
         return ReportCheck(
-            report_passed=sound and not bare and not bare_rows,
+            report_passed=sound and not bare and not bare_rows and not any(differences),
             problem="empty" if is_empty else "",
             checked_paragraphs=len(to_cite),
             paragraph_without_citation_count=len(bare),
@@ -152,7 +158,9 @@ class Verifier:
             references_are_numbered=is_numbered,
             malformed_references=report.malformed,
             unused_references=unused,
-            language=self._language or report.language,
+            foreign=differences.foreign,
+            lost=differences.lost,
+            language=language,
         )
 
 

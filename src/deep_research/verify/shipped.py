@@ -8,17 +8,21 @@ granted: a line that cannot be read is named, not skipped.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deep_research.messages.words import words_in
+from deep_research.report.citation import Source
+from deep_research.report.edition import Edition
 from deep_research.report.escaping import unescape, without_escaped
-from deep_research.report.figure import DataRow
-from deep_research.report.paragraph import ParagraphKind, SentenceKind, VerdictKind
+from deep_research.report.figure import Caption, ChartType, Figure
+from deep_research.report.paragraph import ListMark, Paragraph, ParagraphKind, Sentence, Verdict
 from deep_research.request import Language
 from deep_research.text.tables import find_tables
+from deep_research.value import json_of
 
 BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
 
@@ -43,6 +47,7 @@ class Reference(NamedTuple):
     number: int
     is_cited: bool
     is_earlier: bool = False
+    text: str = ""
 
 
 class Block(NamedTuple):
@@ -101,7 +106,7 @@ def read_report(text: str) -> ShippedReport:
         if place == "references":
             for line in block.split("\n") if kind == "prose" else ():
                 if match := _REFERENCE.fullmatch(line.strip()):
-                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier"))
+                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier", line.strip()))
                 elif line.lstrip().startswith("["):
                     malformed.append(line.strip())
             continue
@@ -139,7 +144,7 @@ def _headings(*keys: str) -> set[str]:
 
 
 def _language(text: str) -> Language:
-    lines = {line.strip("# ") for line in _lines(text) if line.startswith("## ")}
+    lines = {line.strip("# ") for line in lines_of(text) if line.startswith("## ")}
     known: Sequence[Language] = get_args(Language)
     fixed = ("report.references", "report.about")
     return next((language for language in known if lines.intersection(map(words_in(language), fixed))), "en")
@@ -150,7 +155,7 @@ def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
     open_lines: list[str] = []
     open_kind: BlockKind = "prose"
     fence = ""
-    for line in [*_lines(text), ""]:
+    for line in [*lines_of(text), ""]:
         fenced = _FENCE.match(line.strip())
         if fence:
             open_lines.append(line)
@@ -190,7 +195,8 @@ def _joined(lines: Sequence[str]) -> str:
     return "\n".join(line.strip().removeprefix("> ") for line in lines)
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
+    """Return the lines of Markdown."""
     # Not `splitlines`: a form feed or a line separator inside a sentence ends no line of Markdown.
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
@@ -201,45 +207,55 @@ class _Shipped(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class ShippedVerdict(_Shipped):
+class ShippedVerdict(Verdict):
     """A verdict of `paragraphs.jsonl`."""
 
-    kind: VerdictKind
-    reason: str = ""
-    evidence: str = ""
-    start: int = -1
-    end: int = -1
+    model_config = _Shipped.model_config
 
 
-class ShippedSentence(_Shipped):
+class ShippedSentence(Sentence):
     """A sentence of `paragraphs.jsonl`."""
 
-    text: str
-    kind: SentenceKind = "finding"
-    evidence: tuple[str, ...] = ()
+    model_config = _Shipped.model_config
+
     verdict: ShippedVerdict | None = None
-    cells: tuple[tuple[str, str], ...] = ()
-    revised_from: str = ""
 
 
-class ShippedFigure(_Shipped):
+class ShippedFigure(Figure):
     """A figure of `paragraphs.jsonl`; its files are named as seen from there."""
 
+    model_config = _Shipped.model_config
+
     number: int
-    rows: tuple[DataRow, ...]
     files: tuple[str, ...]
+    title: str = ""
+    chart_type: ChartType = "line"
+    png: str = ""
 
 
 class ShippedParagraph(_Shipped):
-    """A line of `paragraphs.jsonl`."""
+    """A line of `paragraphs.jsonl`; earlier versions wrote no `lead`, and no `edition.json` beside it."""
 
     id: str
     section: str
     kind: ParagraphKind
+    lead: str | None = None
+    mark: ListMark = ""
     text: str
     cite_ids: tuple[str, ...]
     sentences: tuple[ShippedSentence, ...] = ()
     figure: ShippedFigure | None = None
+
+    @property
+    def original(self) -> Paragraph:
+        """Return the paragraph that was written here."""
+        sentences = self.sentences or (Sentence(text=self.text, evidence=self.cite_ids),)
+        made = Paragraph(
+            section=self.section, kind=self.kind, lead=self.lead or "", mark=self.mark, sentences=sentences
+        )
+        if self.figure is None:
+            return made
+        return Caption(**dict(made), number=self.figure.number, figure=self.figure)
 
 
 class ShippedEvidence(_Shipped):
@@ -253,8 +269,13 @@ class ShippedEvidence(_Shipped):
     place: str | None = None
 
 
-class _ShippedSource(_Shipped):
-    document: str
+class ShippedSource(Source):
+    """A source of `citations.json`."""
+
+    model_config = _Shipped.model_config
+
+    title: str = ""
+    address: str = ""
 
 
 class Listing(_Shipped):
@@ -262,14 +283,19 @@ class Listing(_Shipped):
 
     paragraphs: tuple[ShippedParagraph, ...] = ()
     evidence: dict[str, ShippedEvidence] = {}
-    numbers: dict[str, int] = {}
+    sources: dict[int, ShippedSource] = {}
+    edition: Edition | None = None
     is_missing: bool = False
     broken: tuple[str, ...] = ()
 
     def number_of(self, evidence: str) -> int | None:
         """Return the citation number under which an evidence id stands in the report."""
         piece = self.evidence.get(evidence)
-        return self.numbers.get(piece.document) if piece else None
+        return self._numbers.get(piece.document) if piece else None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {source.document: number for number, source in self.sources.items()}
 
 
 def read_listing(paragraphs_path: Path) -> Listing:
@@ -277,12 +303,16 @@ def read_listing(paragraphs_path: Path) -> Listing:
     broken: list[str] = []
     paragraphs = _read_lines(paragraphs_path, ShippedParagraph, broken)
     evidence = _read_lines(paragraphs_path.with_name("evidence.jsonl"), ShippedEvidence, broken)
+    edition = _read_edition(paragraphs_path.with_name("edition.json"), broken)
+    if edition is None and any(each.lead is not None for each in paragraphs):
+        broken.append("edition.json")
     return Listing(
         paragraphs=tuple(paragraphs),
         evidence={piece.id: piece for piece in evidence},
-        numbers=_read_numbers(paragraphs_path.with_name("citations.json"), broken),
+        sources=_read_sources(paragraphs_path.with_name("citations.json"), broken),
+        edition=edition,
         is_missing=not paragraphs_path.is_file(),
-        broken=tuple(broken),
+        broken=tuple(dict.fromkeys(broken)),
     )
 
 
@@ -301,16 +331,25 @@ def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_R
     return found
 
 
-def _read_numbers(path: Path, broken: list[str]) -> dict[str, int]:
+def _read_sources(path: Path, broken: list[str]) -> dict[int, ShippedSource]:
     text = _read_text(path, broken)
     if not text.strip():
         return {}
     try:
         listed = json.loads(text)
-        return {_ShippedSource.model_validate(source).document: int(number) for number, source in listed.items()}
+        return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
     except (ValueError, AttributeError):
         broken.append(path.name)
         return {}
+
+
+def _read_edition(path: Path, broken: list[str]) -> Edition | None:
+    text = _read_text(path, broken)
+    try:
+        return Edition.from_json(json_of(text)) if text else None
+    except ValueError:
+        broken.append(path.name)
+        return None
 
 
 def _read_text(path: Path, broken: list[str]) -> str:

@@ -30,6 +30,8 @@ class ReportCheck(Value):
     references_are_numbered: bool = True
     malformed_references: tuple[str, ...] = ()
     unused_references: tuple[int, ...] = ()
+    foreign: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     language: Language = "en"
 
 
@@ -100,6 +102,11 @@ class Verification(Value):
         ]
         return "\n\n".join(parts) + "\n"
 
+    def in_short(self) -> list[str]:
+        """Return what is wrong and what was counted, a line each, in the report's language."""
+        words = words_in(self.report.language)
+        return [*map(unescape, self._problems(words)), *self._counts(words)]
+
     def _counts(self, words: Words) -> list[str]:
         listed = self.paragraphs
         verdicts = counted_verdicts(listed.verdicts, words)
@@ -134,6 +141,8 @@ class Verification(Value):
 
         return [
             *found,
+            *each("foreign", "text", quoted(report.foreign)),
+            *each("lost", "text", quoted(report.lost)),
             *each("unresolved", "number", report.unresolved_markers),
             *each("misplaced", "number", report.markers_of_uncited_sources),
             *each("bare", "text", quoted(report.uncited_paragraphs)),

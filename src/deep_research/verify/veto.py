@@ -87,9 +87,9 @@ def veto(
     is_conclusion = sentence.kind == "conclusion"
     named = {figure.value for figure in figures_of(asked)} if is_conclusion else set()
     texts = [*(passage.quote for passage in passages), *titles, asked]
-    days = _days_told(sentence.text, texts)
+    days = days_told(sentence.text, texts)
     for figure in in_digits:
-        if figure.value not in named and figure.start not in days and (reason := _figure_objection(figure, passages)):
+        if figure.value not in named and figure.start not in days and (reason := figure_objection(figure, passages)):
             return _refuse(sentence.text, passages, f"{reason}: {figure.raw}", other_than=(figure.value, figure.unit))
     for worded in in_words:
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
@@ -97,13 +97,13 @@ def veto(
         # What a conclusion counts are its own steps: "two measures come first".
         is_own_count = is_conclusion and worded.values[0][0] <= _OWN_COUNT and not worded.values[0][1]
         is_free = is_count_of_sources or is_own_count
-        if not is_free and not any(_holds(passage.quote, worded) for passage in passages):
+        if not is_free and not any(holds_worded(passage.quote, worded) for passage in passages):
             return _refuse(sentence.text, passages, f"number: {worded.raw}", other_than=worded.values[0])
     held = [date.iso for text in texts for date in dates_of(text)]
     for date in dates_of(sentence.text):
-        if not _is_told_day(date.iso, held, is_own=is_conclusion):
+        if not is_told_day(date.iso, held, is_own=is_conclusion):
             return _refuse(sentence.text, passages, f"date: {date.raw}", other_than=date)
-    if name := _unknown_name(sentence.text, " ".join(texts)):
+    if name := unknown_name(sentence.text, " ".join(texts)):
         return Verdict(kind="not_found", reason=f"name: {name}")
     near = None if is_conclusion else _nearest(sentence.text, passages, floor=_SAME_WORDS, subject_of=_subject)
     if near and (without_negations(sentence.text)[1] - without_negations(near.text)[1]) % 2:
@@ -111,7 +111,7 @@ def veto(
     return None
 
 
-def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
+def days_told(sentence: str, texts: Sequence[str]) -> set[int]:
     """Return the offsets of a sentence that belong to a day without a year which one of the texts names too."""
     mentions = [mention for mention in find_months(without_idle_space(sentence)) if len(mention.iso) > len("????-01")]
     told = {mention.iso for text in (texts if mentions else ()) for mention in find_months(without_idle_space(text))}
@@ -137,18 +137,19 @@ def veto_row(
     for _, value in cells:
         bare = value
         for date in dates_of(value):
-            if not _is_told_day(date.iso, days, is_own=is_own):
+            if not is_told_day(date.iso, days, is_own=is_own):
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")
             bare = bare.replace(date.raw, " ")
         for match in _DIGITS.finditer(bare):
             if _digits(match[0]) not in held:
                 return Verdict(kind="not_found", reason=f"number: {match[0]}")
-        if name := _unknown_name(value, " ".join(texts)):
+        if name := unknown_name(value, " ".join(texts)):
             return Verdict(kind="not_found", reason=f"name: {name}")
     return None
 
 
-def _figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
+def figure_objection(figure: Quantity, passages: Sequence[Evidence]) -> str:
+    """Return `number` or `unit` for a figure that no passage holds so, else ""."""
     has_value = False
     for passage in passages:
         for held in figures_of(passage.quote):
@@ -172,7 +173,7 @@ def _is_spelled(figure: Quantity, quote: str) -> bool:
     )
 
 
-def _holds(quote: str, worded: Worded) -> bool:
+def holds_worded(quote: str, worded: Worded) -> bool:
     """Return whether a passage holds a quantity in words or in digits, or another that equals it."""
     held = [(figure.value, figure.unit) for figure in figures_of(quote)]
     held += [(share, SHARE) for share in implied_shares(quote)]
@@ -209,7 +210,7 @@ def _digits(raw: str) -> float | None:
     return float(match[0].replace(",", "")) if match else None
 
 
-def _is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
+def is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
     """Return whether a date is one that is held; of the report's own steps, one on the way to 2027 may be of 2026."""
     is_between = is_own and held and min(held)[:4] < wanted[:4] < max(held)[:4]
     return bool(is_between) or any(_is_date_of(wanted, iso) for iso in held)
@@ -226,12 +227,13 @@ def _refuse(
     text: str, passages: Sequence[Evidence], reason: str, *, other_than: tuple[float, str] | DateMention
 ) -> Verdict:
     near = _nearest(text, passages, floor=_SAME_SUBJECT, subject_of=_uncounted)
-    if near and _has_other(near.text, other_than):
+    if near and has_other(near.text, other_than):
         return near.contradicts(reason)
     return Verdict(kind="not_found", reason=reason)
 
 
-def _has_other(text: str, figure: tuple[float, str] | DateMention) -> bool:
+def has_other(text: str, figure: tuple[float, str] | DateMention) -> bool:
+    """Return whether a text holds another figure of the same unit, or another date."""
     if isinstance(figure, DateMention):
         return any(date.iso != figure.iso for date in dates_of(text))
     held = [(other.value, other.unit) for other in figures_of(text)]
@@ -239,7 +241,7 @@ def _has_other(text: str, figure: tuple[float, str] | DateMention) -> bool:
     return any(unit == figure[1] or value == figure[0] for value, unit in held)
 
 
-def _unknown_name(text: str, quotes: str) -> str:
+def unknown_name(text: str, quotes: str) -> str:
     """Return the first name in Latin letters that the quotes do not hold; quotes in another script cannot tell."""
     words = _LATIN_WORD.findall(quotes)
     if len(_CJK.findall(quotes)) > len(words) and not _CJK.search(text):

@@ -152,6 +152,8 @@ class ReportGenerator:
                 "id": f"p{number}",
                 "section": paragraph.section,
                 "kind": paragraph.kind,
+                "lead": paragraph.lead,
+                "mark": paragraph.mark,
                 "text": " ".join(sentence.text for sentence in paragraph.sentences),
                 "cite_ids": list(paragraph.cite_ids),
                 "sentences": [sentence.to_json() for sentence in paragraph.sentences],
@@ -499,6 +501,8 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
     path = str(context.run.folder.path / "report.md")
     await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
     images = await images_of(written.report.captions, written.citations, context)
+    edition = await _edition(written, context)
+    await context.run.folder.write("edition.json", canonical_json(edition.to_json()))
     result = {
         **asked,
         "title": written.report.title,
@@ -506,7 +510,7 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
         "answer": written.answer,
         "language": written.language,
         "report": report,
-        "edition": await context.records.keep(await _edition(written, context)),
+        "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
         "images": [image.to_json() for image in images],

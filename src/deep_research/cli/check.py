@@ -1,0 +1,91 @@
+"""Commands that check a report: one of ours with its files, or any with its sources."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+from deep_research import runs
+from deep_research.auditing import audit_file
+from deep_research.cli.printing import show, show_json, tell
+from deep_research.errors import UsageError
+from deep_research.export.bundle import check_bundle
+from deep_research.messages.words import Words, words_in
+from deep_research.request import Language
+from deep_research.text.script import detect_language
+from deep_research.verify.audit import Checked, VerdictWord
+from deep_research.verify.recheck import Recheck
+
+EXIT_NOT_VERIFIED = 3
+_SHOWN_CHARS = 300
+
+
+def verify_target(target: str, *, digest: str | None, as_json: bool) -> int:
+    """Check a run, a report file or a bundle again, print what is wrong, and return the exit code."""
+    path = Path(target)
+    found: dict[str, object] = {}
+    if path.is_file() and _is_zip(path):
+        bundle = check_bundle(path)
+        found = {"digest": bundle.digest, "run": bundle.run}
+        recheck = bundle.recheck
+        if digest and digest.lower() != bundle.digest:
+            other = f"the bundle's digest is {bundle.digest}, not {digest}"
+            recheck = recheck.model_copy(update={"problems": (other, *recheck.problems)})
+    elif digest:
+        raise UsageError("Only a bundle has a digest.")
+    elif path.is_file():
+        recheck = asyncio.run(runs.recheck_file(path))
+    elif path.suffix or len(path.parts) > 1:
+        raise UsageError(f"There is no file {target}.")
+    else:
+        recheck = asyncio.run(runs.recheck_run(target))
+    if as_json:
+        show_json(passed=recheck.passed, **found, **recheck.to_json())
+    else:
+        show("\n".join(_lines(recheck, found)))
+    return 0 if recheck.passed else EXIT_NOT_VERIFIED
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return path.suffix.lower() == ".zip" or file.read(4) == b"PK\3\4"
+
+
+def _lines(recheck: Recheck, found: dict[str, object]) -> list[str]:
+    lines = ["Nothing is wrong with it." if recheck.passed else "It does NOT hold:"]
+    lines += [f"- {problem}" for problem in recheck.problems]
+    lines += [f"- {line}" for line in recheck.verification.in_short()]
+    if not recheck.has_texts:
+        lines.append("- The texts of its sources are not here: the passages could not be opened again.")
+    if found:
+        lines.append(f"Digest {found['digest']} (run {found['run']}): compare it with the one you were given.")
+    return lines
+
+
+def audit_any(report: Path, sources: Path | None, *, as_json: bool) -> int:
+    """Check any report against its sources, print what is wrong, and return the exit code."""
+    audited = asyncio.run(audit_file(report, sources))
+    faults = audited.audit.faults
+    if as_json:
+        show_json(passed=not faults, unread=list(audited.unread), **audited.audit.to_json())
+    else:
+        language = detect_language(report.read_text(encoding="utf-8"))
+        words = words_in(language if language in get_args(Language) else "en")
+        for fault in faults:
+            show(f"{words('audit.line', line=fault.line)} {_told(fault, words)}\n  {fault.text}")
+            if fault.passage:
+                show("  " + words("audit.passage", source=fault.source, passage=_shortened(fault.passage)))
+        counts = Counter(each.verdict for each in audited.audit.checked)
+        show(words("audit.counts", **{kind: counts[kind] for kind in get_args(VerdictWord)}))
+        for reason in audited.unread:
+            tell(words("audit.unread", reason=reason))
+    return EXIT_NOT_VERIFIED if faults else 0
+
+
+def _told(fault: Checked, words: Words) -> str:
+    return words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
+
+
+def _shortened(passage: str) -> str:
+    line = " ".join(passage.split())
+    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"

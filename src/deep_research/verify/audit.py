@@ -1,0 +1,239 @@
+"""Any report against its sources, statement by statement, by rules alone: what is certainly wrong is a fault.
+
+What rules cannot decide is said to be so and is no fault: they know words, figures, dates and names, not meaning.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+from typing import Literal
+
+from deep_research.text.analyzer import CJK
+from deep_research.text.folding import fold_typography, to_simplified
+from deep_research.text.script import detect_language
+from deep_research.value import Value
+from deep_research.verify.absence import stretches_about
+from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
+from deep_research.verify.nearest import MIN_TERMS, NEAR, RELATED, SAME, Near, Source, nearest, terms_of
+from deep_research.verify.objection import ObjectionKind, figure_against, objection_against
+from deep_research.verify.particulars import dates_of, figures_of, split_figures
+from deep_research.verify.quote import find_quote, find_span, tokens_of
+
+__all__ = ["Audit", "Checked", "Source", "audit_report"]
+
+VerdictWord = Literal["word_for_word", "agrees", "undecided", "fault"]
+FaultKind = Literal[
+    ObjectionKind, "source", "quote", "altered_quote", "absence", "uncited", "no_entry", "never_cited", "no_source",
+    "twice", "mixed_entry",
+]  # fmt: skip
+_MIN_QUOTED_WORDS, _MIN_QUOTED_CJK = 4, 8
+_QUOTED = re.compile(r"“([^“”]+)”|「([^「」]+)」|『([^『』]+)』|\"([^\"]+)\"|«([^«»]+)»")
+_ABSENT = re.compile(
+    r"(?i)\b(?:no|none of the|neither of the|not one of the)\s(?:\w+\s){0,2}?"
+    r"(?:documents?|sources?|reports?|files?|papers?)"
+    r"(?:\s\w+){0,2}?\s(?:gives?|says?|states?|mentions?|names?|reports?|contains?|tells?|holds?|describes?|shows?)\b"
+    r"|\b(?:documents?|sources?|reports?|files?)\s(?:do|does)\s(?:not|n't)\s\w+"
+    r"|\bnot\s(?:given|mentioned|stated|named|reported|found)\sin\sany\s(?:of\sthe\s)?(?:documents?|sources?)"
+    r"|(?:没有|无)(?:任何)?(?:一[份个篇])?(?:资料|文件|文档|来源|报告|材料)(?:给出|提到|提及|说明|记载|披露|列出|提供|写明)?了?"
+    r"|(?:资料|文件|文档|来源|报告|材料)(?:中|里)?(?:均|都)?(?:未|没有|没|并未)(?:给出|提到|提及|说明|记载|披露|列出|提供|写明)"
+)
+
+
+class Checked(Value):
+    """What the check of one statement, or of one reference, showed; a fault names its kind and what is wrong."""
+
+    line: int
+    text: str
+    verdict: VerdictWord
+    fault: FaultKind | None = None
+    detail: str = ""
+    source: str = ""
+    passage: str = ""
+
+
+class Audit(Value):
+    """Everything that was checked, in the order of the report."""
+
+    checked: tuple[Checked, ...]
+
+    @property
+    def faults(self) -> list[Checked]:
+        """Return what is wrong."""
+        return [each for each in self.checked if each.verdict == "fault"]
+
+
+def audit_report(text: str, sources: Sequence[Source]) -> Audit:
+    """Check a Markdown report with numbered references against its sources."""
+    report = read_cited(text)
+    listed, remarks = _listed(report, sources)
+    checked = [_check(statement, listed, sources) for statement in report.statements]
+    return Audit(checked=tuple(sorted((*remarks, *checked), key=lambda each: each.line)))
+
+
+def _listed(report: CitedReport, sources: Sequence[Source]) -> tuple[dict[int, Source | None], list[Checked]]:
+    """Return which source each number stands for, and what is wrong with the references."""
+    used = {number for statement in report.statements for number in statement.numbers}
+    listed: dict[int, Source | None] = {}
+    remarks = []
+    for entry in report.entries:
+
+        def fault(kind: FaultKind, detail: str = "", line: int = entry.line, text: str = entry.text) -> Checked:
+            return Checked(line=line, text=text, verdict="fault", fault=kind, detail=detail)
+
+        by_address, by_title = _matches(entry.text, sources)
+        if entry.number in listed:
+            remarks.append(fault("twice", str(entry.number)))
+            continue
+        listed[entry.number] = by_address or by_title
+        if not (by_address or by_title):
+            remarks.append(fault("no_source", str(entry.number)))
+        elif by_address and by_title and by_address.address != by_title.address:
+            remarks.append(fault("mixed_entry", f"{by_title.address} / {by_address.address}"))
+        if entry.is_cited and entry.number not in used:
+            remarks.append(fault("never_cited", str(entry.number)))
+    return listed, remarks
+
+
+def _matches(entry: str, sources: Sequence[Source]) -> tuple[Source | None, Source | None]:
+    """Return the source whose address stands in a reference, and the one whose title does."""
+    shown, plain = _folded(entry), fold_typography(entry).text.casefold()
+    names = ((source, (source.address.rstrip("/"), PurePosixPath(source.address).name)) for source in sources)
+    by_address = [
+        source
+        for source, own in names
+        if any(
+            name and re.search(rf"{re.escape(fold_typography(name).text.casefold())}(?![\w-])", plain) for name in own
+        )
+    ]
+    titled = [(len(title), source) for source in sources if (title := _folded(source.title)) and title in shown]
+    longest = max((length for length, _ in titled), default=0)
+    by_title = [source for length, source in titled if length == longest]
+    address = max(by_address, key=lambda source: len(source.address), default=None)
+    if address is not None and address in by_title:
+        return address, address
+    return address, by_title[0] if by_title else None
+
+
+def _folded(text: str) -> str:
+    return "".join(to_simplified(fold_typography(text).text).casefold().split())
+
+
+def _check(statement: Statement, listed: Mapping[int, Source | None], sources: Sequence[Source]) -> Checked:
+    result = Checked(line=statement.line, text=statement.text, verdict="undecided")
+
+    def fault(kind: FaultKind, detail: str = "", near: Near | None = None) -> Checked:
+        where = {"source": near.source.address, "passage": near.text} if near else {}
+        return result.model_copy(update={"verdict": "fault", "fault": kind, "detail": detail, **where})
+
+    unlisted = [number for number in statement.numbers if number not in listed]
+    if unlisted:
+        return fault("no_entry", "".join(f"[{number}]" for number in unlisted))
+    if absent := _absence(statement.text):
+        held = _false_absence(absent, sources)
+        return fault("absence", "", held) if held else result
+    if not statement.numbers:
+        claimed = _uncited(statement, sources)
+        return fault("uncited", "", claimed[1]) if claimed[0] else result
+    cited = [source for number in statement.numbers if (source := listed[number])]
+    others = [source for source in sources if source not in cited]
+    if not cited:
+        # That the reference leads nowhere was said where it stands.
+        return result
+    for source in cited:
+        if match := find_quote(statement.text, source.text):
+            passage = source.text[match.start : match.end]
+            return result.model_copy(update={"verdict": "word_for_word", "source": source.address, "passage": passage})
+    if objection := _quotations(statement.text, cited, others):
+        return fault(*objection)
+    # Across languages words cannot be compared, but figures can.
+    language = detect_language(statement.text)[:2]
+    is_foreign = all(detect_language(source.text)[:2] != language for source in cited)
+    near = [] if is_foreign else nearest(statement.text, cited)
+    found = figure_against(statement, near, cited) if is_foreign else objection_against(statement, near, cited)
+    elsewhere = _elsewhere(statement, others, near, is_refused=bool(found)) if found or not is_foreign else None
+    if elsewhere:
+        return fault("source" if statement.has_marker else "uncited", elsewhere.source.address, elsewhere)
+    if found:
+        return fault(*found, near[0] if near else None)
+    agrees = bool(near) and near[0].share >= RELATED and bool(figures_of(statement.text) or dates_of(statement.text))
+    where = {"source": near[0].source.address, "passage": near[0].text} if near and near[0].share >= RELATED else {}
+    return result.model_copy(update={"verdict": "agrees" if agrees else "undecided", **where})
+
+
+def _elsewhere(
+    statement: Statement, others: Sequence[Source], near: Sequence[Near], *, is_refused: bool
+) -> Near | None:
+    """Return where another source says what the cited one does not."""
+    for source in others:
+        if match := find_quote(statement.text, source.text):
+            text = source.text[match.start : match.end]
+            return Near(source, text, text)
+    if len(terms_of(statement.text)) < MIN_TERMS:
+        return None
+    here, alike = (near[0].share, near[0].alike) if near else (0.0, 0.0)
+    if not is_refused and here >= RELATED:
+        return None
+    best: Near | None = None
+    for source in others:
+        there = nearest(statement.text, [source])
+        floor = max(NEAR, here) if is_refused else SAME
+        is_nearer = bool(there) and there[0].share >= floor and there[0].alike > alike
+        if is_nearer and not objection_against(statement, there, [source]):
+            best = max(best, there[0], key=lambda each: each.share) if best else there[0]
+    return best
+
+
+def _quotations(
+    text: str, cited: Sequence[Source], others: Sequence[Source]
+) -> tuple[FaultKind, str, Near | None] | None:
+    """Return what is wrong with the words that a statement puts in quotation marks."""
+    for match in _QUOTED.finditer(text):
+        quoted = next(filter(None, match.groups())).strip()
+        words = [token.text for token in tokens_of(quoted) if token.text[0].isalnum()]
+        # A name or a term in quotation marks is no quotation.
+        if len(words) < (_MIN_QUOTED_CJK if re.search(f"[{CJK}]", quoted) else _MIN_QUOTED_WORDS):
+            continue
+        if any(find_span(quoted, source.text) or find_span(quoted, source.title) for source in cited):
+            continue
+        for source in others:
+            if span := find_span(quoted, source.text):
+                held = source.text[slice(*span)]
+                return "source", source.address, Near(source, held, held)
+        near = nearest(quoted, cited)
+        held_words = [token.text for each in near[:1] for token in tokens_of(each.text)]
+        blocks = SequenceMatcher(None, words, held_words, autojunk=False).get_matching_blocks()
+        is_altered = sum(block.size for block in blocks) >= NEAR * len(words)
+        return "altered_quote" if is_altered else "quote", quoted, near[0] if is_altered else None
+    return None
+
+
+def _absence(text: str) -> str:
+    """Return what a statement says that no source holds, or "" if it says no such thing."""
+    plain = to_simplified(text)
+    match = _ABSENT.search(plain)
+    return f"{plain[: match.start()]} {plain[match.end() :]}".strip(" .。") if match else ""
+
+
+def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
+    texts = {source.address: to_simplified(source.text) for source in sources}
+    for stretch in stretches_about(absent, absent, texts):
+        # A particle parts words that stand together elsewhere.
+        passage = texts[stretch.document][stretch.start : stretch.end].replace("的", "")
+        is_counted = bool(figures_of(passage) or dates_of(passage))
+        if stretch.is_it or (is_counted and terms_of(absent.replace("的", "")) <= terms_of(passage)):
+            source = next(each for each in sources if each.address == stretch.document)
+            return Near(source, source.text[stretch.start : stretch.end], "")
+    return None
+
+
+def _uncited(statement: Statement, sources: Sequence[Source]) -> tuple[bool, Near | None]:
+    """Return whether a statement without a marker claims something, and where it may come from."""
+    near = nearest(statement.text, sources)
+    best = near[0] if near else None
+    if best is None or best.text.lstrip("# ") == best.source.title:
+        return False, None
+    has_figures = bool(split_figures(statement.text)[0])
+    is_same = best.alike >= NEAR and len(terms_of(statement.text)) >= MIN_TERMS
+    is_dated = bool(dates_of(statement.text)) and best.share >= NEAR
+    return (has_figures and best.share >= RELATED) or is_same or is_dated, best

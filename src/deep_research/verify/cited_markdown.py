@@ -1,0 +1,177 @@
+"""Any Markdown report with numbered references, whoever wrote it: its statements with their markers, its references.
+
+Markers are [1], [1, 3], [2-4], [^1], 【1】 or [1](address). A sentence without one rests on the next one of its
+paragraph, if there is any.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from deep_research.report.escaping import unescape
+from deep_research.text.folding import to_simplified
+from deep_research.text.sentences import TextSpan, line_kind, split_sentences
+from deep_research.text.tables import find_tables
+
+_NUMBERS = r"\d{1,3}(?:\s*[-–,;，、]\s*\^?\d{1,3})*"
+_MARKER = re.compile(rf"[ \t]*(?<![\\!])(?:\[\[?\^?({_NUMBERS})\]?\](?:\([^)\s]*\))?|【({_NUMBERS})】)(?!:)")
+_RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)|(\d+)")
+_LINK = re.compile(r"!?\[((?:\\.|[^\]\\])*)\]\(([^)]*)\)")
+_EMPHASIS = re.compile(r"(?<!\\)(?:\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|`)")
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
+_REFERENCES = re.compile(
+    r"(?i)\W*(?:\d+\.?\s*)?(?:references?|sources?|bibliography|works cited|citations|end ?notes|foot ?notes"
+    r"|参考文献|参考资料|引用文献|文献|资料来源|来源|注释|尾注)\b"
+)
+_ENTRY = re.compile(r"\s*(?:[-*+]\s+)?(?:\[\^?(\d{1,4})\]:?|【(\d{1,4})】|(\d{1,4})[.)、])\s*(\S.*)")
+_DEFINED = re.compile(r"\s{0,3}\[\^?(\d{1,4})\]:\s*(\S.*)")
+_ASIDE = re.compile(r"[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）][.。]?")
+_UNCITED = re.compile(r"(?i)additional|further|other|not cited|uncited|unused|其他|其它|补充|未引用|延伸")
+_IDLE = re.compile(r"\s*(?:[-*_]\s*){3,}$|\s*<!--.*-->\s*$|\s*!\[.*\]\(.*\)\s*$")
+
+StatementKind = Literal["sentence", "row"]
+
+
+class Statement(NamedTuple):
+    """A sentence or a row of a table, by its line; `numbers` are those that it cites, itself or with its paragraph.
+
+    `before` is what its paragraph says before it; `has_marker` says whether it has a marker itself.
+    """
+
+    line: int
+    text: str
+    numbers: tuple[int, ...]
+    kind: StatementKind = "sentence"
+    before: str = ""
+    has_marker: bool = True
+    cells: tuple[tuple[str, str], ...] = ()
+
+
+class Entry(NamedTuple):
+    """A line of the references; some lists part those that are cited from others."""
+
+    line: int
+    number: int
+    text: str
+    is_cited: bool = True
+
+
+class CitedReport(NamedTuple):
+    """A report, read."""
+
+    statements: tuple[Statement, ...]
+    entries: tuple[Entry, ...]
+
+
+class _Block(NamedTuple):
+    line: int
+    text: str
+    is_table: bool
+
+
+def read_cited(text: str) -> CitedReport:
+    """Take a report apart; what stands under a heading that names references, or looks like one, is no statement."""
+    statements: list[Statement] = []
+    entries: list[Entry] = []
+    for block in _blocks(text, entries):
+        statements += _rows(block) if block.is_table else _sentences(block)
+    return CitedReport(tuple(statements), tuple(entries))
+
+
+def _blocks(text: str, entries: list[Entry]) -> Iterator[_Block]:
+    """Yield paragraphs, items and tables; headings, code and pictures say nothing that is cited."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    open_lines: list[str] = []
+    start, is_fenced, level, is_cited = 0, False, 0, True
+    for number, line in enumerate([*lines, ""], start=1):
+        heading = _HEADING.match(line)
+        is_fence = bool(_FENCE.match(line))
+        is_idle = not line.strip() or bool(_IDLE.match(line)) or is_fence or is_fenced or bool(heading)
+        defined = _DEFINED.match(line)
+        # Inside the references nothing is a statement.
+        is_apart = is_idle or bool(defined) or bool(level)
+        kind = None if is_apart else line_kind(line, 0)
+        if open_lines and (kind != "row" if open_lines[0].lstrip().startswith("|") else kind != "prose"):
+            yield _Block(start, "\n".join(open_lines), open_lines[0].lstrip().startswith("|"))
+            open_lines = []
+        is_fenced ^= is_fence
+        if heading and not is_fenced:
+            if _REFERENCES.match(to_simplified(heading[2])):
+                level = len(heading[1])
+                is_cited = True
+            elif level and len(heading[1]) <= level:
+                level = 0
+            elif level:
+                is_cited = not _UNCITED.search(to_simplified(heading[2]))
+        elif defined and not is_fenced:
+            entries.append(Entry(number, int(defined[1]), _plain(_LINK.sub(r"\1 \2", defined[2]))))
+        elif level and (entry := _ENTRY.match(line)):
+            entries.append(
+                Entry(number, int(entry[1] or entry[2] or entry[3]), _plain(_LINK.sub(r"\1 \2", entry[4])), is_cited)
+            )
+        if kind:
+            start = start if open_lines else number
+            open_lines.append(line.strip().removeprefix("> ") if kind != "row" else line)
+
+
+def _sentences(block: _Block) -> Iterator[Statement]:
+    bare, marks = _without_markers(block.text)
+    spans: list[TextSpan] = []
+    for start, end in split_sentences(bare):
+        # What stands in brackets behind a sentence belongs to it, such as how something was computed.
+        if spans and (aside := _ASIDE.match(bare, start, end)):
+            spans[-1] = TextSpan(spans[-1].start, aside.end())
+            start += len(aside[0]) + len(bare[aside.end() : end]) - len(bare[aside.end() : end].lstrip())
+        if start < end:
+            spans.append(TextSpan(start, end))
+    starts = [span.start for span in spans]
+    cited: list[list[int]] = [[] for _ in spans]
+    for place, numbers in marks if spans else ():
+        # A marker belongs to the sentence that it stands in, or right behind.
+        cited[max(0, bisect_left(starts, place) - 1)] += numbers
+    for at, (start, end) in enumerate(spans):
+        following = next((numbers for numbers in cited[at:] if numbers), [])
+        line = block.line + bare.count("\n", 0, start)
+        numbers, before = tuple(dict.fromkeys(following)), _line(bare[:start])
+        yield Statement(line, _line(bare[start:end]), numbers, before=before, has_marker=bool(cited[at]))
+
+
+def _rows(block: _Block) -> Iterator[Statement]:
+    for table in find_tables(block.text):
+        names = [_plain(_without_markers(name)[0]) for name in table.header.cells] if table.header else []
+        for row in table.rows:
+            numbers = [n for cell in row.cells for _, own in _without_markers(cell)[1] for n in own]
+            values = [_line(_without_markers(cell)[0]) for cell in row.cells]
+            labels = names if len(names) == len(values) else [""] * len(values)
+            cells = tuple((label, value) for label, value in zip(labels, values, strict=True) if value)
+            line = block.line + block.text.count("\n", 0, row.start)
+            text = " | ".join(value for _, value in cells)
+            yield Statement(line, text, tuple(dict.fromkeys(numbers)), "row", cells=cells)
+
+
+def _without_markers(text: str) -> tuple[str, list[tuple[int, tuple[int, ...]]]]:
+    """Return a text without its markers, and where each stood, with its numbers."""
+    found: list[tuple[int, tuple[int, ...]]] = []
+    parts, at, length = [], 0, 0
+    for match in _MARKER.finditer(text):
+        parts.append(text[at : match.start()])
+        length += match.start() - at
+        found.append((length, tuple(_numbers(match[1] or match[2]))))
+        at = match.end()
+    return "".join([*parts, text[at:]]), found
+
+
+def _numbers(listed: str) -> Iterator[int]:
+    for first, last, single in _RANGE.findall(listed.replace("^", "")):
+        yield from (int(single),) if single else range(int(first), int(last) + 1)
+
+
+def _line(text: str) -> str:
+    return " ".join(_plain(text).split()).lstrip("∴ ")
+
+
+def _plain(text: str) -> str:
+    """Return what a reader of the Markdown sees."""
+    return unescape(_EMPHASIS.sub("", _LINK.sub(r"\1", text)))
