@@ -29,6 +29,8 @@ FaultKind = Literal[
 ]  # fmt: skip
 _MIN_QUOTED_WORDS, _MIN_QUOTED_CJK = 4, 8
 _QUOTED = re.compile(r"“([^“”]+)”|「([^「」]+)」|『([^『』]+)』|\"([^\"]+)\"|«([^«»]+)»")
+# A question that is left open claims nothing.
+_OPEN = re.compile(r"(?i)^(?:whether|which|what|how|why|when|who|where)\b|是否|[?？]$")
 _ABSENT = re.compile(
     r"(?i)\b(?:no|none of the|neither of the|not one of the)\s(?:\w+\s){0,2}?"
     r"(?:documents?|sources?|reports?|files?|papers?)"
@@ -229,6 +231,8 @@ def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
 
 def _uncited(statement: Statement, sources: Sequence[Source]) -> tuple[bool, Near | None]:
     """Return whether a statement without a marker claims something, and where it may come from."""
+    if _OPEN.search(to_simplified(statement.text)):
+        return False, None
     near = nearest(statement.text, sources)
     best = near[0] if near else None
     if best is None or best.text.lstrip("# ") == best.source.title:

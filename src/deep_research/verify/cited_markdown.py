@@ -13,6 +13,7 @@ from deep_research.report.escaping import unescape
 from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables
+from deep_research.verify.shipped import headings_of
 
 _NUMBERS = r"\d{1,3}(?:\s*[-–,;，、]\s*\^?\d{1,3})*"
 _MARKER = re.compile(rf"[ \t]*(?<![\\!])(?:\[\[?\^?({_NUMBERS})\]?\](?:\([^)\s]*\))?|【({_NUMBERS})】)(?!:)")
@@ -27,7 +28,8 @@ _REFERENCES = re.compile(
 )
 _ENTRY = re.compile(r"\s*(?:[-*+]\s+)?(?:\[\^?(\d{1,4})\]:?|【(\d{1,4})】|(\d{1,4})[.)、])\s*(\S.*)")
 _DEFINED = re.compile(r"\s{0,3}\[\^?(\d{1,4})\]:\s*(\S.*)")
-_ASIDE = re.compile(r"[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）][.。]?")
+_INNER = r"[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）]"
+_ASIDE = re.compile(rf"[(（](?:[^()（）]|{_INNER})*[)）][.。]?")
 _UNCITED = re.compile(r"(?i)additional|further|other|not cited|uncited|unused|其他|其它|补充|未引用|延伸")
 _IDLE = re.compile(r"\s*(?:[-*_]\s*){3,}$|\s*<!--.*-->\s*$|\s*!\[.*\]\(.*\)\s*$")
 
@@ -84,19 +86,22 @@ def _blocks(text: str, entries: list[Entry]) -> Iterator[_Block]:
     """Yield paragraphs, items and tables; headings, code and pictures say nothing that is cited."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     open_lines: list[str] = []
-    start, is_fenced, level, is_cited = 0, False, 0, True
+    start, is_fenced, level, is_cited, open_level = 0, False, 0, True, 0
+    unanswered = headings_of("gaps")
     for number, line in enumerate([*lines, ""], start=1):
         heading = _HEADING.match(line)
         is_fence = bool(_FENCE.match(line))
         is_idle = not line.strip() or bool(_IDLE.match(line)) or is_fence or is_fenced or bool(heading)
         defined = _DEFINED.match(line)
-        # Inside the references nothing is a statement.
-        is_apart = is_idle or bool(defined) or bool(level)
+        # Inside the references, and among what our own reports leave open, nothing is a statement.
+        is_apart = is_idle or bool(defined or level or open_level)
         kind = None if is_apart else line_kind(line, 0)
         if open_lines and (kind != "row" if open_lines[0].lstrip().startswith("|") else kind != "prose"):
             yield _Block(start, "\n".join(open_lines), open_lines[0].lstrip().startswith("|"))
             open_lines = []
         is_fenced ^= is_fence
+        if heading and not is_fenced and (not open_level or len(heading[1]) <= open_level):
+            open_level = len(heading[1]) if heading[2] in unanswered else 0
         if heading and not is_fenced:
             if _REFERENCES.match(to_simplified(heading[2])):
                 level = len(heading[1])

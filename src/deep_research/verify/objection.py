@@ -54,7 +54,8 @@ _CHINESE_NAME = re.compile(
     rf"|(?P<before>[{_SURNAMES}][{CJK}]{{1,2}})(?={_TITLES})"
     rf"|(?P<kind>(?![年月日的本全该各等和与在为个两是从到及])[{CJK}](?:{_KINDS}))"
 )
-_KIND_AHEAD = re.compile(rf"[{CJK}]{{0,4}}?(?:{_KINDS})")
+# What stands between is part of the name.
+_KIND_AHEAD = re.compile(rf"(?:(?![和与及的在是为由])[\u3400-\u9fff]){{0,4}}?(?:{_KINDS})")
 
 
 def _evidence(texts: Iterable[str]) -> list[Evidence]:
@@ -116,8 +117,11 @@ def figure_against(statement: Statement, near: Sequence[Near], cited: Sequence[S
 def _rivals(figure: Quantity, others: Sequence[Quantity], near: Near) -> bool:
     """Return whether a sentence holds another figure of the unit, which the statement does not tell."""
     told = {other.value for other in others}
-    units = ("", figure.unit) if near.is_row else (figure.unit,)
-    return any(held.unit in units and held.value not in told for held in figures_of(near.text))
+    held = figures_of(near.text)
+    # The numbers of a row may have their unit in the header.
+    has_unit = any(each.unit == figure.unit for each in held)
+    units = ("", figure.unit) if near.is_row and not has_unit else (figure.unit,)
+    return any(each.unit in units and each.value not in told for each in held)
 
 
 def _is_rounding(figure: Quantity, passages: Sequence[Evidence]) -> bool:

@@ -85,10 +85,10 @@ class ShippedReport(NamedTuple):
 
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
-    exempt = _headings("gaps", "about", "knowledge", "notice")
-    places = dict.fromkeys(_headings("references"), "references") | dict.fromkeys(exempt, "exempt")
-    parts = {title: key for key in ("cited", "earlier", "additional") for title in _headings(f"{key}_sources")}
-    unlisted = _headings("unlisted")
+    exempt = headings_of("gaps", "about", "knowledge", "notice")
+    places = dict.fromkeys(headings_of("references"), "references") | dict.fromkeys(exempt, "exempt")
+    parts = {title: key for key in ("cited", "earlier", "additional") for title in headings_of(f"{key}_sources")}
+    unlisted = headings_of("unlisted")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
@@ -139,7 +139,8 @@ def letters_of(block: str) -> str:
     return "".join(unescape(_MARKER.sub("", block)).split())
 
 
-def _headings(*keys: str) -> set[str]:
+def headings_of(*keys: str) -> set[str]:
+    """Return what parts of our own reports are called, in every language."""
     return {words_in(language)(f"report.{key}") for key in keys for language in get_args(Language)}
 
 
