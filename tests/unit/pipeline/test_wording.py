@@ -3,8 +3,10 @@
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.about import wording_of
+from deep_research.pipeline.about import cuts_of, wording_of
+from deep_research.pipeline.gap import Gap
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
+from deep_research.request import Budget
 
 
 def said(text: str, kind: VerdictKind = "supported", reason: str = "judged") -> Sentence:
@@ -41,3 +43,10 @@ def test_a_report_without_a_model_says_nothing_about_one():
     assert (
         wording_of([Paragraph(section="s", sentences=(said("c.", "not_checked", "likely"),))], [], words_in("en")) == ()
     )
+
+
+def test_files_that_could_not_be_read_are_named_where_something_is_said_to_be_in_no_source():
+    gaps = [Gap(kind="page", scope="index", subject="letter.pdf", reason="damaged")]
+    assert cuts_of(gaps, Budget(), words_in("en"), is_open=False) == ()
+    (line,) = cuts_of(gaps, Budget(), words_in("zh-Hant"), is_open=True)
+    assert "letter.pdf" in line

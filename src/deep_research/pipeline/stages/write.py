@@ -117,7 +117,9 @@ class ReportGenerator:
         models = await models_that_wrote(records)
         report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
-        cuts = tuple(note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
+        is_open = bool(report.gaps) or any(each.kind == "absence" for one in told for each in one.sentences)
+        lines = cuts_of(gaps, context.request.budget, words, is_open=is_open)
+        cuts = tuple(note("abstract", line) for line in lines)
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
