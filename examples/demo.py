@@ -30,8 +30,12 @@ def main() -> int:
         print(f"\n{result['finalReport']}")
         print(f"verify.json: passed = {check['passed']}, sentences = {check['paragraphs']['verdicts']}")
         for image in result["images"]:
-            print(f"Figure: {image}")
+            print(f"Figure: {image['address']}")
+        page = folder / f"{run.name}.html"
+        command = [sys.executable, "-m", "deep_research", "export", result["run"]["id"], "-o", str(page)]
+        subprocess.run(command, env=env, check=True, stderr=subprocess.DEVNULL)
         print(f"Every sentence with its passage: {run / 'verification.md'}")
+        print(f"To read and check in a browser: {page}")
     return 0
 
 
