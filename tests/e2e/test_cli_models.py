@@ -179,7 +179,7 @@ def test_whose_words_a_report_is_made_of_has_a_place_of_its_own(user: User) -> N
 def test_the_end_of_a_run_says_what_was_supported_first(user: User) -> None:
     ended = user.call("ask", QUESTION, *_docs(user))
     assert ended.returncode == 0, ended.stderr
-    assert "Verification passed. Sentences: 1 supported." in ended.stderr, ended.stderr
+    assert "Verification passed. Sentences: 1 found in the sources." in ended.stderr, ended.stderr
     assert "searches: " in ended.stderr
     empty = user.call("ask", "What is the capital of Mongolia?", *_docs(user), "--clarify", "off")
     assert "Nothing to verify: the report makes no claims." in empty.stderr, empty.stderr

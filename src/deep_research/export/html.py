@@ -16,7 +16,7 @@ from lxml import etree
 
 from deep_research.charts.style import in_dark
 from deep_research.export.contents import Contents
-from deep_research.export.markup import Html, address, tag
+from deep_research.export.markup import Html, address, joined, tag
 from deep_research.export.page import contents_list, page
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
@@ -51,7 +51,18 @@ _CUT_START = re.compile(r"^[^\s\u2e80-\uffff]{1,30}\s")
 _CUT_END = re.compile(r"\s[^\s\u2e80-\uffff]{1,30}$")
 # Bytes, as a character of Chinese says as much as three letters, and is as many bytes.
 _AROUND_BYTES = 600
+# Markdown in a stored text: marks of headings, pipes between cells, the line below a table's header.
+_MARKDOWN = re.compile(
+    r"^(?P<heading>#{1,6}[ \t]+)(?=\S)"
+    r"|^(?P<rule>[ \t]*\|[-:| \t]*--[-:| \t]*(?:\n|\Z))"
+    r"|^(?:[ \t]*\|.*|.*\|[ \t]*)$",
+    re.MULTILINE,
+)
+# Stand for these marks, one for each character, so that all offsets stay: nothing, the start of a heading, a pipe.
+_NOTHING, _HEADING, _PIPE = "\ue000\ue001\ue002"
+_SHOWN_MARKDOWN = re.compile(f"{_HEADING}([^\n]*)|[ \\t]*({_PIPE})[ \\t]*")
 _LABEL_BYTES = 90
+_SHORT_CELL = 20
 
 
 class _Use(NamedTuple):
@@ -96,10 +107,17 @@ class _Writer:
                 id_ = f"part-{len(entries) + 1}"
                 entries.append((id_, heading.text))
                 sections.append(self._section(id_, heading, own))
-        head = [self._head(), *notices, *([] if report.abstract else [self._legend()])]
+        entries.append(("checked", words("html.method")))
+        method = tag(
+            "section",
+            tag("h2", words("html.method")),
+            tag("p", words("verification.method")),
+            id="checked",
+            class_="about",
+        )
         version = words("html.version", version=self.edition.code_version)
         end = tag("footer", *_parted([report.run_line, version]), class_="small")
-        main = tag("main", tag("article", *head, *sections, end), id="main")
+        main = tag("main", tag("article", self._head(), *notices, *sections, method, end), id="main")
         entries.append(("sources", words("html.sources")))
         body = tag("div", contents_list(entries, words), main, self._sources(), class_="columns")
         return page(report.title, body, self._card(), words=words, parts=("contents", "sources"))
@@ -108,12 +126,20 @@ class _Writer:
         edition, words = self.edition, self.words
         question = f"{words('page.question')}{words('report.colon')}{edition.question}"
         asked = tag("p", question, class_="asked", dir="auto")
-        counted = Counter[str](each.verdict.kind for each in self.sentences if each.verdict)
+        # As verify.json counts: notes and captions say nothing of the world, nor do sentences that only link others.
+        counted = Counter[str](
+            each.verdict.kind if each.verdict else "not_checked"
+            for paragraph in edition.report.paragraphs
+            if paragraph.kind not in ("note", "caption")
+            for each in paragraph.sentences
+            if each.kind != "link"
+        )
         is_verified = self.contents.is_verified
         sign, outcome = ("✓", "passed") if is_verified else ("!", "failed")
-        facts = [tag("span", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}"))]
+        facts: list[str] = [tag("strong", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}"))]
         if counted:
-            facts.append(tag("span", words("verification.sentences", verdicts=counted_verdicts(counted, words))))
+            facts.append(words("verification.sentences", verdicts=counted_verdicts(counted, words)))
+        facts.append(tag("a", words("html.method"), href="#checked"))
         made = words(
             "html.made",
             day=f"{edition.created_at:%Y-%m-%d}",
@@ -126,6 +152,7 @@ class _Writer:
             tag("h1", edition.report.title, dir="auto"),
             asked if edition.question.strip() != edition.report.title.strip() else Html(),
             tag("p", *_parted(facts), class_="facts" if is_verified else "facts failed"),
+            self._legend(),
             class_="head",
         )
 
@@ -150,10 +177,6 @@ class _Writer:
 
     def _section(self, id_: str, heading: Heading, blocks: Sequence[Block]) -> Html:
         own = [self._block(block) for block in blocks]
-        if heading.part == "abstract":
-            own.append(self._legend())
-        if heading.part == "about":
-            own.append(tag("p", self.words("verification.method")))
         title = tag("h2", heading.text, id=f"{id_}-title", dir="auto")
         return tag("section", title, *own, id=id_, class_=heading.part or None, aria_labelledby=f"{id_}-title")
 
@@ -212,6 +235,8 @@ class _Writer:
             why = verdict.reason if verdict and verdict.evidence in ("", evidence) else ""
             told = [kind, verdict_in_words(verdict.kind, why, self.words) if verdict else ""]
             sign = _SOUND if sentence.is_sound else _WEAK.get(verdict.kind, "!") if verdict else ""
+            if verdict and verdict.kind == "not_in_sources":
+                told, sign = [self.words("html.looked_for")], _SIGNS["absence"]
             self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=sign))
         if sentence.backing:
             against = (id_ for _, id_ in sentence.backing.against)
@@ -236,16 +261,38 @@ class _Writer:
         if kind == "partly":
             yield tag("span", _sign(_WEAK[kind], "partly"), self.words("report.partly"), class_="doubt")
         elif kind in _WEAK:
-            yield _sign(_WEAK[kind], "partly", self.words(f"verification.{kind}"))
+            yield self._opening_sign(sentence, _WEAK[kind], f"verification.{kind}", anchors, has_marks=bool(marks))
         if sentence.kind in _SIGNS:
-            yield _sign(_SIGNS[sentence.kind], label=self.words(f"html.kind_{sentence.kind}"))
+            own = _SIGNS[sentence.kind], f"html.kind_{sentence.kind}"
+            yield self._opening_sign(sentence, *own, anchors, has_marks=bool(marks))
         if sentence.kind == "calculation" and sentence.basis:
             yield tag("span", equation(sentence.basis), class_="sum")
+        if sentence.kind == "absence" and marks:
+            yield tag("span", self.words("html.nearest"), class_="nearest")
         told = sentence.verdict.evidence if sentence.verdict else ""
         for mark in marks:
             yield self._marker(mark, anchors, first=told)
 
+    def _opening_sign(self, sentence: Sentence, sign: str, key: str, anchors: str, *, has_marks: bool) -> Html:
+        """Return a sign that opens the same card as the markers behind it; by keyboard only where there are none."""
+        label = self.words(key)
+        numbers = [self.numbers[id_] for id_ in self._shown(sentence.evidence)]
+        weak = " partly" if sign in _WEAK.values() else ""
+        if not numbers:
+            return _sign(sign, weak.strip(), label)
+        return tag(
+            "a",
+            tag("span", sign, aria_hidden="true"),
+            class_=f"cite sign{weak}",
+            href=f"#p{numbers[0]}",
+            data_p=" ".join(map(str, numbers)),
+            data_s=anchors,
+            tabindex="-1" if has_marks else None,
+            **_named(label),
+        )
+
     def _marker(self, span: Span, anchors: str, first: str = "") -> Html:
+        title = self.edition.citations.cited[int(span.text) - 1].title
         shown = sorted(self._shown(span.evidence), key=lambda id_: id_ != first)
         numbers = [self.numbers[id_] for id_ in shown]
         return tag(
@@ -255,13 +302,13 @@ class _Writer:
             href=f"#p{numbers[0]}",
             data_p=" ".join(map(str, numbers)),
             data_s=anchors or None,
-            aria_label=self.words("html.source_number", number=span.text),
+            aria_label=self.words("html.source_number", number=span.text, title=_shortened(title)),
         )
 
     def _table(self, table: Table) -> Html:
         body = []
         columns = list(zip(*table.rows, strict=True))[:-1]
-        numeric = [*(all(map(_is_figure, column)) for column in columns), False]
+        numeric = [*map(_is_of_figures, columns), False]
         for cells, sentence in zip(table.rows, table.sentences, strict=True):
             id_ = self._noted(sentence)
             marks = [span for span in cells[-1] if span.kind == "marker"]
@@ -342,6 +389,8 @@ class _Writer:
                 placeholder=words("html.filter"),
                 **_named(words("html.filter")),
             ),
+            tag("p", words("html.nothing"), id="nothing", class_="small", role="status", hidden=True),
+            self._index(),
             tag("div", *cited, id="cited") if cited else Html(),
             more,
             tag("p", " · ".join(counts), class_="small"),
@@ -349,13 +398,34 @@ class _Writer:
             aria_labelledby="sources-title",
         )
 
+    def _index(self) -> Html:
+        """Return the cited sources in a line each, before their passages."""
+        items = (
+            tag(
+                "li",
+                tag("span", f"[{number}]", class_="number"),
+                tag("a", source.title, href=f"#source-{number}", dir="auto"),
+                tag("span", source.published[:10], class_="day"),
+            )
+            for number, source in enumerate(self.edition.citations.cited, start=1)
+        )
+        return tag("ol", *items, class_="index", aria_label=self.words("html.index"))
+
     def _source(self, number: int, source: Source, passages: Sequence[CitedPassage]) -> Html:
-        known = [text for text in (source.published[:10], source.delivered) if text]
+        known = [text for text in (source.published[:10], source.delivered, self._language(source)) if text]
         meta = [*(tag("span", text, dir="auto") for text in known), address(source.address)]
         own = tag("ol", *map(self._passage, passages)) if passages else Html()
         title = tag("h3", tag("span", f"[{number}]", class_="number"), " ", tag("span", source.title, dir="auto"))
         below = tag("p", *_parted(meta), class_="meta")
         return tag("section", title, below, own, class_="source", id=f"source-{number}")
+
+    def _language(self, source: Source) -> str:
+        """Return the language of a source, where the report is in another."""
+        code = source.language.partition("-")[0]
+        if not code or code == self.words.language.partition("-")[0]:
+            return ""
+        key = f"html.language_{code}"
+        return self.words(key) if key in self.words.templates else source.language
 
     def _passage(self, passage: CitedPassage) -> Html:
         number, uses = self.numbers[passage.id], self.uses.get(passage.id, [])
@@ -369,6 +439,7 @@ class _Writer:
         """Return a passage in the text around it; what a verdict names of it is set off once more."""
         if passage.header and _cells_of(passage.quote):
             return self._quoted_row(passage)
+        passage = _with_marks_named(passage)
         before, after = _around(_opening(passage), "before"), _around(_closing(passage), "after")
         return tag("blockquote", before, tag("mark", *self._named_parts(passage)), after, dir="auto")
 
@@ -386,6 +457,7 @@ class _Writer:
         body = tag("tbody", *rows[0], quoted, *rows[1])
         before = passage.model_copy(update={"before": passage.before[: above.start()]}) if above else passage
         after = passage.model_copy(update={"after": passage.after[below.end() :]}) if below else passage
+        before, after = _with_marks_named(before), _with_marks_named(after)
         return tag(
             "blockquote",
             _around(_opening(before), "before"),
@@ -404,7 +476,8 @@ class _Writer:
         for start, end in pairwise(cuts):
             text = _tidy(passage.quote[start - passage.start : end - passage.start])
             anchors = [anchor for first, last, anchor in own if first <= start and end <= last]
-            yield tag("b", text, data_s=" ".join(anchors)) if anchors else text
+            shown = joined(_without_marks(text))
+            yield tag("b", shown, data_s=" ".join(anchors)) if anchors else shown
 
     def _card(self) -> Html:
         """Return the empty card that the script fills; its words stand here, in the report's language."""
@@ -418,7 +491,7 @@ class _Writer:
             tag("div", tag("p", class_="title", id="card-title"), button("close", "×"), class_="card-head"),
             tag("p", class_="meta"),
             tag("ul", class_="uses"),
-            tag("div", class_="quoted"),
+            tag("div", class_="quoted", tabindex="0"),
             tag(
                 "div",
                 tag("span", button("previous", "‹"), tag("span", class_="at"), button("next", "›"), class_="steps"),
@@ -459,7 +532,8 @@ def _use(use: _Use) -> Html:
     if use.verdict:
         sign = tag("span", use.sign, " ", aria_hidden="true")
         told = use.verdict[:1].upper() + use.verdict[1:]
-        verdict = tag("span", sign, told, class_="verdict" if use.sign == _SOUND else "verdict weak")
+        is_weak = use.sign not in (_SOUND, *_SIGNS.values())
+        verdict = tag("span", sign, told, class_="verdict weak" if is_weak else "verdict")
     return tag("li", tag("a", use.label, href=f"#{use.anchor}", dir="auto"), " ", verdict, data_s=use.anchor)
 
 
@@ -485,8 +559,11 @@ def _heads(names: Sequence[str], numeric: Sequence[bool]) -> Html:
     )
 
 
-def _is_figure(spans: Sequence[Span]) -> bool:
-    return bool(_FIGURE.match("".join(span.text for span in spans)))
+def _is_of_figures(column: Sequence[Sequence[Span]]) -> bool:
+    """Say whether a column ends its cells at one line: most are figures, and others as short as "not listed"."""
+    texts = ["".join(span.text for span in cell) for cell in column]
+    figures = sum(1 for text in texts if _FIGURE.match(text))
+    return 2 * figures > len(texts) and all(len(text) <= _SHORT_CELL for text in texts)
 
 
 def _cells_of(row: str) -> list[str]:
@@ -502,11 +579,42 @@ def _row(cells: Sequence[str], name: str) -> Html:
 
 
 def _around(text: str, side: str) -> Html:
-    return tag("span", text, class_=f"around {side}") if text else Html()
+    return tag("span", *_without_marks(text), class_=f"around {side}") if text else Html()
 
 
 def _tidy(text: str) -> str:
-    return _BLANK_LINES.sub("\n", text)
+    return _BLANK_LINES.sub("\n", text.replace(_NOTHING, ""))
+
+
+def _with_marks_named(passage: CitedPassage) -> CitedPassage:
+    """Return a passage with signs of ours in place of the marks of Markdown; every other character stays in place."""
+
+    def named(mark: re.Match[str]) -> str:
+        if mark["heading"]:
+            return _HEADING + _NOTHING * (len(mark[0]) - 1)
+        if mark["rule"]:
+            return _NOTHING * len(mark[0])
+        line = _CELL_END.sub(_PIPE, mark[0])
+        edge = f"{_PIPE} \t"
+        inside = line.lstrip(edge)
+        return inside.rstrip(edge).ljust(len(inside), _NOTHING).rjust(len(line), _NOTHING)
+
+    # A text may hold such characters itself; they have no shape anywhere.
+    whole = re.sub(f"[{_NOTHING}{_HEADING}{_PIPE}]", "\ufffd", f"{passage.before}{passage.quote}{passage.after}")
+    whole = _MARKDOWN.sub(named, whole)
+    start = len(passage.before)
+    end = start + len(passage.quote)
+    return passage.model_copy(update={"before": whole[:start], "quote": whole[start:end], "after": whole[end:]})
+
+
+def _without_marks(text: str) -> Iterator[str]:
+    """Yield a text with its headings in bold and its cells apart, from the signs that stand for them."""
+    at = 0
+    for mark in _SHOWN_MARKDOWN.finditer(text):
+        yield text[at : mark.start()]
+        yield tag("span", " ", class_="cell-end") if mark[2] else tag("strong", mark[1])
+        at = mark.end()
+    yield text[at:]
 
 
 def _opening(passage: CitedPassage) -> str:

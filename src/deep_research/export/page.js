@@ -34,31 +34,76 @@
   addEventListener("resize", followSoon, { passive: true });
   follow();
 
-  /* Sources and passages by what is typed: a source whose title or address has it is shown whole. */
+  /* The sheet of the contents closes without losing the place that was read. */
+  const opener = document.querySelector(".to-contents");
+  const closeContents = (event) => {
+    if (location.hash !== "#contents") return;
+    event.preventDefault();
+    const top = scrollY;
+    location.hash = "main";
+    scrollTo({ top, behavior: "instant" });
+    opener.focus({ preventScroll: true });
+  };
+  document.querySelector("#contents .close")?.addEventListener("click", closeContents);
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") closeContents(event);
+  });
+
+  /* Sources and passages by what is typed, in the text that is shown: one whose title or address has it is whole. */
   const filter = document.getElementById("filter");
-  if (filter) {
-    const plain = (element) => element.textContent.toLowerCase();
-    let known = null;
-    filter.hidden = false;
-    filter.addEventListener("input", () => {
-      known ??= all(".source").map((source) => ({
-        source,
-        head: plain(source.querySelector("h3")) + plain(source.querySelector(".meta")),
-        passages: all(".passage", source).map((passage) => [passage, plain(passage)]),
-      }));
-      const wanted = filter.value.trim().toLowerCase();
-      for (const { source, head, passages } of known) {
-        const isWhole = head.includes(wanted);
-        let isShown = isWhole;
-        for (const [passage, text] of passages) {
-          passage.hidden = !(isWhole || text.includes(wanted));
-          isShown ||= !passage.hidden;
+  const search = () => {
+    const wanted = filter.value.trim().toLowerCase(), hits = [];
+    let isFound = !wanted;
+    const holds = (...elements) => {
+      let text = "";
+      const own = [];
+      for (const element of elements) {
+        const walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) {
+          const node = walk.currentNode;
+          if (node.parentElement.closest(".around, .uses, .unseen")) continue;
+          const lower = node.data.toLowerCase();
+          text += lower;
+          /* Where small letters are not as many as large ones, a hit has no sure place. */
+          if (!wanted || lower.length !== node.data.length) continue;
+          for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+            own.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + wanted.length }));
+          }
         }
-        source.hidden = !isShown;
+        text += "\n";
       }
-      for (const more of all("#sources details")) more.open = Boolean(wanted);
-    });
+      if (!text.includes(wanted)) return false;
+      hits.push(...own);
+      return true;
+    };
+    for (const source of all(".source")) {
+      const isWhole = holds(source.querySelector("h3"), source.querySelector(".meta"));
+      let isShown = isWhole;
+      for (const passage of all(".passage", source)) {
+        const isHere = holds(passage);
+        passage.hidden = !(isWhole || isHere);
+        isShown ||= isHere;
+      }
+      source.hidden = !isShown;
+      isFound ||= isShown;
+    }
+    document.getElementById("nothing").hidden = isFound;
+    for (const index of all("#sources .index")) index.hidden = Boolean(wanted);
+    for (const more of all("#sources details")) {
+      more.open = Boolean(wanted);
+      more.hidden = all(".source", more).every((source) => source.hidden);
+    }
+    globalThis.CSS?.highlights?.set("found", new Highlight(...hits.slice(0, 2000)));
+  };
+  if (filter) {
+    filter.hidden = false;
+    filter.addEventListener("input", search);
   }
+  const showAll = () => {
+    if (!filter?.value) return;
+    filter.value = "";
+    search();
+  };
 
   /* A marker opens a card with the passages of its sentence. */
   const card = document.getElementById("card");
@@ -91,27 +136,38 @@
     part("at").textContent = at + 1 + " / " + passages.length;
     part("steps").hidden = passages.length < 2;
     part("show").hash = "p" + passages[at];
-    const shown = quote.querySelector("b.now, mark"), box = part("quoted");
-    if (shown) box.scrollTop += shown.getBoundingClientRect().top - box.getBoundingClientRect().top - 80;
   };
+  const toHit = () => {
+    const box = part("quoted"), shown = box.querySelector("b.now") || box.querySelector("mark");
+    if (shown) box.scrollTop += shown.getBoundingClientRect().top - box.getBoundingClientRect().top - 60;
+  };
+  /* Never over the sentence: below it or above it, with a scroll where neither has room. */
   const place = () => {
-    card.style.setProperty("--room", "80vh");
-    const spot = marker.getBoundingClientRect(), own = card.getBoundingClientRect(), gap = 8;
-    const hidden = spot.bottom + gap - own.top;
+    card.style.removeProperty("--room");
+    const own = card.getBoundingClientRect(), spot = marker.getBoundingClientRect(), gap = 8;
     if (getComputedStyle(card).position === "fixed") {
-      if (hidden > 0) scrollBy({ top: hidden, behavior: "instant" });
+      const hidden = spot.bottom + gap - own.top;
+      if (hidden > 0 && spot.right > own.left) scrollBy({ top: hidden, behavior: "instant" });
       return;
     }
-    const below = innerHeight - spot.bottom - 2 * gap, above = spot.top - 2 * gap;
+    const ids = (marker.dataset.s || "").split(" ");
+    const boxes = () => [marker, ...ids.map((id) => document.getElementById(id))].filter(Boolean).map((each) => each.getBoundingClientRect());
+    const bar = document.querySelector(".bar").offsetHeight, least = Math.min(own.height, Math.max(320, innerHeight * 0.4));
+    const room = () => {
+      const top = Math.min(...boxes().map((box) => box.top)), bottom = Math.max(...boxes().map((box) => box.bottom));
+      return { top, bottom, above: top - bar - 2 * gap, below: innerHeight - bottom - 2 * gap };
+    };
+    let { top, bottom, above, below } = room();
+    if (Math.max(above, below) < least) {
+      scrollBy({ top: least - below, behavior: "instant" });
+      ({ top, bottom, above, below } = room());
+    }
     const isBelow = own.height <= below || below >= above;
-    const height = Math.min(own.height, isBelow ? below : above);
-    /* Beside the panel where there is one, so that both can be read. */
-    const panel = document.getElementById("sources").getBoundingClientRect();
-    const end = panel.top < innerHeight && panel.left > own.width ? panel.left : root.clientWidth;
-    const left = Math.max(gap, Math.min(spot.left - 24, end - own.width - gap));
+    const height = Math.min(own.height, Math.max(least, isBelow ? below : above));
+    const left = Math.max(gap, Math.min(Math.min(...boxes().map((box) => box.left)), root.clientWidth - own.width - gap));
     card.style.setProperty("--room", height + "px");
     card.style.setProperty("--x", left + scrollX + "px");
-    card.style.setProperty("--y", (isBelow ? spot.bottom + gap : spot.top - height - gap) + scrollY + "px");
+    card.style.setProperty("--y", (isBelow ? bottom + gap : top - height - gap) + scrollY + "px");
   };
   const mark = (isShown) => {
     marker.setAttribute("aria-expanded", String(isShown));
@@ -120,6 +176,7 @@
   const step = (by) => {
     at = (at + by + passages.length) % passages.length;
     fill();
+    toHit();
   };
 
   for (const each of all("a.cite")) each.setAttribute("aria-haspopup", "dialog");
@@ -135,6 +192,7 @@
     card.showPopover();
     fill();
     place();
+    toHit();
     mark(true);
     card.focus({ preventScroll: true });
   });
@@ -144,11 +202,23 @@
     if (card.contains(document.activeElement) || document.activeElement === document.body) marker.focus({ preventScroll: true });
   });
   card.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") {
+      /* Out of the card is back at its marker. */
+      const stops = all("a[href], button, [tabindex='0']", card).filter((each) => each.checkVisibility());
+      const from = document.activeElement;
+      if (event.shiftKey ? from === card || from === stops[0] : from === stops.at(-1)) {
+        event.preventDefault();
+        card.hidePopover();
+      }
+    }
     if (passages.length > 1 && event.key === "ArrowRight") step(1);
     if (passages.length > 1 && event.key === "ArrowLeft") step(-1);
   });
   part("close").addEventListener("click", () => card.hidePopover());
   part("previous").addEventListener("click", () => step(-1));
   part("next").addEventListener("click", () => step(1));
-  part("show").addEventListener("click", () => card.hidePopover());
+  part("show").addEventListener("click", () => {
+    showAll();
+    card.hidePopover();
+  });
 })();

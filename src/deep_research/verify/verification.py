@@ -162,7 +162,7 @@ class Verification(Value):
 def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
     """Return how many sentences got which verdict, the supported ones first; "" where there are none."""
     return words("report.list_separator").join(
-        words("verification.count", count=counted[kind], verdict=words(f"verification.{kind}"))
+        words(f"verification.counted_{kind}", count=counted[kind])
         for kind in get_args(VerdictKind)
         if counted.get(kind)
     )

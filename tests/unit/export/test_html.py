@@ -19,6 +19,8 @@ from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Report, Table, laid_out
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.verify.report import ReportVerifier
+from deep_research.verify.verification import counted_verdicts
 from tests.support.every_kind import contents, edition
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans")
@@ -161,9 +163,13 @@ def test_a_row_of_a_table_is_shown_below_its_header_and_the_header_is_no_passage
 )
 def test_what_the_report_says_itself_has_a_sign_with_words_and_a_line_in_the_legend(language, kind, sign):
     page, words = page_of(edition(language)), words_in(language)
-    own = page.xpath(f"//span[@class='s']/span[@class='sign'][span='{sign}']")
-    assert words(f"html.kind_{kind}") in text_of(own[0])
+    own = page.xpath(f"//span[@class='s']/a[@class='cite sign'][span='{sign}']")
+    assert own[0].get("aria-label") == words(f"html.kind_{kind}")
     assert own[0].find("span").get("aria-hidden") == "true"
+    # It opens what the markers of its sentence open.
+    (sentence,) = own[0].xpath("ancestor::span[@class='s']")
+    assert own[0].get("href")[1:] in page.xpath("//li[@class='passage']/@id")
+    assert sentence.get("id") in own[0].get("data-s").split()
     assert words(f"html.legend_{kind}") in text_of(page.xpath("//ul[@class='legend']")[0])
 
 
@@ -173,13 +179,93 @@ def test_the_note_on_the_sign_of_markdown_is_left_to_the_legend(language):
     report = own.report.model_copy(update={"abstract": (*own.report.abstract, note("abstract", told))})
     page = page_of(own.model_copy(update={"report": report}))
     assert told not in text_of(page)
-    assert page.xpath("//section[@class='abstract']//ul[@class='legend']")
+    # It is read before the first sign.
+    order = [element.get("class") for element in page.xpath("//ul[@class='legend'] | //main//*[@id='s1']")]
+    assert order == ["legend", "s"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_in_no_source_names_the_nearest_passage_and_claims_no_more(language):
+    page, words = page_of(edition(language)), words_in(language)
+    (absent,) = page.xpath("//span[@class='s'][.//span='∅']")
+    assert re.search(rf"{words('html.nearest')}\s*\[1\]\[3\]|{words('html.nearest')}\s*\[1\]\[2\]", text_of(absent))
+    told = [text_of(use) for use in page.xpath(f"//ul[@class='uses']/li[@data-s='{absent.get('id')}']/span")]
+    assert told == [f"∅ {words('html.looked_for')}"] * 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_counts_are_those_of_verify_json(language, tmp_path):
+    own, words = edition(language), words_in(language)
+    links = (Sentence(text="And so.", kind="link", verdict=Verdict(kind="supported")),)
+    gap = Sentence(text="Not said.", kind="absence", verdict=Verdict(kind="not_in_sources"))
+    more = (Paragraph(section="C", sentences=links), Paragraph(section="C", kind="note", sentences=(gap,)))
+    chapters = (*own.report.chapters, Chapter(title="C", paragraphs=more))
+    report = own.report.model_copy(update={"chapters": chapters})
+    listed = tmp_path / "paragraphs.jsonl"
+    listed.write_text("".join(f"{each.model_dump_json()}\n" for each in report.paragraphs), encoding="utf-8")
+    counted = ReportVerifier().verify_paragraphs_jsonl(listed).verdicts
+    page = page_of(own.model_copy(update={"report": report}))
+    told = words("verification.sentences", verdicts=counted_verdicts(counted, words))
+    assert told in text_of(page.xpath("//p[@class='facts']")[0])
 
 
 def test_the_legend_names_only_signs_that_are_used():
     own = edition()
     plain = own.report.model_copy(update={"abstract": own.report.abstract[:0], "chapters": (), "disagreements": ()})
     assert page_of(own.model_copy(update={"report": plain})).xpath("count(//ul[@class='legend']/li)") <= 1
+
+
+@pytest.mark.parametrize(
+    ("before", "quote", "after", "shown", "bold"),
+    [
+        (
+            "Fell.\n## Bills rose\n",
+            "A bill rose.",
+            "\n### Next",
+            "Fell. Bills rose A bill rose. Next …",
+            ["Bills rose"],
+        ),
+        ("", "## 账单\n上涨。\n|项目|费用|\n|---|---|\n|水泵|6|", "", "账单 上涨。 项目 费用 水泵 6", ["账单"]),
+        ("| Item | Cost |\n| --- | --- |\n", "| Pumps | 61.4 |", "\n|", "Item Cost Pumps 61.4 …", []),
+        ("", "Issue #4 | a pipe", " ", "Issue #4 | a pipe", []),
+    ],
+)
+def test_a_quotation_shows_headings_and_cells_without_their_marks(before, quote, after, shown, bold):
+    own, start = edition(), len(before)
+    first = own.passages[0].model_copy(
+        update={"before": before, "quote": quote, "after": after, "start": start, "end": start + len(quote)}
+    )
+    page = page_of(own.model_copy(update={"passages": (first, *own.passages[1:])}))
+    quoted = page.xpath("//li[@id='p1']/blockquote")[0]
+    assert text_of(quoted) == shown
+    assert [text_of(each) for each in quoted.xpath(".//strong")][: len(bold)] == bold
+
+
+def test_a_source_in_another_language_says_so():
+    own = edition()
+    first, second, *others = own.citations.cited
+    cited = (first.model_copy(update={"language": "zh-Hant"}), second.model_copy(update={"language": "en"}), *others)
+    page = page_of(own.model_copy(update={"citations": own.citations.model_copy(update={"cited": cited})}))
+    told = [text_of(each) for each in page.xpath("//section[@class='source']/p[@class='meta']")]
+    assert "in Chinese" in told[0]
+    assert "in English" not in told[1]
+
+
+def test_the_panel_begins_with_the_sources_and_markers_name_them():
+    page = page_of(edition())
+    index = [text_of(each) for each in page.xpath("//ol[@class='index']/li")]
+    assert index[:2] == ["[1]Closing report2026-02-12", "[2]Open letter2026-03-02"]
+    assert page.xpath("//a[@class='cite'][.='[1]']/@aria-label")[0] == "Source 1: Closing report"
+
+
+def test_a_column_of_figures_ends_at_one_line_though_one_is_missing():
+    own = edition()
+    rows = tuple(row((("Item", name), ("2021", value)), ("e1",)) for name, value in
+                 (("Coal", "61"), ("Gas", "30"), ("Pumps", "not listed"), ("Oil", "3.5")))  # fmt: skip
+    table = Paragraph(section="C", kind="table", sentences=rows)
+    report = own.report.model_copy(update={"chapters": (Chapter(title="C", paragraphs=(table,)),)})
+    cells = page_of(own.model_copy(update={"report": report})).xpath("//section[h2='C']//tr/*[2]/@class")
+    assert cells == ["number"] * 5
 
 
 def test_a_calculation_shows_its_sum():
