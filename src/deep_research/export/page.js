@@ -186,8 +186,8 @@
     event.preventDefault();
     if (card.matches(":popover-open")) card.hidePopover();
     marker = clicked;
-    const group = marker.dataset.s ? all(`a.cite[data-s="${CSS.escape(marker.dataset.s)}"]`) : [marker];
-    passages = [...new Set(group.flatMap((one) => one.dataset.p.split(" ")))];
+    const group = marker.dataset.s ? all(`a.cite:not(.sign)[data-s="${CSS.escape(marker.dataset.s)}"]`) : [];
+    passages = [...new Set([...group, marker].flatMap((one) => one.dataset.p.split(" ")))];
     at = passages.indexOf(marker.dataset.p.split(" ")[0]);
     card.showPopover();
     fill();

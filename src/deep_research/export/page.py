@@ -68,6 +68,19 @@ def contents_list(entries: list[tuple[str, str]], words: Words) -> Html:
     )
 
 
+def scrolling(table: Html, name: str) -> Html:
+    """Return a table in a box of its own, which scrolls where the table is too large, also by keyboard."""
+    return tag("div", table, class_="table", tabindex="0", role="region", aria_label=name or None)
+
+
+def heads(names: Sequence[str], numeric: Sequence[bool]) -> Html:
+    """Return the row that names the columns; what stands over figures ends where they do."""
+    cells = zip(names, numeric, strict=True)
+    return tag(
+        "tr", *(tag("th", name, scope="col", class_="number" if own else None, dir="auto") for name, own in cells)
+    )
+
+
 def _packaged(name: str) -> str:
     return files("deep_research.export").joinpath(name).read_text(encoding="utf-8")
 
