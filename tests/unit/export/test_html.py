@@ -226,7 +226,7 @@ def test_the_legend_names_only_signs_that_are_used():
             ["Bills rose"],
         ),
         ("", "## 账单\n上涨。\n|项目|费用|\n|---|---|\n|水泵|6|", "", "账单 上涨。 项目 费用 水泵 6", ["账单"]),
-        ("| Item | Cost |\n| --- | --- |\n", "| Pumps | 61.4 |", "\n|", "Item Cost Pumps 61.4 …", []),
+        ("| Item | Cost |\n| --- | --- |\n", "| Pumps | 61.4 |", "\n|", "Item Cost Pumps 61.4", []),
         ("", "Issue #4 | a pipe", " ", "Issue #4 | a pipe", []),
     ],
 )
