@@ -12,10 +12,10 @@ BUDGETS = {
     "cli": 18_400,  # the sandbox, exports, checks, versions of a report
     "corpus": 14_500,  # single files, a list of contents
     "evidence": 200,
-    "export": 20_200,  # HTML, PDF, Word, JSON-LD, three formats of references, a bundle, changes
+    "export": 21_100,  # HTML, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_000,
-    "messages": 9_800,  # figures, the page of a report, follow-ups, changes, audits
+    "messages": 10_000,  # figures, the page of a report, follow-ups, changes, audits
     "net": 6_600,
     "pipeline": 64_000,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays
     "readers": 37_900,  # tables of PDF files, pictures of pages
@@ -27,7 +27,7 @@ BUDGETS = {
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_300,
     "text": 13_200,  # bounds, columns, units and months of tables
-    "verify": 31_100,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
+    "verify": 31_200,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 3_550,  # the next provider, the sandbox
 }
 
