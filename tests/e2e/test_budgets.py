@@ -19,9 +19,8 @@ from tests.support.world import World
 
 # Enough to begin with and too little to end with, in the worlds of `worlds.py`.
 LIMITS: dict[BudgetKind, str] = {"usd": "0.02", "tokens": "2000", "seconds": "2", "queries": "3", "pages": "4"}
-LARGEST_DELAY_S = 0.2
-# What a run does between its calls; a busy machine takes longer for it.
-OVERHEAD_S = 2.0
+# A call that was allowed in time may begin a moment later on a busy machine.
+LATEST_S = 1.0
 QUESTIONS = {
     "en": "What did the projects cost and achieve?",
     "zh-Hans": "这些项目花了多少钱，取得了什么成果？",
@@ -59,10 +58,12 @@ def test_a_run_that_hits_a_budget_ends_in_a_report_that_says_so(starved: dict[st
 @pytest.mark.parametrize("kind", BUDGET_KINDS)
 def test_no_budget_is_exceeded(starved: dict[str, User], kind: BudgetKind) -> None:
     user, limit = starved[kind], float(LIMITS[kind])
-    stats = json.loads((Path(user.only_run().folder) / "stats.json").read_text(encoding="utf-8"))
     if kind == "seconds":
-        assert stats["spent"]["seconds"] <= limit + LARGEST_DELAY_S + OVERHEAD_S
+        # What a run does without calling anybody takes as long as the machine needs for it.
+        begun = [row.started_at for row in user.journal() if row.kind in ("search", "fetch", "llm")]
+        assert (max(begun) - min(begun)).total_seconds() <= limit + LATEST_S
         return
+    stats = json.loads((Path(user.only_run().folder) / "stats.json").read_text(encoding="utf-8"))
     spent = spent_so_far(user.journal()).of(kind)
     largest = max(row.estimate.of(kind) for row in user.journal())
     assert limit - largest <= spent <= limit + 1e-9
