@@ -40,12 +40,16 @@ def compare(text: str, report: ShippedReport, listing: Listing, words: Words) ->
     is_old = any(each.lead is None for each in listing.paragraphs)
     labels = {_key(label) for own in written for label in own[:-1]}
     known = {_key(block) for block in blocks}
+    # Alone, each item of a list is the first.
+    alone = (
+        _ITEM_NUMBER.sub("1. ", each.text, count=1) if each.kind == "item" else each.text for each in report.blocks
+    )
     body = [
-        # Alone, each item of a list is the first.
-        _ITEM_NUMBER.sub("1. ", block.text, count=1) if block.kind == "item" else block.text
-        for block in report.blocks
+        text
+        for block, text in zip(report.blocks, alone, strict=True)
         if not (block.kind in ("heading", "rule") or (is_old and block.kind == "label"))
-        and (not block.is_exempt or markers(block.text))
+        # What a writer leaves open stands where the report's own remarks do.
+        and (not block.is_exempt or markers(block.text) or _key(text) in known)
     ]
     if is_old:
         bare = (_UNLISTED.sub("", text, count=1) for text in body)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.messages.words import words_in
 from deep_research.report.figure import Caption, DataRow, Figure
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
@@ -146,3 +147,20 @@ def test_listing_without_its_edition_does_not_pass(tmp_path):
     assert verify(report).paragraphs.broken_lines == ("edition.json",)
     (tmp_path / "edition.json").write_text("{}", encoding="utf-8")
     assert verify(report).paragraphs.broken_lines == ("edition.json",)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_writer_leaves_open_stands_under_the_heading_of_gaps(tmp_path: Path, language: Language) -> None:
+    title = words_in(language)("report.gaps")
+    items = tuple(note(title, text).model_copy(update={"mark": "bullet"}) for text in ("Who pays?", "When?"))
+    written = full_report(language)
+    report = ship(
+        tmp_path,
+        written.model_copy(
+            update={"chapters": (Chapter(title=title, paragraphs=items),), "gaps": (), "disagreements": ()}
+        ),
+        language=language,
+    )
+    assert verify(report).passed
+    report.write_text(report.read_text("utf-8").replace("When?", "Why?"), encoding="utf-8")
+    assert verify(report).report.lost == ("- When?",)
