@@ -185,7 +185,10 @@ class Journal:
         if self.is_closed:
             if row is not None and row.error is not None:
                 raise type(str(row.error["name"]), (Exception,), {})
-            raise NotInJournal(f"The run asks for something that its journal does not hold: {call.kind} {call.scope}")
+            raise NotInJournal(
+                f"The run asks for something that its journal does not hold: {call.kind} {call.scope}. "
+                "Settings that shape what is asked (model_window, prompts) must be those that it was made with."
+            )
         if self._stop is not None:
             raise self._stop
         started = JournalRow(
