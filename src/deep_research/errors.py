@@ -3,9 +3,15 @@
 DeepResearchError
 ├── UsageError                 64  the caller asked for something that does not exist or does not fit
 │   ├── ConfigurationError     64
-│   ├── UnknownRun             64
+│   ├── NotFound               64  there is nothing of this id
+│   │   └── UnknownRun         64
+│   ├── WrongState             64  the run does not stand where this can be done
 │   └── NewerStore             64
 ├── InputError                 65  the question or the files cannot be used
+│   └── TooLarge               65
+├── SignInFailed               64  the name or the password is wrong
+├── TooManyTries               75  somebody tried too often; waiting helps
+├── LimitReached               75  an account has used what it may use for now
 ├── ClarificationFailed         1  strict mode without a valid answer, or a question nobody can research
 ├── AnswerNeeded                2  the run waits for an answer that nobody here can give
 ├── CallFailed                 70  one outside call failed; its branch goes on without it
@@ -40,6 +46,7 @@ DeepResearchError
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -98,8 +105,16 @@ class ConfigurationError(UsageError):
     """A setting is unknown or has a value that does not fit."""
 
 
-class UnknownRun(UsageError):
+class NotFound(UsageError):
+    """There is nothing of this id."""
+
+
+class UnknownRun(NotFound):
     """There is no such run in this store."""
+
+
+class WrongState(UsageError):
+    """The run does not stand where this can be done."""
 
 
 class NewerStore(UsageError):
@@ -110,6 +125,52 @@ class InputError(DeepResearchError):
     """The question or the files cannot be used."""
 
     exit_code = 65
+
+
+class TooLarge(InputError):
+    """What was sent is larger than is taken."""
+
+
+class SignInFailed(DeepResearchError):
+    """The name or the password is wrong."""
+
+    exit_code = 64
+
+
+class TooManyTries(DeepResearchError):
+    """Too many tries; wait a while."""
+
+    exit_code = 75
+
+    def __init__(self, detail: str = "", *, retry_after_s: float = 60.0) -> None:
+        super().__init__(*([detail] if detail else []))
+        self.retry_after_s = retry_after_s
+
+
+class LimitReached(DeepResearchError):
+    """The account has used what it may use for now.
+
+    `renews_at` is when there is more, if the calendar brings it.
+    """
+
+    exit_code = 75
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        limit: str = "",
+        most: float = 0.0,
+        left: float = 0.0,
+        renews_at: datetime | None = None,
+    ) -> None:
+        super().__init__(*([detail] if detail else []))
+        self.limit, self.most, self.left, self.renews_at = limit, most, left, renews_at
+        if limit:
+            values = {"most": f"{most:g}"}
+            if renews_at is not None:
+                values |= {"left": f"{left:g}", "when": f"{renews_at:%Y-%m-%d %H:%M} UTC"}
+            self.with_message(f"limit.{limit}", **values)
 
 
 class ClarificationFailed(DeepResearchError):

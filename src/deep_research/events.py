@@ -153,8 +153,9 @@ class VerdictCount(TypedDict):
 
 
 class StreamGap(TypedDict):
-    """Events before `first` can no longer be replayed."""
+    """A reader missed what cannot be replayed: events before `first`, or live text; told to that reader alone."""
 
+    what: Literal["events", "text"]
     first: int
 
 

@@ -19,7 +19,9 @@ _SECRET_WORDS = frozenset(
 # Between two words of a name: what is no letter, and where a small letter meets a capital one.
 _SEAM = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Keys as services give them.
-_KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|rk|gh[opsu]|github_pat|glpat|hf|xox[abps]|tvly)[-_]|AIza|eyJ)[-_A-Za-z0-9.]{8,}")
+_KEY_LIKE = re.compile(
+    r"\b(?:(?:sk|pk|rk|gh[opsu]|github_pat|glpat|hf|xox[abps]|tvly|dr)[-_]|AIza|eyJ)[-_A-Za-z0-9.]{8,}"
+)
 # So many letters and digits in a row; in a text of ours it may be the id of a run.
 _LONG = re.compile(r"\b(?=[A-Za-z_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}\b")
 _USER = re.compile(r"(?<=://)[^\s/?#'\"]*@")

@@ -15,7 +15,7 @@ _FILE_RIGHTS = 0o600
 _OTHERS = 0o077
 _HAS_RIGHTS = os.name == "posix"
 # Everything that is kept in the home; what was damaged is put aside under a longer name.
-HOME_FILES = re.compile(r"(?:config\.toml|(?:store|checkpoints|cache|index)\.db(?:[-.].*)?)")
+HOME_FILES = re.compile(r"(?:config\.toml|(?:store|checkpoints|cache|index|server)\.db(?:[-.].*)?|uploads)")
 
 
 def make_folder(path: Path, *, ours: re.Pattern[str] | None = None) -> None:

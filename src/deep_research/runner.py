@@ -22,6 +22,7 @@ from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
 from deep_research.pipeline.result import Result, contents_of
 from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
+from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.reasoning.values import Plan
@@ -411,11 +412,17 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
 
 
 def processor_from(
-    settings: Settings, wiring: str | None = None, *, machine: StateMachine | None = None, is_replay: bool = False
+    settings: Settings,
+    wiring: str | None = None,
+    *,
+    machine: StateMachine | None = None,
+    is_replay: bool = False,
+    observers: Sequence[Observer] = (),
 ) -> DeepResearchProcessor:
     """Return what runs questions, with the parts that `wiring` builds; there must be something to search."""
     wiring = wiring or settings.wiring
-    adapters = replace(adapters_for(settings, wiring), is_replay=is_replay)
+    adapters = adapters_for(settings, wiring)
+    adapters = replace(adapters, is_replay=is_replay, observers=(*adapters.observers, *observers))
     if not adapters.engines:
         raise UsageError().with_message("fault.nothing_to_search")
     return DeepResearchProcessor(adapters, machine=machine, wiring=wiring, code_version=code_version())

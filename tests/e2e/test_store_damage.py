@@ -136,6 +136,8 @@ async def test_the_store_of_the_last_release_is_sealed_as_it_stands(tmp_path):
 
 def _write_old_store(path: Path) -> None:
     run, call, event = run_columns(make_run()), call_columns(make_call("k")), make_event("e")
+    for later in ("user", "tags"):
+        del run[later]
     tables: dict[str, dict[str, Column]] = {
         "runs": run,
         "journal": call | {"run": RUN, "number": 1},

@@ -10,7 +10,7 @@ from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence
 from deep_research.sources.document import Document
 from deep_research.store.lease import Owner
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, Store, StoreSize
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, Store, StoreSize, UnfinishedRun
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
@@ -134,9 +134,27 @@ class FaultyStore:
         """Pass on."""
         return await self._inner.get_run(run)
 
-    async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
+    async def list_runs(
+        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
+    ) -> list[RunRow]:
         """Pass on."""
-        return await self._inner.list_runs(limit=limit, status=status)
+        return await self._inner.list_runs(limit=limit, status=status, choice=choice)
+
+    async def list_unfinished(self) -> list[UnfinishedRun]:
+        """Pass on."""
+        return await self._inner.list_unfinished()
+
+    async def count_by_status(self) -> dict[str, int]:
+        """Pass on."""
+        return await self._inner.count_by_status()
+
+    async def set_tags(self, run: str, tags: Sequence[str]) -> None:
+        """Pass on."""
+        await self._inner.set_tags(run, tags)
+
+    async def give_runs(self, *, before: str, after: str) -> None:
+        """Pass on."""
+        await self._inner.give_runs(before=before, after=after)
 
     async def get_answers(self, run: str) -> dict[str, Json]:
         """Pass on."""
@@ -149,6 +167,10 @@ class FaultyStore:
     async def list_calls(self, run: str) -> list[JournalRow]:
         """Pass on."""
         return await self._inner.list_calls(run)
+
+    async def last_seq(self, run: str) -> int:
+        """Pass on."""
+        return await self._inner.last_seq(run)
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
         """Pass on."""

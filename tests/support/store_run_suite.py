@@ -5,8 +5,11 @@ import asyncio
 import pytest
 
 from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, UsageError
+from deep_research.events import RunStatus
+from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, OpenStore, Store
+from deep_research.store.port import Claim, OpenStore, RunChoice, Store
+from deep_research.value import JsonObject
 from tests.support.store_samples import (
     LEASE_S,
     make_call,
@@ -56,6 +59,68 @@ class RunConformance:
             await store.claim("run-mid", current_owner(), lease_s=LEASE_S)
             assert [run.id for run in await store.list_runs(limit=2)] == ["run-new", "run-mid"]
             assert [run.id for run in await store.list_runs(limit=9, status="running")] == ["run-mid"]
+
+    @pytest.mark.asyncio
+    async def test_runs_are_chosen_by_user_words_tag_and_page(self, open_store: OpenStore) -> None:
+        def question(text: str) -> ResearchRequest:
+            return ResearchRequest(question=text)
+
+        async with opened(open_store) as store:
+            texts = ("Heat pumps", "海绵城市", "heat storage", "100% wind")
+            for minute, (run, text) in enumerate(zip(("run-a", "run-b", "run-c", "run-d"), texts, strict=True)):
+                user = "ann" if run != "run-d" else "ben"
+                await store.create_run(
+                    make_run(run, minute=minute).model_copy(update={"request": question(text), "user": user})
+                )
+            await store.set_tags("run-a", ["energy", "städte"])
+
+            async def found(**choice: object) -> list[str]:
+                return [run.id for run in await store.list_runs(limit=9, choice=RunChoice.model_validate(choice))]
+
+            assert await found(user="ann") == ["run-c", "run-b", "run-a"]
+            assert await found(user="nobody") == []
+            assert await found(text="HEAT") == ["run-c", "run-a"]
+            assert await found(text="海绵") == ["run-b"]
+            assert await found(text="%") == ["run-d"]
+            assert await found(tag="städte") == ["run-a"]
+            assert await found(tag="energ") == []
+            after = question("And since?").model_copy(update={"follow": "run-a"})
+            await store.create_run(make_run("run-e", minute=9).model_copy(update={"request": after}))
+            assert await found(origin="run-a") == ["run-e"]
+            assert await found(origin="run-b") == []
+            last = await store.get_run("run-c")
+            assert await found(user="ann", before=(last.created_at, last.id)) == ["run-b", "run-a"]
+            assert (await store.get_run("run-a")).tags == ("energy", "städte")
+            with pytest.raises(UnknownRun):
+                await store.set_tags("run-x", ["energy"])
+            await store.give_runs(before="ben", after="ann")
+            assert await found(user="ben") == []
+            assert await found(user="ann") == ["run-d", "run-c", "run-b", "run-a"]
+
+    @pytest.mark.asyncio
+    async def test_a_server_finds_the_runs_that_should_go_on(self, open_store: OpenStore) -> None:
+        ended: dict[str, RunStatus] = {"run-i": "interrupted", "run-f": "failed", "run-d": "done"}
+        async with opened(open_store) as store:
+            names = ("run-n", "run-r", "run-w", "run-a", *ended, "run-cli")
+            for minute, run in enumerate(names):
+                user = "" if run == "run-cli" else "ann"
+                await store.create_run(make_run(run, minute=10 - minute).model_copy(update={"user": user}))
+            for run in (*ended, "run-r", "run-w", "run-a"):
+                claim = await store.claim(run, make_stranger(seconds_ago=0), lease_s=LEASE_S)
+                status: RunStatus = ended.get(run, "waiting")
+                pending: JsonObject | None = {"scope": "ask/2"} if status == "waiting" else None
+                if run != "run-r":
+                    await store.finish(claim, status, event=make_status(status), pending=pending)
+            await store.put_answer("run-w", "ask/1", "to an earlier question")
+            await store.put_answer("run-a", "ask/2", "to this one")
+
+            found = await store.list_unfinished()
+            assert [(run.id, run.user) for run in found] == [
+                (run, "ann") for run in ("run-i", "run-a", "run-r", "run-n")
+            ]
+            assert {run.id for run in found if run.owner} == {"run-r"}
+            counts = {"created": 2, "running": 1, "waiting": 2, "interrupted": 1, "failed": 1, "done": 1}
+            assert await store.count_by_status() == counts
 
     @pytest.mark.asyncio
     async def test_claimed_run_is_held_against_everybody(self, open_store: OpenStore) -> None:

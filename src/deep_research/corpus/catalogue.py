@@ -4,6 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from deep_research.corpus.index import Index
+from deep_research.corpus.port import Skipped
 from deep_research.corpus.refresh import folder_key, remarks_of
 from deep_research.value import Value
 
@@ -28,6 +29,8 @@ class IndexedDocument(Value):
     language: str
     published: str
     passages: int
+    words: int
+    pages: int
     remarks: tuple[str, ...] = ()
 
 
@@ -52,6 +55,13 @@ class Catalogue:
                 IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
                 for row in session.rows("catalogue")
             ]
+
+    def unusable(self, folder: Path) -> list[Skipped]:
+        """Return the files of a folder that were looked into and cannot be used, by address."""
+        with closing(Index(self._path)) as index, index.reading() as session:
+            row = session.one("folder", path=folder_key(folder))
+            session.folder = row["id"] if row else 0
+            return [Skipped(**row) for row in session.rows("unusable")]
 
     def forget(self, folder: Path) -> bool:
         """Remove a folder from the index, and return whether it was there; its files are left alone."""

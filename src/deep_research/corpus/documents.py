@@ -12,7 +12,7 @@ from deep_research.corpus.duplicates import MIN_SHARED, bands_of, same_but_for_s
 from deep_research.corpus.index import IndexSession
 from deep_research.corpus.passages import cut_passages
 from deep_research.readers import Reading
-from deep_research.text.analyzer import analyze
+from deep_research.text.analyzer import CJK, analyze
 from deep_research.text.sentences import TextSpan
 from deep_research.text.tables import find_tables
 
@@ -24,6 +24,9 @@ _MAX_HEADER_CHARS = 1_200
 MAX_NAME_TERMS = 3
 # A document is compared with so many others that share a band with it.
 _MAX_COMPARED = 8
+# What a reader counts as a word; Chinese, Japanese and Korean are counted by characters.
+_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
+_PAGES = ("page", "slide")
 _NAME_END = re.compile(r"[(（,:：，]|\s[-–—]\s")
 
 
@@ -37,6 +40,8 @@ class Prepared(NamedTuple):
     published: str
     remarks: tuple[str, ...]
     chars: int
+    words: int
+    pages: int
     blocks: list[bytes]
     passages: list[TextSpan]
     terms: list[str]
@@ -57,6 +62,8 @@ def prepare(reading: Reading, address: str) -> Prepared:
         published=reading.published,
         remarks=reading.warnings,
         chars=len(text),
+        words=sum(1 for _ in _WORD.finditer(text)),
+        pages=sum(place.kind in _PAGES for place in reading.places),
         blocks=[_packed(text[at : at + _BLOCK_CHARS]) for at in range(0, len(text), _BLOCK_CHARS)],
         passages=passages,
         terms=terms,

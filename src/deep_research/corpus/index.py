@@ -17,7 +17,7 @@ from deep_research.text.analyzer import ANALYZER_VERSION
 Column = str | int | float | bytes | None
 
 # Raise it whenever the tables, the cutting into passages or the search for near-duplicates change what is indexed.
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 # They have a say in the terms and texts of all formats.
 _PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
 _BUSY_TIMEOUT_S = 30.0

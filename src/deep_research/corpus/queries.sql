@@ -54,6 +54,7 @@ DELETE FROM texts WHERE document IN (SELECT id FROM documents WHERE folder = :fo
 
 -- name: catalogue
 SELECT documents.address, documents.title, author, documents.language, documents.published, documents.remarks,
+    words, pages,
     (SELECT count(*) FROM passages WHERE document = documents.id) AS passages,
     (SELECT address FROM documents AS shown WHERE shown.id = documents.twin_of) AS original
 FROM documents WHERE folder = :folder ORDER BY documents.address
@@ -130,10 +131,10 @@ FROM files JOIN documents USING (folder, content) WHERE files.folder = :folder A
 
 -- name: put_document
 INSERT INTO documents (
-    folder, content, address, title, is_named, author, language, published, remarks, chars,
+    folder, content, address, title, is_named, author, language, published, remarks, chars, words, pages,
     title_terms, name_terms, name_key, bands
 ) VALUES (
-    :folder, :content, :address, :title, :is_named, :author, :language, :published, :remarks, :chars,
+    :folder, :content, :address, :title, :is_named, :author, :language, :published, :remarks, :chars, :words, :pages,
     :title_terms, :name_terms, :name_key, :bands
 )
 

@@ -63,7 +63,8 @@ def require_documents(survey: Survey, folder: Path) -> None:
         return
     if survey.skipped and split(folder)[1]:
         raise InputError(survey.skipped[0].reason)
-    shown, endings = address_of(str(folder)), " ".join(known_suffixes())
+    # Without the folders above it: whoever asked a server is not told where its folders are.
+    shown, endings = address_of(folder.name), " ".join(known_suffixes())
     if not survey.skipped:
         raise InputError(f"The folder {shown} holds no documents: put files into it that end in {endings}.")
     raise InputError(

@@ -30,7 +30,7 @@ CREATE INDEX files_by_content ON files (folder, content);
 -- What the files hold: one row for the same content, under the first address that has it. `is_named` says that the
 -- title is the name of the file. `name_terms` are the terms of the title without what comes after a comma, a colon or
 -- a bracket, `name_key` the first of them. Documents that are nearly the same share one of their `bands`. `twin_of` is
--- the document that is searched in place of this one.
+-- the document that is searched in place of this one. `pages` is 0 where a format has none.
 CREATE TABLE documents (
     id          INTEGER PRIMARY KEY,
     folder      INTEGER NOT NULL,
@@ -43,6 +43,8 @@ CREATE TABLE documents (
     published   TEXT NOT NULL,
     remarks     TEXT NOT NULL,
     chars       INTEGER NOT NULL,
+    words       INTEGER NOT NULL,
+    pages       INTEGER NOT NULL,
     title_terms TEXT NOT NULL,
     name_terms  TEXT NOT NULL,
     name_key    TEXT NOT NULL,

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `--help` reads words and must not load pydantic, which request.py needs
+    from importlib.resources.abc import Traversable
+
     from deep_research.request import Language
 
 
@@ -37,7 +39,12 @@ def placeholders(template: str) -> set[str]:
 @cache
 def words_in(language: "Language") -> Words:
     """Return the fixed words of a language."""
-    source = files("deep_research.messages").joinpath(f"{language}.toml")
+    return words_from(files("deep_research.messages"), language)
+
+
+def words_from(folder: "Traversable", language: "Language") -> Words:
+    """Return the words that a folder holds in a language, read from its `.toml` file."""
+    source = folder.joinpath(f"{language}.toml")
     tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
     templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
     return Words(language, MappingProxyType(templates))

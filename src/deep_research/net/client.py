@@ -118,6 +118,17 @@ class GuardedClient:
             if before_hop is not None:
                 await before_hop(hops[-1].text)
 
+    async def post(self, address: str, *, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Send a body to an address and return the status and headers of the answer; a redirect is not followed.
+
+        Raise the same errors as `fetch`.
+        """
+        here = self._guard.check(address)
+        given = self._who | {name.lower(): value for name, value in headers.items()}
+        given["content-length"] = str(len(body))
+        async with self._slot(here.host):
+            return await self._ask_in_time(here, _headers_for(here, here, given), self._limits.total_s, body)
+
     def _next_hop(self, hops: list[WebAddress], location: str) -> WebAddress:
         try:
             hop = self._guard.check(urljoin(hops[-1].text, location))
@@ -137,18 +148,20 @@ class GuardedClient:
         async with host_slots, self._slots:
             yield
 
-    async def _ask_in_time(self, here: WebAddress, headers: list[tuple[str, str]], left_s: float) -> Response:
+    async def _ask_in_time(
+        self, here: WebAddress, headers: list[tuple[str, str]], left_s: float, body: bytes | None = None
+    ) -> Response:
         try:
             async with asyncio.timeout(left_s):
                 with _our_errors(here.host):
-                    return await self._ask(here, headers)
+                    return await self._ask(here, headers, body)
         except TimeoutError as exc:
             raise NetworkError(f"{here.host} took longer than {self._limits.total_s:g} s.") from exc
 
-    async def _ask(self, here: WebAddress, headers: list[tuple[str, str]]) -> Response:
-        answer = await self._open(here, headers)
+    async def _ask(self, here: WebAddress, headers: list[tuple[str, str]], body: bytes | None) -> Response:
+        answer = await self._open(here, headers, body)
         try:
-            return await self._read(here, answer)
+            return await self._read(here, answer, with_body=body is None)
         except BaseException:
             # A page that is given up takes its connection along: over HTTP/2 the server would go on sending it.
             await answer.extensions["network_stream"].aclose()
@@ -156,7 +169,7 @@ class GuardedClient:
         finally:
             await answer.aclose()
 
-    async def _open(self, here: WebAddress, headers: list[tuple[str, str]]) -> httpcore2.Response:
+    async def _open(self, here: WebAddress, headers: list[tuple[str, str]], body: bytes | None) -> httpcore2.Response:
         """Send the request and wait for the headers; once more where a kept connection turns out to be dead."""
         is_new = False
 
@@ -167,15 +180,22 @@ class GuardedClient:
         limits = self._limits
         times = {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s, "pool": limits.total_s}
         url = httpcore2.URL(scheme=here.scheme, host=here.host, port=here.port, target=here.target)
-        request = httpcore2.Request("GET", url, headers=headers, extensions={"timeout": times, "trace": note})
+        request = httpcore2.Request(
+            "GET" if body is None else "POST",
+            url,
+            headers=headers,
+            content=body,
+            extensions={"timeout": times, "trace": note},
+        )
         try:
             return await self._pool.handle_async_request(request)
         except (httpcore2.ProtocolError, httpcore2.NetworkError):
-            if is_new:
+            # What was sent with a body may have arrived.
+            if is_new or body is not None:
                 raise
         return await self._pool.handle_async_request(request)
 
-    async def _read(self, here: WebAddress, answer: httpcore2.Response) -> Response:
+    async def _read(self, here: WebAddress, answer: httpcore2.Response, *, with_body: bool) -> Response:
         headers = self._headers_of(here, answer)
         status = answer.status
         if status in _BUSY:
@@ -183,7 +203,8 @@ class GuardedClient:
         if status < 200:
             raise SourceError(f"{here.host} answered with status {status}.")
         # A redirect's own page is for people, and left unread.
-        body = b"" if _leads_on(status, headers) else await self._body(here, headers, answer)
+        is_read = with_body and not _leads_on(status, headers)
+        body = await self._body(here, headers, answer) if is_read else b""
         return Response(address=here.text, status=status, headers=headers, body=body)
 
     def _headers_of(self, here: WebAddress, answer: httpcore2.Response) -> dict[str, str]:

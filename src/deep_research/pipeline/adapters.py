@@ -11,6 +11,7 @@ from deep_research.corpus.port import Corpus
 from deep_research.fetch.port import Fetcher
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.clock import Clock, SystemClock
+from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.port import Reasoner
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.sandbox.port import Execution, Sandbox
@@ -70,6 +71,7 @@ class Adapters:
     model_tries: int = 1
     jitter: Callable[[], float] = random
     tracing: bool = False
+    observers: tuple[Observer, ...] = ()
     is_replay: bool = False
 
     async def has_small_folder(self) -> bool:

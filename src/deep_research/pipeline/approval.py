@@ -149,14 +149,16 @@ class Correction(NamedTuple):
 
 def correction_in(answer: Json) -> Correction | None:
     """Return what an answer changes about the question, None where it only answers."""
+    if isinstance(answer, dict) and isinstance(named := answer.get("focus"), list):
+        return Correction(focus=tuple(map(str, named))[:MAX_SECTIONS])
     found = _CORRECTION.fullmatch(to_simplified(answer)) if isinstance(answer, str) else None
     if not found or not isinstance(answer, str):
         return None
     text = answer[slice(*found.span("text"))].strip()
     if not found["focus"]:
         return Correction(text=text)
-    named = dict.fromkeys(filter(None, map(str.strip, re.split("[;；,，、\n]", text))))
-    return Correction(focus=tuple(named)[:MAX_SECTIONS])
+    parts = dict.fromkeys(filter(None, map(str.strip, re.split("[;；,，、\n]", text))))
+    return Correction(focus=tuple(parts)[:MAX_SECTIONS])
 
 
 class Proposal(NamedTuple):

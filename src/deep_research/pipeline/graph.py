@@ -1,5 +1,6 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
+from functools import lru_cache
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -28,8 +29,9 @@ _TOP_STEPS = 30
 _ROUND_STEPS = 4
 
 
+@lru_cache(maxsize=4)
 def build_graph(machine: StateMachine) -> Graph:
-    """Return the compiled graph of a run; it keeps nothing until it is given a checkpointer."""
+    """Return the compiled graph of a run, made once for a machine; it keeps nothing until given a checkpointer."""
     nodes = Nodes(machine)
     graph = StateGraph(DeepResearchState, context_schema=RunContext)
     _add_nodes(

@@ -23,6 +23,7 @@ from deep_research.errors import (
 )
 from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
+from deep_research.pipeline.watching import Observer, Work, watched
 from deep_research.request import Spend
 from deep_research.store.port import Claim, JournalRow, Store
 from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
@@ -58,7 +59,7 @@ class Call:
     """One outside call: what is asked, where in the run, and the most it can cost.
 
     A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made.
-    What is free is never refused, whatever was spent.
+    What is free is never refused, whatever was spent. `name` says who is called; another may give the same answer.
     """
 
     kind: str
@@ -69,6 +70,7 @@ class Call:
     is_run_wide: bool = False
     is_decision: bool = False
     is_free: bool = False
+    name: str = ""
 
     def key(self, attempt: int) -> str:
         """Return the key of one attempt: the digest of kind, scope, payload and attempt."""
@@ -112,6 +114,7 @@ class Journal:
     clock: Clock
     code_version: str
     is_closed: bool = False
+    observers: tuple[Observer, ...] = ()
     # What was learned from the user's documents, which the same rules ask again and again.
     looks: dict[str, object] = field(default_factory=dict)
     _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
@@ -232,7 +235,10 @@ class Journal:
                 raise self._stop
             if not call.is_decision:
                 await self._write(started)
-            answer = await _within(call.estimate.seconds, perform())
+            work = Work(call.kind, call.name, self.claim.run, call.scope, call.payload)
+            with watched(() if call.is_decision else self.observers, work):
+                answer = await _within(call.estimate.seconds, perform())
+                work.answer = answer.data
             spend = answer.spend
             await self._end(started, state="done", spend=spend, answer=await self._pack(answer.data))
             return answer.data

@@ -48,9 +48,10 @@ class CallSite:
         scope: Scope | None = None,
         is_run_wide: bool = False,
         is_decision: bool = False,
+        name: str = "",
     ) -> Json:
         """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
-        call = Call(kind, scope or self.scope, payload, estimate, self.phase, is_run_wide, is_decision)
+        call = Call(kind, scope or self.scope, payload, estimate, self.phase, is_run_wide, is_decision, name=name)
         return await self.journal.call(call, perform, self.trail)
 
 
@@ -78,7 +79,9 @@ class JournalledEngine:
         payload: Json = {"engine": self.engine.name, "query": query.as_asked, "limit": limit}
         estimate = Spend(seconds=self.engine.timeout_s)
         # Two sections that ask the same of an engine ask once.
-        return Call("search", self.site.scope, payload, estimate, self.site.phase, is_run_wide=True)
+        return Call(
+            "search", self.site.scope, payload, estimate, self.site.phase, is_run_wide=True, name=self.engine.name
+        )
 
 
 class Snapshot(Value):
@@ -317,6 +320,7 @@ class JournalledModel:
         # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that
         # a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
-        answer = await self.site.call("llm", payload, model.estimate(request), perform, is_run_wide=True)
+        estimate = model.estimate(request)
+        answer = await self.site.call("llm", payload, estimate, perform, is_run_wide=True, name=model.name)
         assert isinstance(answer, dict)
         return ModelReply.from_json(answer["reply"])

@@ -29,6 +29,7 @@ from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import grants, next_queries
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
+from deep_research.pipeline.watching import Work, watched
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
 from deep_research.request import Depth
 from deep_research.sources.address import canonical_address
@@ -64,7 +65,8 @@ class Nodes:
 
     async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
         record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=dict(state), bound=context)
-        return await self._machine.run_stage(record)
+        with watched(context.run.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
+            return await self._machine.run_stage(record)
 
     async def _with_events(self, stage: Stage, state: State, context: StageContext) -> Update:
         """Run one stage between the two events that report it."""

@@ -15,6 +15,8 @@ from deep_research.value import Value
 # Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
 # round brought nothing new.
 Stop = Literal["", "sufficient", "budget", "iterations", "exhausted"]
+# A section that is covered so far is not thin, even where its judge would have liked more.
+THIN = 0.7
 
 
 class SectionOutcome(Value):

@@ -7,9 +7,11 @@ import yaml
 from pydantic import ValidationError
 
 from deep_research.errors import InputError
+from deep_research.events import RunEvent
 from deep_research.messages.words import Words
 from deep_research.reasoning.values import Plan, SectionPlan
 from deep_research.sources.hit import SearchQuery
+from deep_research.store.port import RunRow
 
 MAX_SECTIONS = 5
 _MAX_CHARS = 100_000
@@ -17,6 +19,17 @@ _PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
 _SECTION_KEYS = ("title", "description", "search_queries")
 Data = Mapping[object, object]
 _QUERY_KEYS = tuple(SearchQuery.model_fields)
+
+
+def plan_of(row: RunRow, events: Sequence[RunEvent]) -> Plan | None:
+    """Return the plan that waits for approval, or the one that a run follows."""
+    waiting = (row.pending or {}).get("plan")
+    if waiting is not None:
+        return Plan.from_json(waiting)
+    followed = next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
+    if followed is None:
+        return None
+    return Plan.from_json({"research_title": followed["title"], **{key: followed[key] for key in ("goal", "sections")}})
 
 
 def plan_as_text(plan: Plan, *, head: str) -> str:

@@ -50,13 +50,19 @@ async def result_of(row: RunRow, store: Store) -> Result:
     return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})
 
 
-async def contents_of(row: RunRow, store: Store, *, with_sources: bool = False) -> Contents:
-    """Return the report of a run that is done, in parts; with its cited sources where they are asked for."""
+async def edition_of(row: RunRow, store: Store) -> Edition:
+    """Return the parts of a run's report."""
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
     if "edition" not in row.result:
         raise UsageError(f"Run {row.id} was made by an earlier version, which kept its report as Markdown only.")
-    edition = Edition.from_json(json_of(await store.get_blob(str(row.result["edition"]))))
+    return Edition.from_json(json_of(await store.get_blob(str(row.result["edition"]))))
+
+
+async def contents_of(row: RunRow, store: Store, *, with_sources: bool = False) -> Contents:
+    """Return the report of a run that is done, in parts; with its cited sources where they are asked for."""
+    edition = await edition_of(row, store)
+    assert row.result is not None, "checked above"
     ids = {id_ for caption in edition.captions for id_ in (caption.figure.png, caption.figure.svg) if id_}
     cited = edition.citations.cited if with_sources else ()
     documents = [await store.get_document(source.document) for source in cited]

@@ -45,6 +45,7 @@ from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
+from deep_research.pipeline.watching import Work, watched
 from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
@@ -116,7 +117,6 @@ class AgentRuntime:
         self._wiring = wiring
         self._code_version = code_version
         self._sessions: set[_Session] = set()
-        self._graph: Graph | None = None
         self._open: Store | None = None
         self._borrowers = 0
 
@@ -133,10 +133,10 @@ class AgentRuntime:
                 self._open = None
                 await store.close()
 
-    async def create(self, request: ResearchRequest) -> RunRow:
-        """Write down a new run; nothing is spent yet. A limit in money needs models whose price is known.
+    async def create(self, request: ResearchRequest, *, user: str = "", run: str = "") -> RunRow:
+        """Write down a new run, under this id if one is given; nothing is spent yet.
 
-        What a model that searches by itself costs is not known.
+        A limit in money needs models whose price is known; what a model that searches by itself costs is not.
         """
         unpriced = dict.fromkeys(name for model in self._adapters.models for name in model.unpriced)
         unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
@@ -147,7 +147,7 @@ class AgentRuntime:
                 request = request_following(request, await store.get_run(request.follow))
         elif request.add:
             raise UsageError().with_message("fault.add_alone")
-        now, run = self._adapters.clock.now(), self._adapters.new_id()
+        now, run = self._adapters.clock.now(), run or self._adapters.new_id()
         row = RunRow(
             id=run,
             created_at=now,
@@ -157,6 +157,7 @@ class AgentRuntime:
             wiring=self._wiring,
             folder=str(folder_of(self._adapters.logs, run, now)),
             code_version=self._code_version,
+            user=user,
         )
         async with self._store() as store:
             await store.create_run(row)
@@ -249,6 +250,7 @@ class AgentRuntime:
                 clock=clock,
                 code_version=self._code_version,
                 is_closed=self._adapters.is_replay,
+                observers=self._adapters.observers,
             ),
             streaming=StreamingManager(
                 store=store,
@@ -275,10 +277,10 @@ class AgentRuntime:
             skipped = await self._refresh_index(context)
             async with open_checkpoints(self._adapters.checkpoints) as saver:
                 is_known = await take_over(saver, context.claim, afresh=afresh)
-                self._graph = self._graph or build_graph(self._machine)
-                graph = self._graph.copy(update={"checkpointer": saver})
+                graph = build_graph(self._machine).copy(update={"checkpointer": saver})
                 given = None if is_known else await _initial_state(context, skipped)
-                with working_for(context.journal):
+                work = Work("run", "", context.row.id)
+                with working_for(context.journal), watched(self._adapters.observers, work):
                     end = await self._run_graph(session, graph, context, given)
                 await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             if end.status == "done":

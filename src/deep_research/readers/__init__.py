@@ -2,6 +2,6 @@
 
 from deep_research.readers.places import line_of, place_of
 from deep_research.readers.port import Reading
-from deep_research.readers.registry import PROMPT_INJECTION_FOUND, known_suffixes, read, warm_up
+from deep_research.readers.registry import PROMPT_INJECTION_FOUND, format_of, known_suffixes, read, warm_up
 
-__all__ = ["PROMPT_INJECTION_FOUND", "Reading", "known_suffixes", "line_of", "place_of", "read", "warm_up"]
+__all__ = ["PROMPT_INJECTION_FOUND", "Reading", "format_of", "known_suffixes", "line_of", "place_of", "read", "warm_up"]

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import one_line
 from deep_research.readers.children import read_in_child
-from deep_research.readers.encoding import in_utf8
+from deep_research.readers.encoding import decode, in_utf8
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
 from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
@@ -102,6 +102,17 @@ def read(raw: bytes, *, name: str, media_type: str = "") -> Reading:
     except Exception as exc:
         # Packages that read formats fail in ways nobody has listed; a strange file costs itself and not the run.
         raise failed(name, type(exc).__name__) from exc
+
+
+def format_of(raw: bytes, *, name: str) -> FileFormat:
+    """Return the format that a file would be read as; raise `SourceError` for one that no reader knows.
+
+    The first `sniff.HEAD_BYTES` are enough where `sniff.needs_all` says no. What is wrong further on is met by `read`.
+    """
+    found = _format_by_content(raw, name, _format_by_name(name, ""))
+    if found.is_text:
+        decode(raw, name)
+    return found
 
 
 def _read(raw: bytes, name: str, media_type: str) -> Reading:

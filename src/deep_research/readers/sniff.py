@@ -24,6 +24,7 @@ _SIGNATURES = (
     (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript file"),
 )
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Office wraps a protected .docx, .xlsx or .pptx into an old Office file with a part of this name.
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
@@ -42,11 +43,20 @@ _HTML = re.compile(
 )
 
 
+# Enough of a file for `sniff`, unless it `needs_all`.
+HEAD_BYTES = 65_536
+
+
+def needs_all(head: bytes) -> bool:
+    """Return whether the beginning of a file does not say what it holds: archives list their entries at the end."""
+    return head.startswith((*_ZIP, _OLE))
+
+
 def sniff(raw: bytes, name: str) -> str:
     """Return the format a file holds ("text" for any text that is not HTML), or what it is instead."""
     if b"%PDF-" in raw[:_PDF_HEADER_BYTES]:
         return "pdf"
-    if raw.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if raw.startswith(_ZIP):
         names = entry_names(raw, name)
         return next((kind for entry, kind in _ARCHIVES if entry in names), "a ZIP archive")
     if raw.startswith(_OLE):

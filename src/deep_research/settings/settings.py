@@ -23,6 +23,7 @@ from deep_research.request import (
 )
 from deep_research.settings.models import ModelSettings
 from deep_research.settings.search import SearchSettings
+from deep_research.settings.server import ServerSettings
 from deep_research.settings.types import AbsoluteFolder, Amount, Duration, Folder, LanguageName
 
 ENV_PREFIX = "DEEP_RESEARCH_"
@@ -61,7 +62,7 @@ def _by_depth(number: str, description: str, *, least: int, most: int | None = N
     )
 
 
-class Settings(ModelSettings, SearchSettings, BaseSettings):
+class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     """Everything that can be set; made directly, it holds what is given and defaults (`load_settings` reads more)."""
 
     model_config = SettingsConfigDict(
@@ -201,6 +202,17 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
         default=30.0, description="Seconds to wait for another process that writes to the store."
     )
     tracing: bool = Field(default=False, description="Send traces of runs to LangSmith.")
+    otel: bool = Field(
+        default=False, description="Send spans of runs, stages and calls to an OpenTelemetry collector (extra `otel`)."
+    )
+    otel_address: str = Field(
+        default="http://127.0.0.1:4318",
+        pattern=r"^https?://",
+        description="Address of the collector, which speaks OTLP over HTTP.",
+    )
+    otel_texts: bool = Field(
+        default=False, description="Whether spans also hold questions, prompts, queries, page addresses and answers."
+    )
 
     _sources: dict[str, Source] = PrivateAttr(default_factory=dict)
 
@@ -250,6 +262,16 @@ class Settings(ModelSettings, SearchSettings, BaseSettings):
     def checkpoints_path(self) -> Path:
         """The database of graph checkpoints."""
         return self.home / "checkpoints.db"
+
+    @property
+    def server_path(self) -> Path:
+        """The database of accounts, collections and schedules."""
+        return self.home / "server.db"
+
+    @property
+    def uploads_path(self) -> Path:
+        """The folder of uploaded documents, one folder for each collection."""
+        return self.home / "uploads"
 
     @property
     def config_path(self) -> Path:

@@ -12,6 +12,9 @@ from deep_research.request import Language
 
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
+# Of those that RFC 5321 allows the ones that people have; nothing in them can begin another header or recipient.
+_MAIL_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*", re.ASCII)
+_MAX_MAIL_ADDRESS = 254
 
 
 def _contact(value: str) -> str:
@@ -51,7 +54,15 @@ def _language(value: object) -> object:
     return names.get(value.lower(), value) if isinstance(value, str) else value
 
 
+def mail_address(value: str) -> str:
+    """Return a mail address as it can stand in the head of a mail; `ValueError` says that it is none."""
+    if len(value) > _MAX_MAIL_ADDRESS or not _MAIL_ADDRESS.fullmatch(value):
+        raise ValueError("give one mail address such as me@example.org")
+    return value
+
+
 Key = SecretStr | None
+MailAddress = Annotated[str, AfterValidator(mail_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 LanguageName = Annotated[Language, BeforeValidator(_language)]
 Contact = Annotated[str, AfterValidator(_contact)]

@@ -21,7 +21,7 @@ CallState = Literal["started", "done", "failed", "refused"]
 
 
 class RunRow(Value):
-    """Everything the store knows of a run itself."""
+    """Everything the store knows of a run itself; `user` is "" where no server made it."""
 
     id: str
     created_at: datetime
@@ -39,6 +39,30 @@ class RunRow(Value):
     pending: JsonObject | None = None
     result: JsonObject | None = None
     error: JsonObject | None = None
+    user: str = ""
+    tags: tuple[str, ...] = ()
+
+
+class RunChoice(Value):
+    """Which runs are looked for: a user's, with a text in their question, under a tag, older than another one.
+
+    `origin` is a run that they follow or bring up to date. `before` is the time and the id of the last one seen.
+    """
+
+    user: str | None = None
+    text: str = ""
+    tag: str = ""
+    origin: str = ""
+    before: tuple[datetime, str] | None = None
+
+
+class UnfinishedRun(Value):
+    """A run of a server that should go on; `owner` is the process that worked on it last, if it did not let go."""
+
+    id: str
+    user: str
+    status: RunStatus
+    owner: Owner | None = None
 
 
 class Claim(Value):
@@ -108,8 +132,26 @@ class Store(Protocol):
         """Return a run by its id or by four or more first characters that are no other run's; else `UnknownRun`."""
         ...
 
-    async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
+    async def list_runs(
+        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
+    ) -> list[RunRow]:
         """Return the newest runs first."""
+        ...
+
+    async def list_unfinished(self) -> list[UnfinishedRun]:
+        """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered."""
+        ...
+
+    async def count_by_status(self) -> dict[str, int]:
+        """Return how many runs have each status."""
+        ...
+
+    async def set_tags(self, run: str, tags: Sequence[str]) -> None:
+        """File a run under these words alone."""
+        ...
+
+    async def give_runs(self, *, before: str, after: str) -> None:
+        """Make all runs of one user those of another."""
         ...
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
@@ -189,6 +231,10 @@ class Store(Protocol):
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
         """Return events with a sequence number above `after`."""
+        ...
+
+    async def last_seq(self, run: str) -> int:
+        """Return the sequence number of a run's newest event, 0 where it has none."""
         ...
 
     # What was read

@@ -25,9 +25,9 @@ BEGIN
 
 -- name: add_run
 INSERT INTO runs (id, created_at, updated_at, status, request, wiring, folder, code_version, epoch, attempt, owner,
-                  cancel_requested, active_s, pending, result, error)
+                  cancel_requested, active_s, pending, result, error, user, tags)
 VALUES (:id, :created_at, :updated_at, 'created', :request, :wiring, :folder, :code_version, :epoch, :attempt, :owner,
-        :cancel_requested, :active_s, :pending, :result, :error)
+        :cancel_requested, :active_s, :pending, :result, :error, :user, :tags)
 ON CONFLICT (id) DO NOTHING
 
 -- name: get_run
@@ -45,6 +45,32 @@ SELECT rowid FROM runs NOT INDEXED WHERE substr(id, 1, length(:prefix)) = :prefi
 
 -- name: list_rows
 SELECT rowid, CAST(id AS BLOB) AS id FROM runs NOT INDEXED ORDER BY created_at DESC, runs.id DESC
+
+-- name: choose_rows
+SELECT rowid, CAST(id AS BLOB) AS id FROM runs
+WHERE (:user IS NULL OR user = :user)
+  AND (:created_at IS NULL OR (created_at, runs.id) < (:created_at, :id))
+  AND (:text = '' OR instr(lower(request ->> '$.question'), lower(:text)))
+  AND (:origin = '' OR :origin IN (request ->> '$.follow', request ->> '$.update.run'))
+  AND (:tag = '' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
+ORDER BY created_at DESC, runs.id DESC
+
+-- Runs of servers that should go on: not begun, cut off, or answered while they waited.
+-- name: list_unfinished
+SELECT id, user, status, owner FROM runs
+WHERE status IN ('created', 'running', 'interrupted', 'waiting') AND user <> ''
+  AND (status <> 'waiting' OR CASE WHEN json_valid(pending) THEN EXISTS (
+      SELECT 1 FROM answers WHERE answers.run = runs.id AND answers.scope = runs.pending ->> '$.scope') END)
+ORDER BY created_at, id
+
+-- name: count_by_status
+SELECT status, count(*) AS runs FROM runs GROUP BY status
+
+-- name: set_tags
+UPDATE runs SET tags = :tags WHERE id = :run
+
+-- name: give_runs
+UPDATE runs SET user = :after WHERE user = :before
 
 -- name: get_hold
 SELECT id, status, epoch, owner, claimed_at, cancel_requested FROM runs WHERE id = :run
@@ -152,6 +178,9 @@ RETURNING seq
 
 -- name: read_events
 SELECT * FROM events WHERE run = :run AND seq > :after ORDER BY seq LIMIT :limit
+
+-- name: last_seq
+SELECT coalesce(max(seq), 0) AS seq FROM events WHERE run = :run
 
 -- name: list_event_keys
 SELECT key FROM events WHERE run = :run ORDER BY key

@@ -14,7 +14,7 @@ from deep_research.evidence.passage import Evidence, Passage
 from deep_research.sources.document import Document, text_id
 from deep_research.store import sqlite_rows as rows
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
 from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
 from deep_research.value import Json, JsonObject
 
@@ -81,9 +81,28 @@ class SqliteStore:
     async def get_run(self, run: str) -> RunRow:
         return await self._read(lambda session: rows.find_run(session, run))
 
-    async def list_runs(self, *, limit: int, status: RunStatus | None = None) -> list[RunRow]:
+    async def list_runs(
+        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
+    ) -> list[RunRow]:
         """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status))
+        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status, choice=choice))
+
+    async def list_unfinished(self) -> list[UnfinishedRun]:
+        return await self._read(rows.list_unfinished)
+
+    async def count_by_status(self) -> dict[str, int]:
+        found = await self._read(lambda session: session.all("count_by_status"))
+        return {row["status"]: row["runs"] for row in found}
+
+    async def set_tags(self, run: str, tags: Sequence[str]) -> None:
+        def work(session: Session) -> None:
+            rows.run_row(session, run)
+            session.run("set_tags", run=run, tags=rows.json_column(list(tags)))
+
+        await self._writes.write(work)
+
+    async def give_runs(self, *, before: str, after: str) -> None:
+        await self._writes.write(lambda session: session.run("give_runs", before=before, after=after))
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
         def work(session: Session) -> None:
@@ -195,6 +214,10 @@ class SqliteStore:
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
         return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
+
+    async def last_seq(self, run: str) -> int:
+        row = await self._read(lambda session: session.one("last_seq", run=run))
+        return 0 if row is None else int(row["seq"])
 
     # What was read
 

@@ -21,13 +21,13 @@ from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, UnfinishedRun
 from deep_research.store.sqlite_file import Column, Session, corrupt, is_sound
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)
 
-_RUN_JSON = ("request", "owner", "pending", "result", "error")
+_RUN_JSON = ("request", "owner", "pending", "result", "error", "tags")
 _CALL_JSON = ("answer", "error", "estimate", "spend", "orphaned", "after")
 _NOT_ABOUT = frozenset({"id", "snapshot", "text"})
 
@@ -202,11 +202,13 @@ def find_run(session: Session, name: str) -> RunRow:
     raise _unknown(session, name)
 
 
-def list_runs(session: Session, *, limit: int, status: RunStatus | None) -> list[RunRow]:
+def list_runs(
+    session: Session, *, limit: int, status: RunStatus | None, choice: RunChoice | None = None
+) -> list[RunRow]:
     """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
     _check_all_found(session)
     listed: list[RunRow] = []
-    for row in session.all("list_rows"):
+    for row in session.all("list_rows") if choice is None else _chosen_rows(session, choice):
         if len(listed) == limit:
             break
         try:
@@ -217,6 +219,20 @@ def list_runs(session: Session, *, limit: int, status: RunStatus | None) -> list
         if status is None or run.status == status:
             listed.append(run)
     return listed
+
+
+def _chosen_rows(session: Session, choice: RunChoice) -> list[sqlite3.Row]:
+    created_at, id_ = (time_column(choice.before[0]), choice.before[1]) if choice.before else (None, None)
+    wanted = choice.model_dump(include={"user", "text", "tag", "origin"})
+    return session.all("choose_rows", **wanted, created_at=created_at, id=id_)
+
+
+def list_unfinished(session: Session) -> list[UnfinishedRun]:
+    """Return the runs of servers that should go on, the oldest first; what is wrong with one is told as it is read."""
+    return [
+        UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], owner=_owner_of(row))
+        for row in session.all("list_unfinished")
+    ]
 
 
 def run_at(session: Session, number: int) -> RunRow:
@@ -246,14 +262,21 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
 def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
     if row["owner"] is None:
         return
-    try:
-        owner = Owner.model_validate_json(row["owner"])
-    except ValidationError:
-        raise damaged("runs", row["id"]) from None
+    owner = _owner_of(row)
+    if owner is None:
+        raise damaged("runs", row["id"])
     if holds_lease(owner, claimant, lease_s=lease_s):
         raise RunHeld(
             f"Run {row['id']} is being worked on by process {owner.pid} on {owner.host} since {row['claimed_at']}."
         )
+
+
+def _owner_of(row: sqlite3.Row) -> Owner | None:
+    """Return who a row of a run says holds it; None where nobody does, or it cannot be read."""
+    try:
+        return None if row["owner"] is None else Owner.model_validate_json(row["owner"])
+    except ValidationError:
+        return None
 
 
 def check_claim(session: Session, claim: Claim, *, even_if_cancelled: bool = False) -> None:

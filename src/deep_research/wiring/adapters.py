@@ -3,6 +3,7 @@
 What only a run needs is imported when one is built, so that `runs list` stays quick.
 """
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import Store
 from deep_research.store.sqlite import SqliteStore
 from deep_research.wiring.models import models_from, reasoner_from
+from deep_research.wiring.traces import observers_from
 
 if TYPE_CHECKING:
     from deep_research.pipeline.adapters import Adapters
@@ -86,4 +88,4 @@ def adapters_for(settings: Settings, wiring: str | None = None) -> "Adapters":
     adapters = builder(settings)
     if not isinstance(adapters, Adapters):
         raise ConfigurationError(f"The wiring {name!r} returned {type(adapters).__name__}, not Adapters.")
-    return adapters
+    return replace(adapters, observers=(*adapters.observers, *observers_from(settings)))

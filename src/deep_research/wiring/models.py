@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from deep_research.reasoning.port import Reasoner
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
     from deep_research.search.registry import EngineSpec
+    from deep_research.store.port import JournalRow, RunRow
 
 NO_MODELS = ("none",)
 
@@ -58,6 +59,13 @@ def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]
     prices = load_prices(settings.prices)
     models = dict.fromkeys(name for text in names for name in model_named(text).by_role)
     return tuple(str(name) for name in models if price_of(name, address_of(name, settings), prices) is None)
+
+
+def unpriced_in(row: "RunRow", calls: "Iterable[JournalRow]", settings: Settings) -> tuple[str, ...]:
+    """Return the models of a run whose price nobody knows, where it used them."""
+    # A call with a price costs something, and one on this machine has a price of nothing.
+    is_unpaid = any(call.kind == "llm" and call.spend.tokens and not call.spend.usd for call in calls)
+    return unpriced_models(row.request.models, settings) if is_unpaid else ()
 
 
 def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
