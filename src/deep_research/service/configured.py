@@ -1,0 +1,72 @@
+"""What is configured, for whoever asks over a network: no secret, no path and no address of this machine."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import get_args
+
+from deep_research.errors import DeepResearchError
+from deep_research.export.formats import FORMATS
+from deep_research.masking import masked
+from deep_research.request import Budget, ClarifyMode, DepthName, Language, ReportLength, SearchKind
+from deep_research.service.new_run import MAX_QUESTION_CHARS
+from deep_research.service.public_text import without_paths
+from deep_research.settings import Settings
+from deep_research.value import Value
+from deep_research.wiring.models import chosen_models
+from deep_research.wiring.search import chosen_engines
+
+
+class Configured(Value):
+    """What a server has to work with, and what a run does unless its asker says otherwise.
+
+    `models` are none where rules research alone; `problem` says what keeps a model or a source from being used.
+    """
+
+    version: str
+    models: tuple[str, ...] = ()
+    problem: str = ""
+    engines: tuple[str, ...] = ()
+    has_documents: bool = False
+    offline: bool = False
+    strategy: SearchKind
+    depth: DepthName
+    length: ReportLength
+    clarify: ClarifyMode
+    language: Language | None = None
+    budget: Budget = Budget()
+    confirm_above_usd: float
+    charts: bool = False
+    cache: bool = False
+    runs_at_once: int
+    formats: tuple[str, ...] = ()
+    max_question_characters: int = MAX_QUESTION_CHARS
+    languages: tuple[Language, ...] = get_args(Language)
+    strategies: tuple[SearchKind, ...] = get_args(SearchKind)
+    depths: tuple[DepthName, ...] = get_args(DepthName)
+    lengths: tuple[ReportLength, ...] = get_args(ReportLength)
+
+
+def configured(settings: Settings) -> Configured:
+    """Return what is configured."""
+    models, no_models = _tried(chosen_models, settings)
+    engines, no_engines = _tried(chosen_engines, settings)
+    same = ("offline", "strategy", "depth", "length", "clarify", "language", "confirm_above_usd", "charts", "cache")
+    return Configured(
+        version=version("deep-research"),
+        models=models,
+        problem=no_models or no_engines,
+        engines=engines,
+        has_documents=settings.docs is not None,
+        budget=settings.budget(),
+        runs_at_once=settings.server_runs_at_once,
+        formats=tuple(name for name, form in FORMATS.items() if not form.package or find_spec(form.package)),
+        **{name: getattr(settings, name) for name in same},
+    )
+
+
+def _tried(choose: Callable[[Settings], tuple[str, ...]], settings: Settings) -> tuple[tuple[str, ...], str]:
+    try:
+        return choose(settings), ""
+    except DeepResearchError as exc:
+        return (), without_paths(masked(str(exc)))

@@ -1,0 +1,387 @@
+"""Events of runs for any number of readers: each is read and encoded once, however many listen.
+
+A run that has readers has a channel: the newest of what happened, and what wakes the readers. Who falls behind reads
+older events from the store again, a few at a time, so that a slow reader holds nothing for itself.
+"""
+
+import asyncio
+import json
+import logging
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from deep_research.errors import DeepResearchError, StoreCorrupt
+from deep_research.events import LiveText, RunEvent, RunStatus
+from deep_research.store.port import Store
+
+_log = logging.getLogger(__name__)
+# A run that ended is over until somebody tries it again.
+OVER: tuple[RunStatus, ...] = ("done", "failed", "cancelled")
+# What a channel keeps at most, in entries and in bytes.
+_KEPT, _KEPT_BYTES = 512, 1_000_000
+# What a reader is handed at once, and what is read from the store at once.
+_HANDED_BYTES, _BATCH = 32_000, 50
+# Readers are woken at most this often, less often where there are many: what comes meanwhile is sent together.
+_PAUSE_S, _PAUSE_A_READER_S, _LONGEST_PAUSE_S = 0.05, 0.00005, 0.1
+# An answer of which nothing came for so long has ended, or hangs.
+_LIVE_S = 30.0
+
+
+class Beat(NamedTuple):
+    """Nothing happened for a while; tells a reader that the connection lives."""
+
+
+class Missed(NamedTuple):
+    """A reader missed something that cannot be replayed: events before `first`, or live text (what comes is the rest).
+
+    Events follow from the number `first` on.
+    """
+
+    what: Literal["events", "text"]
+    first: int
+
+
+Item = RunEvent | LiveText | Beat | Missed
+
+
+def frame_of(item: Item) -> bytes:
+    """Return an item in the format of an event stream (server-sent events)."""
+    match item:
+        case Beat():
+            return b": beat\n\n"
+        case RunEvent():
+            # The path of a report is that of a file on the server's disk.
+            shown = {name: value for name, value in item.data.items() if name != "path"}
+            return _frame(item.kind, {"at": item.at.isoformat(), **shown}, f"id: {item.seq}\n")
+        case Missed():
+            # A reader that comes back must not name an event that this run never had.
+            id_ = f"id: {item.first - 1}\n" if item.what == "events" else ""
+            return _frame("stream-gap", {"what": item.what, "first": item.first}, id_)
+        case LiveText():
+            return _frame("live", item._asdict())
+
+
+def _frame(kind: str, data: object, id_: str = "") -> bytes:
+    # Half a surrogate pair, which a model may send, is no UTF-8; JSON can spell it.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return f"{id_}event: {kind}\ndata: {text}\n\n".encode()
+    except UnicodeEncodeError:
+        return f"{id_}event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+class Entry(NamedTuple):
+    """Something for readers, and how it is sent."""
+
+    item: Item
+    frame: bytes
+
+
+def _entry(item: Item) -> Entry:
+    return Entry(item, frame_of(item))
+
+
+_BEAT = _entry(Beat())
+
+
+@dataclass(eq=False)
+class _Channel:
+    """The newest of what happened in one run: events without a gap, and live text between them.
+
+    `last_seq` is the newest event that came, `shown_seq` the newest that readers may see; `count` is how many entries
+    were ever shown, `texts` how many of them were live text.
+    """
+
+    last_seq: int = 0
+    shown_seq: int = 0
+    first_seq: int = 1
+    count: int = 0
+    texts: int = 0
+    is_over: bool = False
+    is_closed: bool = False
+    readers: int = 0
+    beat_s: float = math.inf
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    poll: asyncio.Task[None] | None = None
+    _kept: deque[Entry] = field(default_factory=deque)
+    _bytes: int = 0
+    _fresh: list[RunEvent | LiveText] = field(default_factory=list)
+    _timer: asyncio.TimerHandle | None = None
+    _shown_at: float = 0.0
+    _beat_at: float = 0.0
+
+    def begin(self, last_seq: int, events: list[RunEvent], *, is_over: bool) -> None:
+        """Start with the newest events of the store."""
+        self.last_seq = self.shown_seq = last_seq - len(events)
+        self.first_seq, self.is_over = self.last_seq + 1, is_over
+        for event in events:
+            self.add(event)
+        self.show()
+
+    def add(self, item: RunEvent | LiveText) -> None:
+        """Take what happened; readers are woken soon."""
+        if isinstance(item, RunEvent):
+            if item.seq != self.last_seq + 1:
+                # Another process wrote in between, or it was read from the store before it was told.
+                self.wanted.set()
+                return
+            self.last_seq = item.seq
+        last = self._fresh[-1] if self._fresh else None
+        if isinstance(item, LiveText) and isinstance(last, LiveText) and last[:-1] == item[:-1]:
+            self._fresh[-1] = item._replace(text=last.text + item.text)
+        else:
+            self._fresh.append(item)
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            pause_s = min(_PAUSE_S + self.readers * _PAUSE_A_READER_S, _LONGEST_PAUSE_S)
+            self._timer = loop.call_at(max(loop.time(), self._shown_at + pause_s), self.show)
+
+    def show(self) -> None:
+        """Show readers what has come, and wake them."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._shown_at = None, asyncio.get_running_loop().time()
+        for item in self._fresh:
+            entry = _entry(item)
+            self._kept.append(entry)
+            self._bytes += len(entry.frame)
+            if isinstance(item, RunEvent):
+                self.shown_seq = item.seq
+                self.is_over = item.data.get("status") in OVER if item.kind == "run-status" else self.is_over
+            else:
+                self.texts += 1
+        self.count += len(self._fresh)
+        self._fresh = []
+        while len(self._kept) > _KEPT or (self._bytes > _KEPT_BYTES and len(self._kept) > 1):
+            dropped = self._kept.popleft()
+            self._bytes -= len(dropped.frame)
+            if isinstance(dropped.item, RunEvent):
+                self.first_seq = dropped.item.seq + 1
+        self.wake()
+
+    def is_due(self, beat_s: float) -> bool:
+        """Say whether nothing was shown for so long that readers should hear a beat."""
+        return asyncio.get_running_loop().time() - max(self._shown_at, self._beat_at) >= beat_s
+
+    def beat(self) -> None:
+        """Wake the readers where one should hear a beat: one timer for all, not one for each."""
+        if self.is_due(self.beat_s):
+            self.wake()
+            asyncio.get_running_loop().call_soon(self._has_beaten)
+
+    def _has_beaten(self) -> None:
+        self._beat_at = asyncio.get_running_loop().time()
+
+    def wake(self) -> None:
+        """Wake the readers."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def close(self) -> None:
+        """Let all readers go."""
+        self.is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.wake()
+
+    def since(self, position: int) -> list[Entry] | None:
+        """Return some of what was shown after a position; None where some of it is no longer here."""
+        missing = self.count - position
+        if missing > len(self._kept):
+            return None
+        return _some(self._kept[place] for place in range(-missing, 0))
+
+    def events_after(self, seq: int) -> list[Entry] | None:
+        """Return some of the events after a number; None where some of them are no longer here."""
+        if seq + 1 < self.first_seq:
+            return None
+        return _some(entry for entry in self._kept if isinstance(entry.item, RunEvent) and entry.item.seq > seq)
+
+
+class EventFeed:
+    """Hands events on to readers: those of this process at once, those of others as soon as the store is looked at."""
+
+    def __init__(self, store: Store, *, poll_s: float = 1.0) -> None:
+        self._store = store
+        self._poll_s = poll_s
+        self._channels: dict[str, _Channel] = {}
+        self._opening: dict[str, asyncio.Task[_Channel]] = {}
+        self._reads: dict[tuple[str, int], asyncio.Task[list[Entry]]] = {}
+        self._live: dict[str, float] = {}
+        self._is_closed = False
+
+    @property
+    def readers(self) -> int:
+        """How many listen."""
+        return sum(channel.readers for channel in self._channels.values())
+
+    def on_event(self, event: RunEvent) -> None:
+        """Take an event of a run in this process; it is in the store already."""
+        if event.kind == "run-status":
+            self._live.pop(event.run, None)
+        if channel := self._channels.get(event.run):
+            channel.add(event)
+
+    def on_live(self, live: LiveText) -> None:
+        """Take a piece of an answer while it comes."""
+        self._live[live.run] = asyncio.get_running_loop().time()
+        if channel := self._channels.get(live.run):
+            channel.add(live)
+
+    def look(self, run: str) -> None:
+        """Look at the store now: something was written there, or the run was deleted."""
+        if channel := self._channels.get(run):
+            channel.wanted.set()
+
+    def close(self) -> None:
+        """End what everybody reads."""
+        self._is_closed = True
+        for channel in self._channels.values():
+            channel.close()
+
+    async def read(self, run: str, *, after: int = 0, beat_s: float = 15.0) -> AsyncIterator[Item]:
+        """Yield the events of a run after a number, then what comes, until the run is over or was deleted."""
+        async for entries in self.batches(run, after=after, beat_s=beat_s):
+            for entry in entries:
+                yield entry.item
+
+    async def batches(self, run: str, *, after: int = 0, beat_s: float = 15.0) -> AsyncIterator[list[Entry]]:
+        """Yield the same as `read`, with how it is sent, as much at a time as a reader may hold."""
+        channel = await self._opened(run)
+        channel.beat_s = min(channel.beat_s, beat_s)
+        try:
+            seq, texts = after, channel.texts
+            if after > channel.shown_seq and after > await self._store.last_seq(run):
+                seq = 0
+                yield [_entry(Missed("events", 1))]
+            elif asyncio.get_running_loop().time() - self._live.get(run, -_LIVE_S) < _LIVE_S:
+                yield [_entry(Missed("text", after + 1))]
+            while not channel.is_closed:
+                # Events first, from wherever they are, until nothing is between the reader and what comes.
+                while seq < channel.shown_seq and not channel.is_closed:
+                    entries = channel.events_after(seq) or await self._stored(run, seq)
+                    if not entries:
+                        return
+                    seq = _last_seq(entries, seq)
+                    yield entries
+                position = channel.count
+                if channel.texts != texts:
+                    texts = channel.texts
+                    yield [_entry(Missed("text", seq + 1))]
+                while (new := channel.since(position)) is not None and not channel.is_closed:
+                    if new:
+                        position += len(new)
+                        texts += sum(isinstance(entry.item, LiveText) for entry in new)
+                        yield [entry for entry in new if not isinstance(entry.item, RunEvent) or entry.item.seq > seq]
+                        seq = _last_seq(new, seq)
+                    elif channel.is_over:
+                        return
+                    else:
+                        await channel.changed.wait()
+                        if channel.count == position and channel.is_due(beat_s):
+                            yield [_BEAT]
+        finally:
+            self._left(run, channel)
+
+    async def _opened(self, run: str) -> _Channel:
+        """Return the channel of a run, opened by its first reader."""
+        channel = self._channels.get(run)
+        if channel is None:
+            opening = self._opening.get(run)
+            if opening is None:
+                opening = self._opening[run] = asyncio.create_task(self._open(run))
+                opening.add_done_callback(lambda _: self._opening.pop(run))
+            channel = await asyncio.shield(opening)
+        channel.readers += 1
+        return channel
+
+    async def _open(self, run: str) -> _Channel:
+        channel = _Channel(is_closed=self._is_closed)
+        # Whatever comes from here on is taken, and once more where it is in the store by then.
+        row = await self._store.get_run(run)
+        last = await self._store.last_seq(run)
+        events = await self._store.read_events(run, after=max(0, last - _KEPT))
+        self._channels[run] = channel
+        channel.begin(events[-1].seq if events else last, events, is_over=row.status in OVER)
+        channel.wanted.set()
+        channel.poll = asyncio.create_task(self._poll(run, channel))
+        return channel
+
+    def _left(self, run: str, channel: _Channel) -> None:
+        channel.readers -= 1
+        if not channel.readers:
+            self._drop(run, channel)
+            if channel.poll is not None:
+                channel.poll.cancel()
+
+    def _drop(self, run: str, channel: _Channel) -> None:
+        channel.close()
+        if self._channels.get(run) is channel:
+            del self._channels[run]
+
+    async def _poll(self, run: str, channel: _Channel) -> None:
+        """Look for events that another process wrote; end where there are fewer than there were."""
+        while not channel.is_closed:
+            await _set_within(channel.wanted, self._poll_s)
+            channel.wanted.clear()
+            channel.beat()
+            try:
+                # Events of this process come in while the store is being read.
+                known = channel.last_seq
+                last = await self._store.last_seq(run)
+                if last < known:
+                    channel.close()
+                while channel.last_seq < last and (
+                    events := await self._store.read_events(run, after=channel.last_seq, limit=_BATCH)
+                ):
+                    for event in events:
+                        if event.seq > channel.last_seq:
+                            channel.add(event)
+            except DeepResearchError as exc:
+                _log.warning("events of run %s: %s", run, exc)
+                if isinstance(exc, StoreCorrupt):
+                    channel.close()
+            if not channel.readers:  # Whoever had it opened is gone.
+                self._drop(run, channel)
+
+    async def _stored(self, run: str, seq: int) -> list[Entry]:
+        """Return some events after a number from the store; who asks for the same at once gets the same."""
+        key = (run, seq - seq % _BATCH)
+        reading = self._reads.get(key)
+        if reading is None:
+            reading = self._reads[key] = asyncio.create_task(self._encoded(*key))
+            reading.add_done_callback(lambda _: self._reads.pop(key))
+        entries = await asyncio.shield(reading)
+        return _some(entry for entry in entries if isinstance(entry.item, RunEvent) and entry.item.seq > seq)
+
+    async def _encoded(self, run: str, after: int) -> list[Entry]:
+        return [_entry(event) for event in await self._store.read_events(run, after=after, limit=_BATCH)]
+
+
+def _some(entries: Iterable[Entry]) -> list[Entry]:
+    """Return as many of the first entries as a reader may hold, one at least."""
+    chosen: list[Entry] = []
+    size = 0
+    for entry in entries:
+        size += len(entry.frame)
+        if chosen and size > _HANDED_BYTES:
+            break
+        chosen.append(entry)
+    return chosen
+
+
+def _last_seq(entries: list[Entry], seq: int) -> int:
+    return max((entry.item.seq for entry in entries if isinstance(entry.item, RunEvent)), default=seq)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+            return True
+    return False

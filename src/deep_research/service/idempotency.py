@@ -1,0 +1,30 @@
+"""Idempotency keys: a request that is sent again under its key makes no second run."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from deep_research.errors import InputError
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.new_run import NewRun
+from deep_research.value import digest
+
+_KEPT = timedelta(hours=24)
+
+
+async def reserved_run(database: ServerDatabase, key: str, new: NewRun, user: str) -> str:
+    """Return the id of the run that a key stands for, whether or not it has been made yet.
+
+    Whoever comes first settles it, so that two requests at once, or one sent again after a crash, make the same run.
+    """
+    now, asked = datetime.now(UTC), digest(new.model_dump(mode="json"))
+
+    def work(records: Records) -> str:
+        records.run("forget_keys", before=(now - _KEPT).isoformat())
+        records.run("keep_key", user=user, key=key, request=asked, run=uuid4().hex, now=now.isoformat())
+        kept = records.one("find_key", user=user, key=key)
+        assert kept is not None, "it was kept just now"
+        if kept["request"] != asked:
+            raise InputError().with_message("fault.key_reused")
+        return str(kept["run"])
+
+    return await database.work(work)

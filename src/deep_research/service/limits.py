@@ -1,0 +1,238 @@
+"""What accounts may use: runs at once and a day, queries a day, money a month.
+
+A run reserves the most that it may spend before it is written down, and its own budget is lowered to that, so that
+several at once cannot spend more than there is; once it is over, what it spent takes the reservation's place. Days and
+months are those of UTC.
+"""
+
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from sqlite3 import Row
+from typing import Protocol
+
+from pydantic import AwareDatetime
+
+from deep_research.errors import LimitReached, NotFound, UnknownRun
+from deep_research.pipeline.approval import effort_of
+from deep_research.pipeline.journal import spent_so_far
+from deep_research.request import ResearchRequest, Spend
+from deep_research.service.accounts import Limits, account_of
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.feed import OVER
+from deep_research.service.identity import LOCAL_USER, Identity
+from deep_research.store.port import RunRow, Store
+from deep_research.value import Value
+
+# A reservation whose run was never written down: its server was killed at that moment.
+_ABANDONED = timedelta(minutes=10)
+# A run that is tried again has its old status until its turn comes; so long after, nobody goes on with it.
+_NOT_BEGUN = timedelta(minutes=1)
+# Sums of prices carry rounding errors far below any price.
+_ROUNDING = 1e-9
+
+
+class Used(Value):
+    """What an account uses now, has used, and may use; None is no limit."""
+
+    limits: Limits
+    runs_at_once: int
+    runs_a_day: int
+    usd_a_month: float
+    queries_a_day: int
+    day_renews_at: AwareDatetime
+    month_renews_at: AwareDatetime
+
+    def left(self, limit: str) -> float | None:
+        """Return what is left of a limit; None where there is none."""
+        most: float | None = getattr(self.limits, limit)
+        return None if most is None else max(0.0, round(most - getattr(self, limit), 6))
+
+    def require(self, limit: str, wanted: float | None = None) -> None:
+        """Raise `LimitReached` unless something is left of a limit, or so much of it."""
+        left = self.left(limit)
+        is_enough = left is None or (left > 0 if wanted is None else wanted <= left + _ROUNDING)
+        if not is_enough:
+            renews_at = {"runs_at_once": None, "usd_a_month": self.month_renews_at}.get(limit, self.day_renews_at)
+            raise LimitReached(
+                limit=limit, most=float(getattr(self.limits, limit)), left=left or 0.0, renews_at=renews_at
+            )
+
+
+@dataclass
+class Grant:
+    """A reservation for a run that is about to be written down, and its request with the budget that is left."""
+
+    request: ResearchRequest
+    run: str = ""
+
+
+class Queue(Protocol):
+    """Where runs wait for their turn."""
+
+    def holds(self, run: str) -> bool:
+        """Return whether a run waits for its turn or is under way."""
+        ...
+
+
+class UsageLimits:
+    """Keeps every account within its limits."""
+
+    def __init__(
+        self,
+        database: ServerDatabase,
+        store: Store,
+        queue: Queue,
+        *,
+        at_once: int,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database, self._store, self._queue, self._at_once, self._now = database, store, queue, at_once, now
+
+    async def used(self, user: str) -> Used:
+        """Return what an account has used."""
+        await self._settle(user)
+        return await self._database.work(lambda records: self._used(records, user))
+
+    @asynccontextmanager
+    async def admitted(self, request: ResearchRequest, who: Identity) -> AsyncIterator[Grant]:
+        """Reserve what a new run may spend; whoever gets the grant names the run, or the reservation is given back."""
+        grant = Grant(request)
+        if who.user == LOCAL_USER:
+            yield grant
+            return
+        await self._settle(who.user)
+        id_ = secrets.token_hex(8)
+
+        def reserve(records: Records) -> ResearchRequest:
+            used = self._used(records, who.user)
+            lowered = self._lowered(request, used)
+            self._add(records, id_, who.user, "", lowered, Spend(), used.limits)
+            return lowered
+
+        grant.request = await self._database.work(reserve)
+        try:
+            yield grant
+        finally:
+            await self._database.work(
+                lambda records: (
+                    records.run("name_usage", id=id_, run=grant.run)
+                    if grant.run
+                    else records.run("remove_usage", id=id_)
+                )
+            )
+
+    async def admit_again(self, row: RunRow, who: Identity) -> None:
+        """Reserve what a run that was over may still spend; one that never ended has its reservation."""
+        if who.user == LOCAL_USER:
+            return
+        await self._settle(who.user)
+        spent = spent_so_far(await self._store.list_calls(row.id))
+        budget = row.request.budget
+
+        def reserve(records: Records) -> None:
+            if records.one("open_usage_of", run=row.id):
+                return
+            used = self._used(records, who.user)
+            for limit in ("runs_at_once", "runs_a_day"):
+                used.require(limit)
+            # Its budget stands; where less than that is left, it cannot go on.
+            used.require("usd_a_month", float("inf") if budget.usd is None else budget.usd - spent.usd)
+            used.require("queries_a_day", effort_of(row.request).queries - spent.queries)
+            self._add(records, secrets.token_hex(8), who.user, row.id, row.request, spent, used.limits, row.updated_at)
+
+        await self._database.work(reserve)
+
+    async def spent(self, run: str) -> Spend:
+        """Return what a run has spent; asked before it is deleted."""
+        return spent_so_far(await self._store.list_calls(run))
+
+    async def close(self, run: str, spent: Spend) -> None:
+        """Have what a run spent take its reservation's place."""
+        await self._database.work(
+            lambda records: records.run("settle_usage", run=run, usd=spent.usd, queries=spent.queries)
+        )
+
+    def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
+        """Return a request whose budget is no more than what is left."""
+        for limit in Limits.model_fields:
+            used.require(limit)
+        changes: dict[str, object] = {}
+        money = used.left("usd_a_month")
+        if money is not None:
+            # Who names no budget gets an equal share, so that the other runs that may begin have theirs.
+            turns = max(1, (used.limits.runs_at_once or self._at_once) - used.runs_at_once)
+            asked = request.budget.usd
+            changes["usd"] = money / turns if asked is None else min(asked, money)
+        queries = used.left("queries_a_day")
+        if queries is not None:
+            changes["queries"] = min(effort_of(request).queries, int(queries))
+        return request.model_copy(update={"budget": request.budget.model_copy(update=changes)})
+
+    def _add(
+        self,
+        records: Records,
+        id_: str,
+        user: str,
+        run: str,
+        request: ResearchRequest,
+        spent: Spend,
+        limits: Limits,
+        seen_at: datetime | None = None,
+    ) -> None:
+        usd = (request.budget.usd or 0.0) - spent.usd if limits.usd_a_month is not None else 0.0
+        queries = effort_of(request).queries - spent.queries if limits.queries_a_day is not None else 0
+        records.run(
+            "add_usage",
+            id=id_,
+            user=user,
+            run=run,
+            at=self._now().isoformat(),
+            usd_before=spent.usd,
+            queries_before=spent.queries,
+            usd=max(0.0, usd),
+            queries=max(0, queries),
+            seen_at=seen_at.isoformat() if seen_at else "",
+        )
+
+    def _used(self, records: Records, user: str) -> Used:
+        account = records.one("get_user", id=user)
+        if account is None:
+            raise NotFound("There is no such account.")
+        day = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
+        month = day.replace(day=1)
+        row = records.one("sum_usage", user=user, day=day.isoformat(), month=month.isoformat())
+        assert row is not None
+        return Used(
+            limits=account_of(account).limits,
+            **{name: row[name] for name in Limits.model_fields},
+            day_renews_at=day + timedelta(days=1),
+            month_renews_at=(month + timedelta(days=32)).replace(day=1),
+        )
+
+    async def _settle(self, user: str) -> None:
+        """Close what runs that are over had reserved."""
+        now = self._now()
+        for row in await self._database.work(lambda records: records.all("open_usage", user=user)):
+            age = now - datetime.fromisoformat(row["at"])
+            if not row["run"]:
+                if age > _ABANDONED:
+                    await self._change("remove_usage", row)
+                continue
+            try:
+                run = await self._store.get_run(row["run"])
+            except UnknownRun:
+                # Somebody deleted it at the command line; what it had reserved counts as spent.
+                await self._change("close_usage", row)
+                continue
+            if run.status in OVER and self._is_over(run, row, age):
+                await self.close(run.id, await self.spent(run.id))
+
+    async def _change(self, query: str, row: Row) -> None:
+        await self._database.work(lambda records: records.run(query, id=row["id"]))
+
+    def _is_over(self, run: RunRow, row: Row, age: timedelta) -> bool:
+        has_changed = run.updated_at.isoformat() != row["seen_at"]
+        return has_changed or (age > _NOT_BEGUN and not self._queue.holds(run.id))

@@ -1,0 +1,238 @@
+"""Tells people what became of a schedule: a signed request to a web address, or a mail. Tries again until it arrives.
+
+What is to be told is a row of `server.db`, so that a restart loses nothing; several servers do not tell it twice.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import logging
+import smtplib
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import Any, Literal
+from uuid import uuid4
+
+from deep_research.errors import AddressRefused, CallFailed, NetworkError, SourceError
+from deep_research.messages.language import report_language
+from deep_research.messages.words import Words, words_in
+from deep_research.net.client import ClientLimits, GuardedClient
+from deep_research.net.guard import Guard
+from deep_research.report.escaping import one_line
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.public_text import without_paths
+from deep_research.service.schedules import every_of
+from deep_research.settings import Settings
+from deep_research.store.port import RunRow
+from deep_research.value import json_of
+from deep_research.verify.changes import ChangeKind, Changes
+
+_log = logging.getLogger(__name__)
+NewsKind = Literal["first-report", "claims-changed", "no-change", "run-failed"]
+# After these many seconds it is tried again, then nobody tries any longer: all in all about two days.
+WAITS_S = (60, 300, 1_800, 7_200, 21_600, 43_200, 86_400)
+# A server that was killed while it sent something leaves it to others after so long.
+_LEASE_S = 300
+_MAX_CLAIMS = 50
+_MAX_SUBJECT_CHARS = 120
+_TIMEOUT_S = 15.0
+_LIMITS = ClientLimits(connect_s=10, read_s=_TIMEOUT_S, total_s=30, max_bytes=65_536, max_decoded_bytes=65_536)
+TOLD: tuple[ChangeKind, ...] = ("changed", "gone", "new")
+
+
+def news_of(
+    schedule: Mapping[str, Any],
+    *,
+    kind: NewsKind,
+    address: str,
+    run: RunRow | None = None,
+    changes: Changes | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """Return what is told of a schedule, as webhooks get it."""
+    research: Any = json_of(schedule["request"])
+    link = f"{address.rstrip('/')}/runs/{run.id}" if address and run else ""
+    claims = [claim for each in TOLD for claim in changes.of(each)] if changes else []
+    return {
+        "kind": kind,
+        "language": report_language(research["question"], research.get("language")),
+        "schedule": {
+            "id": schedule["id"],
+            "question": research["question"],
+            "every": every_of(schedule["every_s"]),
+            "mode": schedule["mode"],
+        },
+        "run": run and {"id": run.id, "title": str((run.result or {}).get("title", "")), "link": link},
+        "earlier_run": changes.before.run if changes else "",
+        "counts": {each: len(changes.of(each)) if changes else 0 for each in (*TOLD, "still", "unchecked")},
+        "claims": [
+            {name: claim.to_json()[name] for name in ("kind", "before", "after", "edits", "section", "sources")}
+            for claim in claims[:_MAX_CLAIMS]
+        ],
+        "claims_left_out": max(len(claims) - _MAX_CLAIMS, 0),
+        "error": without_paths(error),
+    }
+
+
+def add_notifications(records: Records, schedule: Mapping[str, Any], run: str, news: Mapping[str, Any]) -> None:
+    """Have a schedule's people told; the transaction is the caller's."""
+    now = datetime.now(UTC).isoformat()
+    for target in (schedule["webhook"], schedule["email"] and f"mailto:{schedule['email']}"):
+        if target:
+            body = json.dumps(news, ensure_ascii=False)
+            row = {"id": uuid4().hex, "schedule": schedule["id"], "run": run, "target": target}
+            records.run("add_notification", **row, body=body, created_at=now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Notifier:
+    """Delivers what is due, whenever it is asked to."""
+
+    def __init__(self, settings: Settings, database: ServerDatabase, *, now: Callable[[], datetime] = _now) -> None:
+        self._settings, self._database = settings, database
+        self._now = now
+        self._client: GuardedClient | None = None
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def deliver(self) -> None:
+        """Send everything that is due, one after the other."""
+        now = self._now()
+        times = {"now": now.isoformat(), "far": (now + timedelta(seconds=2 * WAITS_S[-1])).isoformat()}
+        rows = await self._database.work(
+            lambda records: [dict(row) for row in records.all("due_notifications", **times)]
+        )
+        for row in rows:
+            until = (now + timedelta(seconds=_LEASE_S)).isoformat()
+            claim = {"id": row["id"], "seen": row["next_at"], "until": until}
+            if await self._database.work(lambda records, claim=claim: records.run("claim_notification", **claim)):  # type: ignore[misc]
+                await self._try(row)
+
+    async def _try(self, row: Mapping[str, Any]) -> None:
+        try:
+            if row["target"].startswith("mailto:"):
+                await asyncio.to_thread(self._mail, row)
+            else:
+                await self._post(row)
+        except CallFailed as exc:
+            _log.warning("notification %s: %s", row["id"], exc)
+            tries = row["tries"]
+            is_over = isinstance(exc, AddressRefused) or tries >= len(WAITS_S)
+            next_at = None if is_over else (self._now() + timedelta(seconds=WAITS_S[tries])).isoformat()
+            failed = {"id": row["id"], "error": str(exc), "next_at": next_at}
+            await self._database.work(lambda records: records.run("note_failed", **failed))
+            return
+        now = self._now().isoformat()
+        await self._database.work(lambda records: records.run("note_sent", id=row["id"], now=now))
+
+    async def _post(self, row: Mapping[str, Any]) -> None:
+        if self._client is None:
+            guard = Guard(allowed=self._settings.webhook_hosts)
+            self._client = GuardedClient(guard, limits=_LIMITS, contact=self._settings.contact)
+        news: Any = json_of(row["body"])
+        body = json.dumps({"id": row["id"], "at": row["created_at"], **news}, ensure_ascii=False).encode()
+        stamp = str(int(self._now().timestamp()))
+        headers = {"content-type": "application/json", "webhook-id": row["id"], "webhook-timestamp": stamp}
+        if secret := self._settings.webhook_secret:
+            headers["webhook-signature"] = signature(secret.get_secret_value(), row["id"], stamp, body)
+        answer = await self._client.post(row["target"], body=body, headers=headers)
+        if not 200 <= answer.status < 300:
+            raise SourceError(f"The webhook answered with status {answer.status}.")
+
+    def _mail(self, row: Mapping[str, Any]) -> None:
+        settings = self._settings
+        if not settings.smtp_host or not settings.smtp_from:
+            raise SourceError("No mail can be sent: smtp_host and smtp_from are not set.")
+        message = mail_of(row, sender=settings.smtp_from)
+        try:
+            with self._connection() as connection:
+                if settings.smtp_tls == "starttls":
+                    connection.starttls(context=ssl.create_default_context())
+                if settings.smtp_user and settings.smtp_password:
+                    connection.login(settings.smtp_user, settings.smtp_password.get_secret_value())
+                connection.send_message(message)
+        except smtplib.SMTPException as exc:
+            raise SourceError(f"The mail server refused the mail ({type(exc).__name__}).") from exc
+        except OSError as exc:
+            raise NetworkError(f"The mail server could not be reached ({type(exc).__name__}).") from exc
+
+    def _connection(self) -> smtplib.SMTP:
+        host, port = self._settings.smtp_host, self._settings.smtp_port
+        if self._settings.smtp_tls == "tls":
+            return smtplib.SMTP_SSL(host, port, timeout=_TIMEOUT_S, context=ssl.create_default_context())
+        return smtplib.SMTP(host, port, timeout=_TIMEOUT_S)
+
+
+def signature(secret: str, id_: str, stamp: str, body: bytes) -> str:
+    """Return the signature of a request, as https://www.standardwebhooks.com has it."""
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        with suppress(binascii.Error):
+            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    digest = hmac.new(key, f"{id_}.{stamp}.".encode() + body, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def mail_of(row: Mapping[str, Any], *, sender: str) -> EmailMessage:
+    """Return a notification as a mail in plain text, in the language of its question."""
+    news: Any = json_of(row["body"])
+    words = words_in(news["language"])
+    schedule, run = news["schedule"], news["run"]
+    question = one_line(schedule["question"])
+    subject = words(f"notification.subject_{_SUBJECTS[news['kind']]}", question=question)
+    lines = [words("notification.question", question=question), ""]
+    if news["kind"] == "run-failed":
+        lines.append(words("notification.failed", error=one_line(news["error"])))
+    elif news["kind"] == "first-report":
+        lines.append(words("notification.first"))
+    else:
+        counts = {name: news["counts"][name] for name in ("still", "changed", "gone", "new")}
+        lines.append(words("versions.summary", **counts))
+        for claim in news["claims"]:
+            lines += ["", words(f"versions.{claim['kind']}"), *_claim_lines(claim, words)]
+        if news["claims_left_out"]:
+            lines += ["", words("notification.more", count=news["claims_left_out"])]
+    if run:
+        lines += [
+            "",
+            words("notification.read", link=run["link"]) if run["link"] else words("notification.run", run=run["id"]),
+        ]
+    lines += ["", words("notification.schedule", schedule=schedule["id"][:8], every=schedule["every"]), ""]
+    message = EmailMessage(policy=SMTP)
+    message["Subject"] = subject if len(subject) <= _MAX_SUBJECT_CHARS else subject[: _MAX_SUBJECT_CHARS - 1] + "…"
+    message["From"], message["To"] = sender, row["target"].removeprefix("mailto:")
+    message["Date"] = format_datetime(datetime.fromisoformat(row["created_at"]))
+    # The same at each try, so that a mail that arrived twice is shown once.
+    message["Message-ID"] = f"<{row['id']}@{sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content("\n".join(lines))
+    return message
+
+
+def _claim_lines(claim: Mapping[str, Any], words: Words) -> list[str]:
+    """Return what a claim said and says, or what its passages said and say where the claim was not made again."""
+    stands = [claim] if claim["after"] or not claim["edits"] else [claim, *claim["edits"]]
+    said = [(part, one_line(each[part])) for each in stands for part in ("before", "after") if each[part]]
+    return [words(f"versions.{part}", text=text) for part, text in dict.fromkeys(said)]
+
+
+_SUBJECTS: dict[NewsKind, str] = {
+    "first-report": "first",
+    "claims-changed": "changed",
+    "no-change": "same",
+    "run-failed": "failed",
+}

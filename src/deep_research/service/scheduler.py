@@ -1,0 +1,164 @@
+"""Carries schedules out: starts what is due, looks at how it ended, and has people told.
+
+Several servers may do this in one home: a time that is due, and the end of a run, belong to whoever changes the row
+first. Times that nobody was there for are made up for once, not each.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from deep_research.errors import DeepResearchError, NotFound
+from deep_research.export.contents import Contents
+from deep_research.in_thread import in_thread
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.feed import OVER
+from deep_research.service.identity import LOCAL_USER, Identity
+from deep_research.service.new_run import NewRun
+from deep_research.service.notifications import TOLD, NewsKind, add_notifications, news_of
+from deep_research.store.port import RunRow, Store
+from deep_research.value import json_of
+from deep_research.verify.changes import Changes, compare_reports
+
+_log = logging.getLogger(__name__)
+SKIPPED = "skipped: the run before was still under way"
+
+
+class Researcher(Protocol):
+    """What starts runs and reads their reports."""
+
+    store: Store
+
+    async def create(self, new: NewRun, who: Identity) -> RunRow:
+        """Make a run and begin with it."""
+        ...
+
+    async def update(self, run: str, who: Identity) -> RunRow:
+        """Research a finished run's question again and compare."""
+        ...
+
+    async def changes(self, run: str, who: Identity) -> Changes:
+        """Return what an update has found changed."""
+        ...
+
+    async def contents(self, run: str, who: Identity) -> Contents:
+        """Return the report of a run that is done, in parts."""
+        ...
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Scheduler:
+    """Looks at all schedules, whenever it is asked to."""
+
+    def __init__(
+        self, database: ServerDatabase, researcher: Researcher, *, address: str, now: Callable[[], datetime] = _now
+    ) -> None:
+        self._database, self._researcher = database, researcher
+        self._address, self._now = address, now
+
+    async def look(self) -> None:
+        """Settle runs that have ended, then start what is due."""
+        for row in await self._rows("unsettled_schedules"):
+            await self._settle(row)
+        for row in await self._rows("active_schedules", local=LOCAL_USER):
+            if await self._is_claimed(row):
+                await self._start(row)
+
+    async def _rows(self, query: str, **values: str) -> list[dict[str, Any]]:
+        return await self._database.work(lambda records: [dict(row) for row in records.all(query, **values)])
+
+    async def _is_claimed(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a schedule is due and this server is the one to carry it out."""
+        now, due, every = self._now(), datetime.fromisoformat(row["next_at"]), timedelta(seconds=row["every_s"])
+        is_due = due <= now
+        if not is_due and due - now <= every:
+            return False
+        # Of several times that went by, this makes up for all. A time too far away was set before the clock was
+        # turned back.
+        next_at = due + every * ((now - due) // every + 1) if is_due else now + every
+        claimed = await self._database.work(
+            lambda records: records.run(
+                "claim_schedule", id=row["id"], seen=row["next_at"], next_at=next_at.isoformat()
+            )
+        )
+        return is_due and bool(claimed)
+
+    async def _start(self, row: Mapping[str, Any]) -> None:
+        if not row["is_settled"]:
+            await self._note(row, SKIPPED)
+            return
+        try:
+            run = await self._begun(row)
+        except DeepResearchError as exc:
+            _log.warning("schedule %s: %s", row["id"], exc)
+            news = news_of(row, kind="run-failed", address=self._address, error=str(exc))
+            await self._database.work(lambda records: add_notifications(records, row, "", news))
+            await self._note(row, f"failed: {exc}")
+            return
+        await self._database.work(lambda records: records.run("start_schedule", id=row["id"], run=run.id))
+
+    async def _begun(self, row: Mapping[str, Any]) -> RunRow:
+        who = Identity(user=row["user"])
+        if row["mode"] == "update" and row["done_run"]:
+            try:
+                return await self._researcher.update(row["done_run"], who)
+            except NotFound:
+                _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
+        return await self._researcher.create(NewRun.model_validate(json_of(row["request"])), who)
+
+    async def _note(self, row: Mapping[str, Any], note: str) -> None:
+        await self._database.work(lambda records: records.run("note_schedule", id=row["id"], note=note))
+
+    async def _settle(self, row: Mapping[str, Any]) -> None:
+        """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""
+        try:
+            run = await self._researcher.store.get_run(row["last_run"])
+        except NotFound:
+            await self._settled(row, row["done_run"], "the run was deleted", None)
+            return
+        if run.status not in OVER:
+            return
+        if run.status == "done":
+            news = await self._news(row, run)
+            await self._settled(row, run.id, "", news)
+        elif run.status == "failed":
+            error = str((run.error or {}).get("detail", ""))
+            news = news_of(row, kind="run-failed", address=self._address, run=run, error=error)
+            await self._settled(row, row["done_run"], f"failed: {error}", news)
+        else:
+            await self._settled(row, row["done_run"], "the run was cancelled", None)
+
+    async def _settled(self, row: Mapping[str, Any], done: str, note: str, news: dict[str, Any] | None) -> None:
+        def put(records: Records) -> None:
+            is_first = records.run("settle_schedule", id=row["id"], run=row["last_run"], done_run=done, note=note)
+            if is_first and news is not None:
+                add_notifications(records, row, row["last_run"], news)
+
+        await self._database.work(put)
+
+    async def _news(self, row: Mapping[str, Any], run: RunRow) -> dict[str, Any] | None:
+        """Return what is to be told about a finished run; None where nobody wants to know."""
+        changes = await self._changes(row, run)
+        kind: NewsKind = "first-report"
+        if changes is not None:
+            kind = "claims-changed" if any(changes.of(each) for each in TOLD) else "no-change"
+        if kind != "claims-changed" and row["notify"] != "always":
+            return None
+        return news_of(row, kind=kind, address=self._address, run=run, changes=changes)
+
+    async def _changes(self, row: Mapping[str, Any], run: RunRow) -> Changes | None:
+        who = Identity(user=row["user"])
+        if run.request.update is not None:
+            return await self._researcher.changes(run.id, who)
+        if not row["done_run"]:
+            return None
+        try:
+            before = await self._researcher.contents(row["done_run"], who)
+        except NotFound:
+            return None
+        after = await self._researcher.contents(run.id, who)
+        return await in_thread(compare_reports, before.edition, after.edition)

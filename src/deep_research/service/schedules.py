@@ -1,0 +1,216 @@
+"""Questions that are researched again and again: which there are, when, and who is told. `scheduler.py` does it."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from deep_research.errors import AddressRefused, NotFound, UsageError
+from deep_research.net.guard import Guard
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.identity import Identity
+from deep_research.service.new_run import NewRun
+from deep_research.settings import Settings
+from deep_research.settings.types import MailAddress
+from deep_research.value import Value, json_of
+
+# `update` holds the last report against what its sources say now, `ask` begins anew.
+ScheduleMode = Literal["update", "ask"]
+# `changes`: where claims changed or a run failed; `always`: also where nothing changed.
+Notify = Literal["changes", "always"]
+_UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
+_EVERY = re.compile(r"([1-9]\d{0,3}) ?([hdw])")
+_MAX_EVERY_S = 366 * 86_400
+_MAX_ADDRESS_CHARS = 2_000
+
+
+def seconds_of(every: str) -> int:
+    """Return the seconds of `12h`, `7d` or `2w`; `ValueError` says what fits."""
+    parts = _EVERY.fullmatch(every.strip().lower())
+    seconds = int(parts[1]) * _UNITS[parts[2]] if parts else 0
+    if not 0 < seconds <= _MAX_EVERY_S:
+        raise ValueError("write a number with h, d or w, such as 12h, 7d or 2w: an hour to a year")
+    return seconds
+
+
+def _in_one_spelling(every: str) -> str:
+    return every_of(seconds_of(every))
+
+
+def every_of(seconds: int) -> str:
+    """Return an interval in days, or in hours where these are no whole days."""
+    unit = "h" if seconds % _UNITS["d"] else "d"
+    return f"{seconds // _UNITS[unit]}{unit}"
+
+
+Every = Annotated[
+    str, Field(description="How long after the last time, as `12h`, `7d` or `2w`."), AfterValidator(_in_one_spelling)
+]
+
+
+class NewSchedule(NewRun):
+    """A question with everything that a run may have, how often it is researched, and who is told.
+
+    Nobody is there to answer: it starts on stated assumptions.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"question": "What does the Halden Bay heat plant cost?", "every": "7d", "email": "me@example.org"},
+                {"question": "海绵城市改造的效果如何？", "every": "2w", "webhook": "https://example.org/hook"},
+            ]
+        }
+    )
+
+    every: Every
+    mode: ScheduleMode = Field(default="update", description="Bring the last report up to date, or ask anew.")
+    notify: Notify = Field(default="changes", description="When to tell: where claims changed, or always.")
+    webhook: str = Field(default="", max_length=_MAX_ADDRESS_CHARS, description="Web address that is told.")
+    email: MailAddress | Literal[""] = Field(default="", description="Mail address that is told.")
+
+
+class ScheduleChange(BaseModel):
+    """What may be changed of a schedule; what is not given stays."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"is_paused": True}, {"every": "30d"}]})
+
+    is_paused: bool | None = None
+    every: Every | None = None
+
+
+class Delivery(Value):
+    """A notification: where it goes, when it arrived, or what went wrong so far and when it is tried again."""
+
+    target: str
+    kind: str
+    run: str
+    created_at: datetime
+    sent_at: datetime | None
+    tries: int
+    error: str
+    next_at: datetime | None
+
+
+class Schedule(Value):
+    """A schedule: `note` says what became of the last time it was due, where that was not a run."""
+
+    id: str
+    question: str
+    every: str
+    mode: ScheduleMode
+    notify: Notify
+    webhook: str
+    email: str
+    created_at: datetime
+    next_at: datetime
+    is_paused: bool
+    last_run: str
+    done_run: str
+    note: str
+    research: dict[str, Any]
+    deliveries: tuple[Delivery, ...] = ()
+
+
+class Schedules:
+    """Schedules of all accounts; one of another account is an unknown one."""
+
+    def __init__(self, settings: Settings, database: ServerDatabase) -> None:
+        self._settings, self._database = settings, database
+        self._guard = Guard(allowed=settings.webhook_hosts)
+
+    async def add(self, new: NewSchedule, who: Identity) -> Schedule:
+        """Make a schedule; it is due at once for the first time."""
+        if new.webhook:
+            try:
+                self._guard.check(new.webhook)
+            except AddressRefused as exc:
+                raise UsageError().with_message("fault.bad_webhook", reason=exc) from exc
+        if new.email and not (self._settings.smtp_host and self._settings.smtp_from):
+            raise UsageError().with_message("fault.no_mail")
+        research = NewRun.model_validate(
+            {name: getattr(new, name) for name in NewRun.model_fields}
+            | {"assume": True, "confirm_plan": False, "interactive": False}
+        )
+        now = datetime.now(UTC).isoformat()
+        row = {name: getattr(new, name) for name in ("mode", "notify", "webhook", "email")}
+        row |= {"id": uuid4().hex, "user": who.user, "every_s": seconds_of(new.every), "created_at": now}
+        row |= {"request": research.model_dump_json(exclude_defaults=True), "next_at": now}
+        most = self._settings.schedules_max
+
+        def put(records: Records) -> None:
+            if len(records.all("list_schedules", user=who.user)) >= most:
+                raise UsageError().with_message("fault.max_schedules", count=most)
+            records.run("add_schedule", **row)
+
+        await self._database.work(put)
+        return await self.get(str(row["id"]), who)
+
+    async def list(self, who: Identity) -> list[Schedule]:
+        """Return the schedules of this account, the newest first."""
+        rows = await self._database.work(lambda records: records.all("list_schedules", user=who.user))
+        return [_schedule(dict(row)) for row in rows]
+
+    async def get(self, schedule: str, who: Identity) -> Schedule:
+        """Return a schedule with its last notifications, by its id or its first characters."""
+        return await self._database.work(lambda records: _with_deliveries(records, _row(records, schedule, who)))
+
+    async def change(self, schedule: str, change: ScheduleChange, who: Identity) -> Schedule:
+        """Pause a schedule, go on with it, or change how often it is due."""
+
+        def put(records: Records) -> Schedule:
+            row = _row(records, schedule, who)
+            every_s = seconds_of(change.every) if change.every else row["every_s"]
+            next_at = datetime.fromisoformat(row["next_at"]) + timedelta(seconds=every_s - row["every_s"])
+            is_paused = row["is_paused"] if change.is_paused is None else change.is_paused
+            records.run(
+                "change_schedule", id=row["id"], every_s=every_s, is_paused=is_paused, next_at=next_at.isoformat()
+            )
+            return _with_deliveries(records, _row(records, row["id"], who))
+
+        return await self._database.work(put)
+
+    async def run_now(self, schedule: str, who: Identity) -> Schedule:
+        """Have a schedule due now; whoever serves carries it out."""
+
+        def put(records: Records) -> Schedule:
+            row = _row(records, schedule, who)
+            if row["is_paused"]:
+                raise UsageError().with_message("fault.schedule_paused")
+            now = datetime.now(UTC).isoformat()
+            records.run("change_schedule", id=row["id"], every_s=row["every_s"], is_paused=0, next_at=now)
+            return _with_deliveries(records, _row(records, row["id"], who))
+
+        return await self._database.work(put)
+
+    async def remove(self, schedule: str, who: Identity) -> None:
+        """Delete a schedule; its runs stay."""
+        await self._database.work(lambda records: records.run("drop_schedule", id=_row(records, schedule, who)["id"]))
+
+
+def _row(records: Records, schedule: str, who: Identity) -> Mapping[str, Any]:
+    rows = [dict(row) for row in records.all("list_schedules", user=who.user) if row["id"].startswith(schedule)]
+    if len(rows) != 1 or not schedule:
+        raise NotFound().with_message("fault.unknown_schedule", schedule=schedule)
+    return rows[0]
+
+
+def _with_deliveries(records: Records, row: Mapping[str, Any]) -> Schedule:
+    rows = records.all("notifications_of", schedule=row["id"])
+    fields = ("target", "run", "created_at", "sent_at", "tries", "error", "next_at")
+    deliveries = tuple(Delivery(**{name: each[name] for name in fields}, kind=_kind_of(each["body"])) for each in rows)
+    return _schedule(row).model_copy(update={"deliveries": deliveries})
+
+
+def _kind_of(body: str) -> str:
+    data = json_of(body)
+    return str(data.get("kind", "")) if isinstance(data, dict) else ""
+
+
+def _schedule(row: Mapping[str, Any]) -> Schedule:
+    research: Any = json_of(row["request"])
+    own = {name: row[name] for name in Schedule.model_fields if name in row}
+    return Schedule(**own, question=research["question"], every=every_of(row["every_s"]), research=research)

@@ -1,0 +1,31 @@
+"""Keys that make it safe to send a request again."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from deep_research.errors import InputError
+from deep_research.service.database import ServerDatabase
+from deep_research.service.idempotency import reserved_run
+from deep_research.service.new_run import NewRun
+
+
+async def test_a_key_stands_for_one_run_of_one_user_for_a_day(tmp_path):
+    path = tmp_path / "server.db"
+    first, second = ServerDatabase(path), ServerDatabase(path)
+    new, other = NewRun(question="What?"), NewRun(question="Why?")
+    try:
+        made = await asyncio.gather(*(reserved_run(file, "k", new, "ann") for file in (first, second) * 10))
+        (run,) = set(made)
+        assert await reserved_run(first, "k", new, "ben") != run
+        with pytest.raises(InputError):
+            await reserved_run(first, "k", other, "ann")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE idempotency SET created_at = '2020-01-01T00:00:00+00:00'")
+            connection.commit()
+        assert await reserved_run(first, "k", other, "ann") != run
+    finally:
+        await first.close()
+        await second.close()

@@ -1,0 +1,271 @@
+"""Runs of many users are driven in turn; whatever happens to one, the others go on, and none is forgotten."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from deep_research.errors import CannotWrite
+from deep_research.events import RunEvent
+from deep_research.pipeline.adapters import Adapters
+from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.control import answer_run, cancel_run
+from deep_research.pipeline.runtime import DeepResearchProcessor
+from deep_research.request import ResearchRequest
+from deep_research.service.feed import EventFeed
+from deep_research.service.worker import Worker
+from deep_research.settings import Settings
+from deep_research.store.port import RunRow
+from deep_research.store.sqlite import SqliteStore
+from deep_research.testing import ActPrice
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.store_samples import make_stranger
+from tests.support.world import World
+
+LEASE_S = 1.0
+
+
+@dataclass
+class Bench:
+    """A worker over a real store; runs go through the real runtime in a scripted world."""
+
+    folder: Path
+    world: World = field(default_factory=lambda: World(pages=4))
+    change: Callable[[Adapters], Adapters] = lambda adapters: adapters
+    begun: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        home, logs = self.folder / "home", self.folder / "logs"
+        self.settings = Settings(home=home, logs=logs, depth="quick", charts=False, lease_s=LEASE_S)
+        self.store = SqliteStore(self.settings.store_path)
+        self.worker = self.new_worker()
+
+    def new_worker(self, *, at_once: int = 1, stop_s: float = 8.0) -> Worker:
+        worker = Worker(
+            self.settings,
+            self.store,
+            EventFeed(self.store, poll_s=0.05),
+            at_once=at_once,
+            processor_of=lambda row, settings: self.processor(row, settings),
+            left_alone_s=0.3,
+            stop_s=stop_s,
+        )
+        worker.on_event.append(self._heard)
+        return worker
+
+    def _heard(self, event: RunEvent) -> None:
+        if event.data == {"status": "running"}:
+            self.begun.append(event.run)
+
+    def processor(self, row: RunRow, settings: Settings) -> DeepResearchProcessor:
+        return DeepResearchProcessor(self.change(self.world.adapters(settings)))
+
+    async def new_run(self, run: str, user: str = "ann") -> RunRow:
+        adapters = replace(self.world.adapters(self.settings), new_id=lambda: run)
+        request = ResearchRequest(
+            question="What did the projects cost and achieve?", depth=self.settings.research_depth()
+        )
+        return await DeepResearchProcessor(adapters).runtime.create(request, user=user)
+
+    async def sweep(self) -> None:
+        while True:
+            await self.worker.pick_up()
+            await asyncio.sleep(0.1)
+
+    async def until(self, run: str, *statuses: str) -> RunRow:
+        async with asyncio.timeout(60):
+            while (row := await self.store.get_run(run)).status not in statuses:
+                await asyncio.sleep(0.01)
+        return row
+
+    async def idle(self) -> None:
+        async with asyncio.timeout(60):
+            while self.worker.running or self.worker.waiting:
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def sweeping(bench: Bench) -> AsyncIterator[None]:
+    task = asyncio.create_task(bench.sweep())
+    yield
+    task.cancel()
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.worker.stop()
+    await bench.store.close()
+
+
+async def test_one_users_many_runs_do_not_hold_up_anothers_one(bench):
+    rows = [await bench.new_run(f"ann-{number}") for number in range(4)]
+    rows.append(await bench.new_run("ben-0", "ben"))
+    rows.append(await bench.new_run("cyd-0", "cyd"))
+    for row in rows:
+        bench.worker.submit(row)
+    assert (bench.worker.running, bench.worker.waiting) == (1, 5)
+    await bench.idle()
+    assert bench.begun == ["ann-0", "ben-0", "cyd-0", "ann-1", "ann-2", "ann-3"]
+
+
+async def test_so_many_at_once_and_each_once(bench):
+    bench.worker = bench.new_worker(at_once=3)
+    most = 0
+    rows = [await bench.new_run(f"run-{number}") for number in range(6)]
+    for row in [*rows, *rows]:
+        bench.worker.submit(row)
+    while bench.worker.running or bench.worker.waiting:
+        most = max(most, bench.worker.running)
+        await asyncio.sleep(0.01)
+    assert most == 3
+    assert sorted(bench.begun) == [row.id for row in rows]
+
+
+async def test_a_run_cancelled_while_it_waits_is_never_begun(bench):
+    first, second, third = [await bench.new_run(run) for run in ("one-run", "two-run", "six-run")]
+    for row in (first, second, third):
+        bench.worker.submit(row)
+    await cancel_run(bench.store, second, clock=SystemClock(), lease_s=LEASE_S)
+    # The other is cancelled by another process, which knows nothing of this queue.
+    await cancel_run(bench.store, third, clock=SystemClock(), lease_s=LEASE_S)
+    bench.worker.withdraw(second.id)
+    assert bench.worker.waiting == 1
+    await bench.idle()
+    assert bench.begun == ["one-run"]
+    assert (await bench.store.get_run("six-run")).status == "cancelled"
+
+
+async def test_an_answer_that_comes_as_the_run_lets_go_is_not_lost(tmp_path):
+    bench = Bench(tmp_path, world=World(pages=4, reasoner=ScriptedReasoner(questions=1)))
+    answered = asyncio.Event()
+
+    def on_event(event: RunEvent) -> None:
+        if event.data.get("status") == "waiting" and event.kind == "run-status":
+            answering.append(asyncio.ensure_future(answer()))
+
+    async def answer() -> None:
+        row = await bench.store.get_run("asks")
+        await answer_run(bench.store, row, "costs")
+        assert bench.worker.running, "the worker has not let go of it yet"
+        bench.worker.submit(row)
+        answered.set()
+
+    answering: list[asyncio.Future[None]] = []
+    bench.change = _slow_to_close
+    bench.worker = bench.new_worker()
+    bench.worker.on_event.append(on_event)
+    bench.worker.submit(await bench.new_run("asks"))
+    await asyncio.wait_for(answered.wait(), 30)
+    await bench.until("asks", "done")
+    await bench.worker.stop()
+    await bench.store.close()
+
+
+def _slow_to_close(adapters: Adapters) -> Adapters:
+    async def close() -> None:
+        await asyncio.sleep(0.5)
+
+    return replace(adapters, on_close=(*adapters.on_close, close))
+
+
+async def test_a_retry_asked_for_as_the_run_is_cancelled_is_done_after_it(bench):
+    bench.change = _slow_to_close
+    bench.worker = bench.new_worker()
+    bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=0.2))
+    row = await bench.new_run("again-run")
+    bench.worker.submit(row)
+    await bench.until(row.id, "running")
+    await cancel_run(bench.store, await bench.store.get_run(row.id), clock=SystemClock(), lease_s=LEASE_S)
+    cancelled = await bench.until(row.id, "cancelled")
+    assert bench.worker.running == 1
+    bench.worker.submit(cancelled, retry=True)
+    await bench.until(row.id, "done")
+
+
+async def test_a_run_held_by_another_process_is_picked_up_once_that_is_silent(bench):
+    row = await bench.new_run("held-run")
+    held = await bench.store.claim(row.id, make_stranger(seconds_ago=0), lease_s=LEASE_S)
+    await bench.worker.pick_up()
+    assert (bench.worker.running, bench.worker.waiting) == (0, 0)
+    async with sweeping(bench):
+        ended = await bench.until(row.id, "done")
+    assert ended.epoch == held.epoch + 1
+
+
+async def test_runs_of_the_command_line_are_left_alone(bench):
+    await bench.new_run("cli-run", user="")
+    await bench.new_run("our-run")
+    await bench.worker.pick_up()
+    await bench.until("our-run", "done")
+    assert (await bench.store.get_run("cli-run")).status == "created"
+
+
+async def test_a_full_disk_loses_no_run(bench):
+    full = True
+
+    class Full(SqliteStore):
+        async def append_events(self, claim, events):
+            if full:
+                raise CannotWrite("The disk is full.")
+            return await super().append_events(claim, events)
+
+        async def finish(self, claim, status, **told):
+            if full:
+                raise CannotWrite("The disk is full.")
+            return await super().finish(claim, status, **told)
+
+    bench.change = lambda adapters: replace(adapters, open_store=lambda: Full(bench.settings.store_path))
+    row = await bench.new_run("full-run")
+    bench.worker.submit(row)
+    await bench.until(row.id, "running")
+    await bench.idle()
+    async with sweeping(bench):
+        await asyncio.sleep(LEASE_S)
+        full = False
+        await bench.until(row.id, "done")
+
+
+async def test_a_run_that_cannot_be_built_ends_no_other(bench):
+    def processor(row: RunRow, settings: Settings) -> DeepResearchProcessor:
+        if row.id == "bad-run":
+            raise RuntimeError("a fault nobody has thought of")
+        return build(row, settings)
+
+    build, bench.processor = bench.processor, processor
+    bench.worker = bench.new_worker()
+    for run in ("bad-run", "fine-run"):
+        bench.worker.submit(await bench.new_run(run))
+    await bench.until("fine-run", "done")
+    await bench.idle()
+    assert bench.worker.running == 0
+
+
+async def test_a_worker_that_stops_leaves_its_runs_to_the_next(bench):
+    bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=0.1))
+    bench.worker = bench.new_worker(at_once=2)
+    for number in range(4):
+        bench.worker.submit(await bench.new_run(f"run-{number}"))
+    await bench.until("run-1", "running")
+    await bench.worker.stop()
+    statuses = await bench.store.count_by_status()
+    assert statuses == {"interrupted": 2, "created": 2}
+    bench.worker = bench.new_worker(at_once=2)
+    await bench.worker.pick_up()
+    for number in range(4):
+        await bench.until(f"run-{number}", "done")
+
+
+async def test_a_call_that_never_ends_does_not_keep_a_worker_from_stopping(bench):
+    bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=600.0, timeout_s=900.0))
+    bench.worker = bench.new_worker(stop_s=0.2)
+    row = await bench.new_run("slow-run")
+    bench.worker.submit(row)
+    await bench.until(row.id, "running")
+    async with asyncio.timeout(10):
+        await bench.worker.stop()
+    assert (await bench.store.get_run(row.id)).status == "interrupted"
