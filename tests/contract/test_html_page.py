@@ -92,6 +92,27 @@ async def test_everything_works_by_keyboard(tmp_path: Path):
         await until(window, IS_MARKER)
 
 
+async def test_a_card_shows_itself_to_pointer_and_focus_and_goes_with_them(tmp_path: Path):
+    async with browser_window() as window:
+        await opened(window, tmp_path)
+        spot = await window.ask("document.querySelector('#s3 a.cite').getBoundingClientRect().toJSON()")
+        at = {"x": spot["x"] + spot["width"] / 2, "y": spot["y"] + spot["height"] / 2}
+        await window.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
+        await until(window, CARD_IS_OPEN)
+        assert await window.ask("document.activeElement === document.body")
+        await window.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=at["y"])
+        await until(window, f"!({CARD_IS_OPEN})")
+        for _ in range(40):
+            await window.press("Tab")
+            if await window.ask(IS_MARKER):
+                break
+        assert await window.ask(CARD_IS_OPEN)
+        assert await window.ask(IS_MARKER)
+        await window.press("Escape")
+        await until(window, f"!({CARD_IS_OPEN})")
+        assert await window.ask(IS_MARKER)
+
+
 async def test_a_sign_opens_the_card_of_its_sentence(tmp_path: Path):
     async with browser_window() as window:
         await opened(window, tmp_path)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape as escape_html
 from typing import NamedTuple
 
+from deep_research.export.markup import Html
 from deep_research.messages.words import Words
 from deep_research.report.escaping import escape, escape_heading, escape_line, one_line
 from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, FigureChange, SourceChange, marked
@@ -188,6 +189,18 @@ ins{background:var(--new);color:var(--ink);text-decoration:none;font-weight:600}
 
 def changes_as_html(changes: Changes, words: Words) -> str:
     """Return the changes as one page that loads nothing and runs nothing."""
+    title = _Telling(changes, words).head()[0]
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_html(title)}</title><style>{_STYLE}</style>"
+    )
+    page = f"<head>{head}</head><body><main>{changes_in_html(changes, words)}</main></body>"
+    return f'<!doctype html>\n<html lang="{words.language}">{page}</html>\n'
+
+
+def changes_in_html(changes: Changes, words: Words) -> Html:
+    """Return the changes in HTML, for a page that they stand in."""
     telling = _Telling(changes, words)
     title, *lines = telling.head()
     body = [f"<h1>{_html(title)}</h1>", *(f"<p>{_html(line)}</p>" for line in lines)]
@@ -196,13 +209,7 @@ def changes_as_html(changes: Changes, words: Words) -> str:
         body.append(
             f'<section class="{part.kind}"><h2>{_html(part.title)}</h2><ul class="items">{items}</ul></section>'
         )
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_html(title)}</title><style>{_STYLE}</style>"
-    )
-    page = f"<head>{head}</head><body><main>{''.join(body)}</main></body>"
-    return f'<!doctype html>\n<html lang="{words.language}">{page}</html>\n'
+    return Html("".join(body))
 
 
 def _html(text: str) -> str:

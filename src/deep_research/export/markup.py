@@ -11,9 +11,13 @@ _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
 class Html(str):
-    """Markup. Only `tag` and `joined` make it, so that no other text is ever taken for it."""
+    """Markup. Only functions that escape every text in it make it, so that no other text is ever taken for it."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return the markup itself: what templates call on a text that must not be escaped again."""
+        return self
 
 
 def tag(name: str, /, *inside: str, **attributes: str | int | bool | None) -> Html:

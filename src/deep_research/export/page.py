@@ -18,7 +18,7 @@ def page(title: str, *body: Html, words: Words, parts: Sequence[str] = ()) -> by
     `parts` are those of the ids `contents` and `sources` that the body has beside it; the bar links to them.
     The policy names our own style and script by their hashes: nothing else runs, and only pictures in the page show.
     """
-    style, script = (_packaged(name) for name in ("page.css", "page.js"))
+    style, script = (_packaged(f"page.{kind}") + _packaged(f"reading.{kind}") for kind in ("css", "js"))
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -57,7 +57,7 @@ def _bar(parts: Sequence[str], words: Words) -> Html:
 
 def contents_list(entries: list[tuple[str, str]], words: Words) -> Html:
     """Return the table of contents of a page: ids and titles of its sections."""
-    links = (tag("li", tag("a", title, href=f"#{id_}", dir="auto")) for id_, title in entries)
+    links = (tag("li", tag("a", tag("span", title), href=f"#{id_}", dir="auto")) for id_, title in entries)
     return tag(
         "nav",
         tag("p", words("export.contents"), class_="overline"),

@@ -34,7 +34,7 @@ _SHOWN_MARKDOWN = re.compile(f"{_HEADING}([^\n]*)|[ \\t]*({_PIPE})[ \\t]*")
 
 def quotation(passage: CitedPassage, named: Named) -> Html:
     """Return a passage in the text around it; what a verdict names of it is set off once more."""
-    if passage.header and _cells_of(passage.quote):
+    if passage.header and cells_of(passage.quote):
         return _quoted_row(passage, named)
     passage = _with_marks_named(passage)
     before, after = _around(_opening(passage), "before"), _around(_closing(passage), "after")
@@ -44,13 +44,13 @@ def quotation(passage: CitedPassage, named: Named) -> Html:
 def _quoted_row(passage: CitedPassage, named: Named) -> Html:
     """Return a row of a table below its header, among the rows that stand around it."""
     above, below = _ROWS_ABOVE.search(passage.before), _ROWS_BELOW.match(passage.after)
-    names = _cells_of(passage.header)
+    names = cells_of(passage.header)
     rows = []
     for lines in (above, below):
-        cells = [_cells_of(line) for line in lines[0].splitlines()] if lines else []
+        cells = [cells_of(line) for line in lines[0].splitlines()] if lines else []
         rows.append([_row(own, "around") for own in cells if own not in ([], names)])
     anchors = " ".join(dict.fromkeys(anchor for _, _, anchor in named))
-    marked = (tag("b", cell, data_s=anchors) if anchors else cell for cell in _cells_of(passage.quote))
+    marked = (tag("b", cell, data_s=anchors) if anchors else cell for cell in cells_of(passage.quote))
     quoted = tag("tr", *(tag("td", tag("mark", cell), dir="auto") for cell in marked))
     body = tag("tbody", *rows[0], quoted, *rows[1])
     before = passage.model_copy(update={"before": passage.before[: above.start()]}) if above else passage
@@ -79,7 +79,7 @@ def _named_parts(passage: CitedPassage, named: Named) -> Iterator[str]:
         yield tag("b", shown, data_s=" ".join(anchors)) if anchors else shown
 
 
-def _cells_of(row: str) -> list[str]:
+def cells_of(row: str) -> list[str]:
     """Return the cells of a line `| a | b |`; nothing where it is no such line."""
     line = row.strip()
     if not (line.startswith("|") and line.endswith("|")) or not line.strip("|-: "):

@@ -1,0 +1,195 @@
+"""What an account can look things up in: its finished reports, the sources read for them, and its documents."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.port import PassageHit
+from deep_research.errors import NotFound, SourceError, UnknownRun, UsageError
+from deep_research.in_thread import in_thread
+from deep_research.report.citation import Source
+from deep_research.service.identity import Identity
+from deep_research.service.report_text import Places, report_text
+from deep_research.service.service import ResearchService
+from deep_research.store.port import RunRow
+from deep_research.text.analyzer import content_terms
+
+# Of older reports nobody is told here.
+_MAX_RUNS = 200
+_MAX_RESULTS = 20
+_PASSAGES = 20
+
+
+class FoundItem(BaseModel):
+    """Something that was found: its id is what `fetch` takes."""
+
+    id: str
+    title: str
+    url: str
+
+
+class SearchResults(BaseModel):
+    """What was found, the best first."""
+
+    results: list[FoundItem]
+
+
+class FetchedItem(BaseModel):
+    """The whole text of something that was found."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+
+
+class _Candidate(NamedTuple):
+    """Something that may fit a query, and the words that it is judged by."""
+
+    item: FoundItem
+    words: str
+
+
+class Library:
+    """The reports, sources and documents of one account."""
+
+    def __init__(self, service: ResearchService, who: Identity, places: Places) -> None:
+        self._service, self._who, self._places = service, who, places
+
+    async def search(self, query: str) -> SearchResults:
+        """Return what fits a query, by the share of its words that title and text hold."""
+        terms = set(content_terms(query))
+        if not terms:
+            raise UsageError("The query is empty: name what to look for in a few words.")
+        rows = await self.reports()
+        candidates = [*self._of_runs(rows), *await self._of_documents(query)]
+        return SearchResults(results=(await in_thread(_ranked, terms, candidates))[:_MAX_RESULTS])
+
+    async def reports(self, limit: int = _MAX_RUNS) -> list[RunRow]:
+        """Return the runs with a finished report, the newest first."""
+        return await self._service.list(self._who, limit=limit, status="done")
+
+    async def fetch(self, id_: str) -> FetchedItem:
+        """Return the whole text of a report, a source or a document."""
+        kind, _, rest = id_.partition(":")
+        run, _, name = rest.partition(":")
+        try:
+            match kind:
+                case "report":
+                    return await self.report(run, id_)
+                case "source":
+                    return await self.source(run, name, id_)
+                case "file":
+                    return await self.document(run, name, id_)
+        except (UnknownRun, NotFound, SourceError):
+            pass
+        raise NotFound(f"There is nothing with the id {id_!r}: take ids from the results of search.")
+
+    async def report(self, run: str, id_: str) -> FetchedItem:
+        """Return a report as Markdown."""
+        row = await self._service.get(run, self._who)
+        report = await report_text(self._service, row, self._who, self._places)
+        return FetchedItem(
+            id=id_,
+            title=report.title,
+            text=report.text,
+            url=self._places.report(row.id),
+            metadata={
+                "kind": "report",
+                "run": row.id,
+                "question": row.request.question,
+                "created_at": _day(row.created_at),
+                "is_verified": report.is_verified,
+                "sources": len(report.sources),
+            },
+        )
+
+    async def source(self, run: str, document: str, id_: str) -> FetchedItem:
+        """Return the text of a source as a run read it; only what that run names can be read."""
+        row = await self._service.get(run, self._who)
+        source = next((source for source in _sources(row) if source.document == document), None)
+        if source is None:
+            raise NotFound(f"Run {row.id} has no source {document!r}.")
+        stored = await self._service.store.get_document(document)
+        facts = {"author": stored.author, "published": stored.published, "language": stored.language}
+        return FetchedItem(
+            id=id_,
+            title=source.title,
+            text=stored.text,
+            url=self._places.source(row.id, source),
+            metadata={"kind": "source", "run": row.id, "address": source.address}
+            | {name: value for name, value in facts.items() if value},
+        )
+
+    async def document(self, collection: str, address: str, id_: str) -> FetchedItem:
+        """Return the text of a document of a collection as it is searched."""
+        corpus = FolderCorpus(
+            await self._service.documents.folder_of(collection, self._who), index=self._service.settings.index_path
+        )
+        try:
+            # Only what the index names is read, and from the index alone.
+            passages = await corpus.passages(address)
+        finally:
+            await corpus.close()
+        title = passages[0].title if passages else address
+        metadata = {"kind": "document", "collection": collection, "name": address}
+        url = self._places.document(collection, address)
+        return FetchedItem(id=id_, title=title, text=_joined(passages), url=url, metadata=metadata)
+
+    def _of_runs(self, rows: Iterable[RunRow]) -> list[_Candidate]:
+        reports: list[_Candidate] = []
+        sources: dict[str, _Candidate] = {}
+        for row in rows:
+            result = row.result or {}
+            title = str(result.get("title", ""))
+            learned = result.get("learnings")
+            said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
+            item = FoundItem(id=f"report:{row.id}", title=title, url=self._places.report(row.id))
+            reports.append(_Candidate(item, f"{title} {row.request.question} {said}"))
+            for source in _sources(row):
+                url = self._places.source(row.id, source)
+                item = FoundItem(id=f"source:{row.id}:{source.document}", title=source.title, url=url)
+                # The newest run that read it stands for all.
+                sources.setdefault(source.document, _Candidate(item, f"{source.title} {source.address}"))
+        return [*reports, *sources.values()]
+
+    async def _of_documents(self, query: str) -> list[_Candidate]:
+        found: dict[str, _Candidate] = {}
+        for collection in await self._service.documents.list(self._who):
+            hits = await self._service.documents.search(collection.id, query, self._who, limit=_PASSAGES)
+            for hit in hits.passages:
+                id_ = f"file:{collection.id}:{hit.address}"
+                before = found[id_].words if id_ in found else hit.title
+                url = self._places.document(collection.id, hit.address)
+                item = FoundItem(id=id_, title=hit.title or hit.address, url=url)
+                found[id_] = _Candidate(item, f"{before} {hit.text}")
+        return list(found.values())
+
+
+def _ranked(terms: set[str], candidates: Iterable[_Candidate]) -> list[FoundItem]:
+    shares = [(len(terms & set(content_terms(words))), item) for item, words in candidates]
+    # Reports come first among equals: they answer, where the others only hold what was read.
+    return [item for share, item in sorted(shares, key=lambda pair: -pair[0]) if share]
+
+
+def _sources(row: RunRow) -> list[Source]:
+    listed = (row.result or {}).get("sources")
+    return [Source.from_json(source) for source in listed] if isinstance(listed, list) else []
+
+
+def _joined(passages: Sequence[PassageHit]) -> str:
+    """Return the text that passages cover, which may overlap."""
+    text, end = "", 0
+    for passage in passages:
+        gap = "\n\n" if text and passage.start > end else ""
+        text += gap + passage.text[max(0, end - passage.start) :]
+        end = max(end, passage.end)
+    return text
+
+
+def _day(time: datetime) -> str:
+    return time.isoformat(timespec="seconds")

@@ -1,0 +1,190 @@
+"""The server of the protocol: tools, and reports as resources, for whoever a transport says is calling."""
+
+import logging
+import re
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import unquote
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import ValidationError
+
+from deep_research.errors import DeepResearchError, NotFound, UnknownRun
+from deep_research.masking import masked
+from deep_research.mcp_server.catalogue import INSTRUCTIONS, TOOLS
+from deep_research.mcp_server.library import FetchedItem, Library
+from deep_research.mcp_server.tools import Caller, ToolSpec
+from deep_research.service.identity import Identity
+from deep_research.service.public_text import without_paths
+from deep_research.service.report_text import SCHEME, Places
+from deep_research.service.service import ResearchService
+
+_log = logging.getLogger(__name__)
+_URI = re.compile(
+    rf"{SCHEME}://(?:runs/(?P<run>[0-9a-f]+)/(?:report\.md|sources/(?P<document>[0-9a-f]+))"
+    r"|documents/(?P<collection>\w+)/(?P<address>.+))"
+)
+# The newest reports are listed; older ones are found by search.
+_LISTED = 50
+Context = ServerRequestContext[Any, Any]
+
+
+class ResearchServer:
+    """Serves one service; `who_calls` and `places_of` say for each request who it is from and how they reach us."""
+
+    def __init__(
+        self,
+        service: ResearchService,
+        *,
+        who_calls: Callable[[Context], Identity],
+        places_of: Callable[[Context], Places] = lambda _: Places(),
+    ) -> None:
+        self._service, self._who_calls, self._places_of = service, who_calls, places_of
+        self._tools = {spec.name: spec for spec in TOOLS}
+
+    def protocol(self) -> Server[Any]:
+        """Return what a transport serves."""
+        return Server(
+            "deep-research",
+            title="Deep Research",
+            version=version("deep-research"),
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+        )
+
+    async def _list_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[_listed(spec) for spec in self._tools.values()])
+
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        spec = self._tools.get(params.name)
+        if spec is None:
+            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(self._tools)}.")
+        try:
+            given = spec.takes.model_validate(params.arguments or {})
+            result = await spec.work(given, self._caller(context))
+        except ValidationError as exc:
+            return _failed("; ".join(_misfit(error["loc"], error["msg"]) for error in exc.errors()))
+        except UnknownRun as exc:
+            return _failed(f"{_in_public(exc)} Take run ids from research, or find reports with search.")
+        except DeepResearchError as exc:
+            return _failed(_in_public(exc))
+        except Exception:
+            _log.exception("the tool %s failed", spec.name)
+            return _failed("Something went wrong in the server; its log says what. Another try may help.")
+        return CallToolResult(
+            content=[TextContent(type="text", text=result.text)],
+            structured_content=result.data.model_dump(mode="json"),
+        )
+
+    def _caller(self, context: Context) -> Caller:
+        told = 0
+
+        async def tell(text: str) -> None:
+            nonlocal told
+            told += 1
+            await context.session.report_progress(told, None, text)
+
+        return Caller(self._service, self._who_calls(context), self._places_of(context), tell)
+
+    async def _list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
+        rows = await self._library(context).reports(_LISTED)
+        return ListResourcesResult(
+            resources=[
+                Resource(
+                    uri=Places().report(row.id),
+                    name=row.id,
+                    title=str((row.result or {}).get("title", "")),
+                    description=row.request.question[:500],
+                    mime_type="text/markdown",
+                )
+                for row in rows
+            ]
+        )
+
+    async def _list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        templates = {
+            "report": (f"{SCHEME}://runs/{{run}}/report.md", "The report of a finished research.", "text/markdown"),
+            "source": (f"{SCHEME}://runs/{{run}}/sources/{{document}}", "The text of a source of a report.", None),
+            "document": (f"{SCHEME}://documents/{{collection}}/{{name}}", "The text of a user's document.", None),
+        }
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(name=name, uri_template=uri, description=about, mime_type=kind or "text/plain")
+                for name, (uri, about, kind) in templates.items()
+            ]
+        )
+
+    async def _read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        uri = str(params.uri)
+        found = _URI.fullmatch(uri)
+        try:
+            if found is None:
+                raise NotFound(f"There is no resource {uri!r}.")
+            item, kind = await self._read(self._library(context), found)
+        except DeepResearchError as exc:
+            raise MCPError(INVALID_PARAMS, _in_public(exc)) from exc
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=item.text, mime_type=kind)])
+
+    async def _read(self, library: Library, found: re.Match[str]) -> tuple[FetchedItem, str]:
+        if found["collection"]:
+            return await library.document(found["collection"], unquote(found["address"]), found[0]), "text/plain"
+        if found["document"]:
+            return await library.source(found["run"], found["document"], found[0]), "text/plain"
+        return await library.report(found["run"], found[0]), "text/markdown"
+
+    def _library(self, context: Context) -> Library:
+        return Library(self._service, self._who_calls(context), self._places_of(context))
+
+
+def _listed(spec: ToolSpec) -> Tool:
+    return Tool(
+        name=spec.name,
+        title=spec.title,
+        description=spec.description,
+        input_schema=spec.takes.model_json_schema(),
+        output_schema=spec.gives.model_json_schema(),
+        annotations=ToolAnnotations(
+            title=spec.title,
+            read_only_hint=spec.is_read_only,
+            destructive_hint=spec.name == "cancel",
+            open_world_hint=spec.name in ("research", "answer"),
+        ),
+    )
+
+
+def _misfit(place: tuple[int | str, ...], problem: str) -> str:
+    where = ".".join(map(str, place))
+    return f"{where}: {problem}" if where else problem
+
+
+def _in_public(exc: DeepResearchError) -> str:
+    """Return what a client is told of an error: no path of this machine, no secret."""
+    return without_paths(masked(str(exc)))
+
+
+def _failed(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

@@ -1,0 +1,48 @@
+"""Events of a run as server-sent events: their ids are the run's sequence numbers, so that a reader can come back."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import StreamingResponse
+
+from deep_research.server.dependencies import Service, Who
+from deep_research.service.feed import OVER, Entry
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])
+
+# How soon a browser comes back to a stream that broke off, in milliseconds.
+_COME_BACK = b"retry: 2000\n\n"
+# No proxy may keep what is sent, change it, or hold it back until there is more.
+_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+
+
+@router.get(
+    "/{run}/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "Events, each with its number as id."},
+        204: {"description": "The run is over, and there is nothing after `Last-Event-ID`."},
+    },
+)
+async def stream_events(
+    run: str, service: Service, who: Who, last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None
+) -> Response:
+    """Follow a run: everything since `Last-Event-ID`, then what comes, until the run is over.
+
+    `event: live` is text while it is written, without an id: it is never replayed. `event: stream-gap` says that
+    something was missed: events before `first` (`what` is `events`), or live text (`what` is `text`).
+    """
+    row = await service.get(run, who)
+    after = last_event_id or 0
+    if row.status in OVER and after == await service.store.last_seq(row.id):
+        # A browser comes back to a stream that has ended, unless it is told this.
+        return Response(status_code=204)
+    batches = service.feed.batches(row.id, after=after)
+    return StreamingResponse(_frames(batches), media_type="text/event-stream", headers=_HEADERS)
+
+
+async def _frames(batches: AsyncIterator[list[Entry]]) -> AsyncIterator[bytes]:
+    yield _COME_BACK
+    async for entries in batches:
+        yield b"".join([entry.frame for entry in entries])

@@ -1,0 +1,85 @@
+"""Runs: make, list, read, file under tags, delete."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from deep_research.errors import InputError
+from deep_research.events import RunStatus
+from deep_research.server.api.headers import IdempotencyKey
+from deep_research.server.api.responses import problems
+from deep_research.server.api.shapes import Run, Runs, run_shape
+from deep_research.server.dependencies import Service, Who
+from deep_research.service.new_run import NewRun, Tag
+from deep_research.store.port import RunChoice, RunRow
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])
+
+
+class Filing(BaseModel):
+    """The words under which a run is filed."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["heat pumps", "水利"]}]})
+
+    tags: tuple[Tag, ...] = Field(max_length=20)
+
+
+@router.post("", status_code=201, responses=problems(400, 404))
+async def create_run(new: NewRun, service: Service, who: Who, key: IdempotencyKey = "") -> Run:
+    """Start to research a question."""
+    return run_shape(await service.create(new, who, key=key))
+
+
+@router.get("")
+async def list_runs(
+    service: Service,
+    who: Who,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor: Annotated[str, Query(max_length=200, description="Where the page begins: `next` of the one before.")] = "",
+    status: RunStatus | None = None,
+    q: Annotated[str, Query(max_length=200, description="Words in the question.")] = "",
+    tag: Annotated[str, Query(max_length=100)] = "",
+) -> Runs:
+    """List runs, the newest first."""
+    choice = RunChoice(text=q, tag=tag, before=_place_of(cursor) if cursor else None)
+    rows = await service.list(who, limit=limit + 1, status=status, choice=choice)
+    shown = rows[:limit]
+    return Runs(runs=[run_shape(row) for row in shown], next=_cursor_after(shown[-1]) if rows[limit:] else None)
+
+
+@router.get("/{run}", responses=problems(404))
+async def read_run(run: str, service: Service, who: Who) -> Run:
+    """Read where a run stands."""
+    return run_shape(await service.get(run, who))
+
+
+@router.patch("/{run}", responses=problems(404))
+async def file_run(run: str, filing: Filing, service: Service, who: Who) -> Run:
+    """File a run under these words alone."""
+    return run_shape(await service.set_tags(run, filing.tags, who))
+
+
+@router.delete("/{run}", status_code=204, responses=problems(404, 409))
+async def delete_run(run: str, service: Service, who: Who) -> None:
+    """Delete a run with its report and files, for good; one that is being worked on must be cancelled first."""
+    await service.delete(run, who)
+
+
+def _cursor_after(row: RunRow) -> str:
+    """Return what a client gives back to see the runs that are older than this one."""
+    return urlsafe_b64encode(json.dumps([row.created_at.isoformat(), row.id]).encode()).decode().rstrip("=")
+
+
+def _place_of(cursor: str) -> tuple[datetime, str]:
+    try:
+        at, run = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
+        created_at = datetime.fromisoformat(at).astimezone(UTC)
+        if not isinstance(run, str):
+            raise TypeError(run)
+    except (ValueError, TypeError, OverflowError):
+        raise InputError().with_message("fault.bad_cursor") from None
+    return created_at, run

@@ -1,0 +1,175 @@
+"""What the API answers with."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from deep_research.events import RunStatus
+from deep_research.export.contents import Contents
+from deep_research.pipeline.result import Result
+from deep_research.request import Language
+from deep_research.service.public_text import without_paths
+from deep_research.service.sources import SourceEntry
+from deep_research.store.port import RunRow
+from deep_research.value import Json, JsonObject
+
+
+class Run(BaseModel):
+    """Where a run stands; `pending` is what it waits for, `error` why it failed.
+
+    `follow` and `update` are ids of runs that it follows up or brings up to date.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "3f2a9c1e5b7d4f0a8c6e2d1b0a9f8e7d",
+                    "question": "What did the Halden Bay heat pump retrofit cost, and was it worth it?",
+                    "status": "running",
+                    "created_at": "2026-03-01T09:30:00Z",
+                    "updated_at": "2026-03-01T09:30:02Z",
+                    "title": "",
+                    "tags": ["heat pumps"],
+                    "pending": None,
+                    "error": None,
+                    "follow": "",
+                    "update": "",
+                }
+            ]
+        }
+    )
+
+    id: str
+    question: str
+    status: RunStatus
+    created_at: datetime
+    updated_at: datetime
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    pending: JsonObject | None = None
+    error: JsonObject | None = None
+    follow: str = ""
+    update: str = ""
+
+
+class Runs(BaseModel):
+    """A page of runs, the newest first; `next` is the cursor of the page that follows, if there is one."""
+
+    runs: list[Run]
+    next: str | None = None
+
+
+class Sources(BaseModel):
+    """What a run has read."""
+
+    sources: list[SourceEntry]
+
+
+class ReportFigure(BaseModel):
+    """A figure of the report; `png` and `svg` are ids of pictures."""
+
+    number: int
+    title: str
+    png: str
+    svg: str = ""
+
+
+class SourcePicture(BaseModel):
+    """A picture in a cited source, which was not loaded: its address, and the source's address and number."""
+
+    address: str
+    caption: str = ""
+    source: str = ""
+    number: int = 0
+
+
+class ReportSource(BaseModel):
+    """A source as the report numbers it; `is_cited` says whether it is cited, or was only read."""
+
+    number: int
+    is_cited: bool
+    document: str
+    title: str
+    address: str
+    places: tuple[str, ...] = ()
+    language: str = ""
+    author: str = ""
+    published: str = ""
+
+
+class Report(BaseModel):
+    """The report of a run that is done: its text as Markdown, its sources in the order of their numbers, its figures.
+
+    `is_verified` says whether every sentence passed its check; it was not searched where every search failed.
+    """
+
+    run: str
+    title: str
+    language: Language
+    created_at: datetime
+    markdown: str
+    is_verified: bool
+    is_searched: bool
+    sources: list[ReportSource]
+    figures: list[ReportFigure]
+    pictures: list[SourcePicture] = Field(description="Pictures in the cited sources.")
+    learnings: list[str] = Field(description="What the passages that were found say, in a sentence each.")
+
+
+def report_shape(result: Result, contents: Contents) -> Report:
+    """Return a report as the API shows it: nothing of this machine in it."""
+    edition = contents.edition
+    cited = {source.document for source in edition.citations.used}
+    fields = ("document", "title", "address", "places", "language", "author", "published")
+    return Report(
+        run=edition.run,
+        title=edition.report.title,
+        language=edition.language,
+        created_at=edition.created_at,
+        markdown=contents.markdown,
+        is_verified=result.is_verified,
+        is_searched=result.is_searched,
+        sources=[
+            ReportSource(
+                number=number,
+                is_cited=source.document in cited,
+                **{name: getattr(source, name) for name in fields},
+            )
+            for number, source in enumerate(edition.citations.sources, start=1)
+        ],
+        figures=[
+            ReportFigure(number=one.number, title=one.figure.title, png=one.figure.png, svg=one.figure.svg)
+            for one in edition.captions
+        ],
+        # The figures themselves have no source.
+        pictures=[SourcePicture(**image.model_dump()) for image in result.images if image.source],
+        learnings=list(result.learnings),
+    )
+
+
+def run_shape(row: RunRow) -> Run:
+    """Return a run as the API shows it: nothing of this machine in it."""
+    return Run(
+        id=row.id,
+        question=row.request.question,
+        status=row.status,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        title=str((row.result or {}).get("title", "")),
+        tags=row.tags,
+        pending=row.pending,
+        error=_shown(row.error),
+        follow=row.request.follow,
+        update=row.request.update.run if row.request.update else "",
+    )
+
+
+def _shown(error: JsonObject | None) -> JsonObject | None:
+    """Return why a run failed, without paths of this machine."""
+    if error is None:
+        return None
+    shown: dict[str, Json] = {
+        name: without_paths(value) if isinstance(value, str) else value for name, value in error.items()
+    }
+    return shown

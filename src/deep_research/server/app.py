@@ -1,0 +1,70 @@
+"""The application: the service, and everything that is offered over it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from deep_research.server import mcp
+from deep_research.server.access import Access
+from deep_research.server.api import (
+    documents,
+    estimate,
+    events,
+    health,
+    progress,
+    reports,
+    runs,
+    schedules,
+    sources,
+    steering,
+)
+from deep_research.server.api import settings as settings_api
+from deep_research.server.api.responses import describe
+from deep_research.server.body_limit import BodyLimit
+from deep_research.server.metrics import Measured, Metrics
+from deep_research.server.openai import chat, responses
+from deep_research.server.openai.shape import OpenAIShape
+from deep_research.server.page import routes as page
+from deep_research.server.problems import add_problem_details
+from deep_research.service.service import ResearchService
+from deep_research.settings import Settings
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the application of these settings; its service runs while it is served."""
+
+    @asynccontextmanager
+    async def serving(app: FastAPI) -> AsyncIterator[None]:
+        async with ResearchService(settings, at_once=settings.server_runs_at_once) as service:
+            app.state.service = service
+            metrics.follow(service)
+            async with mcp.serving_mcp(app, service):
+                yield
+
+    app = FastAPI(title="Deep Research", version=version("deep-research"), lifespan=serving, redoc_url=None)
+    app.state.settings = settings
+    app.state.metrics = metrics = Metrics()
+    add_problem_details(app)
+    app.include_router(runs.router)
+    app.include_router(events.router)
+    app.include_router(progress.router)
+    app.include_router(documents.router)
+    app.include_router(steering.router)
+    app.include_router(reports.router)
+    app.include_router(sources.router)
+    app.include_router(estimate.router)
+    app.include_router(settings_api.router)
+    app.include_router(schedules.router)
+    app.include_router(page.router)
+    app.include_router(chat.router)
+    app.include_router(responses.router)
+    app.include_router(mcp.router)
+    app.include_router(health.router)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Access, settings=settings)
+    app.add_middleware(OpenAIShape)
+    app.add_middleware(Measured, metrics=metrics)
+    describe(app)
+    return app

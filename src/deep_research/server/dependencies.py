@@ -1,0 +1,30 @@
+"""What a request is answered with: the service, and who asks."""
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from deep_research.server.origin import Connection
+from deep_research.service.identity import Identity
+from deep_research.service.report_text import Places
+from deep_research.service.service import ResearchService
+
+
+def service_of(request: Request) -> ResearchService:
+    """Return the service of the application."""
+    return cast("ResearchService", request.app.state.service)
+
+
+def identity_of(request: Request) -> Identity:
+    """Return who asks; `access.py` has found out."""
+    return cast("Identity", request.state.identity)
+
+
+def places_of(request: Request) -> Places:
+    """Return where things are found, under the address by which the asker knows this server."""
+    connection: Connection = request.state.connection
+    return Places(f"{connection.scheme}://{connection.authority}")
+
+
+Service = Annotated[ResearchService, Depends(service_of)]
+Who = Annotated[Identity, Depends(identity_of)]

@@ -1,0 +1,148 @@
+"""Which run a conversation goes on with: its last message is a question, an answer, or a question about a report.
+
+Clients of chats send nothing back but messages. So each answer ends with a line that names its run (a report does so
+anyway); a run is gone on with only if it belongs to whoever asks.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from deep_research.errors import UnknownRun
+from deep_research.pipeline.control import chosen, options_of
+from deep_research.server.openai.errors import Refused
+from deep_research.server.openai.requests import MODELS, Message
+from deep_research.server.openai.turns import Turn, questions_of
+from deep_research.service.feed import OVER
+from deep_research.service.identity import Identity
+from deep_research.service.new_run import MAX_CONTEXT_CHARS, NewRun
+from deep_research.service.service import ResearchService
+from deep_research.store.port import RunRow
+from deep_research.value import JsonObject
+
+# The last line of an answer: the run, and the number of the question where it is one.
+_MARK = re.compile(r"\b([0-9a-f]{32})\b(?:\D{1,20}(\d{1,3}))?\s*$|\b([0-9a-f]{32})\b")
+_MARKED_LINES = 3
+# What may be said of a run beside its question, its context and its depth.
+_NO_OPTIONS = ("question", "context", "depth", "follow")
+_MOST_REMEMBERED = 1_000
+
+
+class _Mark:
+    """A run that an earlier answer names; `number` is that of its question, None where it was a report."""
+
+    def __init__(self, run: str, number: int | None) -> None:
+        self.run, self.number = run, number
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request asks: the conversation, the turn that it goes on from where it names one, and its options."""
+
+    messages: Sequence[Message]
+    model: str
+    options: JsonObject
+    previous: Turn | None = None
+
+
+@dataclass
+class Conversations:
+    """Finds or begins the turn that a request asks for.
+
+    A request that is sent again while its run is under way (clients do so when a connection breaks) gets the same run.
+    """
+
+    service: ResearchService
+    _under_way: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def turn_of(self, asked: Asked, who: Identity) -> Turn:
+        """Return the turn that answers a request; a run is begun or gone on with where it needs one."""
+        # Instructions say how an assistant is to behave; a search for what "it" means would find names in them.
+        spoken = [message for message in asked.messages if message.role in ("user", "assistant")]
+        if not spoken or spoken[-1].role != "user":
+            raise Refused("The last message must be the user's: it is the question.", param="messages")
+        *earlier, last = spoken
+        row, number = await self._earlier(asked.previous, earlier, who)
+        if row is None:
+            return await self._begun(self._new_run(asked, last.text, earlier), who)
+        questions = await questions_of(self.service, row)
+        number = len(questions) if number is None else number
+        if number < len(questions):
+            await self._answer(row, questions[number].scope, questions[number].data, last.text, who)
+            return Turn(row.id, number + 1)
+        if row.status not in OVER:
+            raise Refused(
+                f"Run {row.id} is still under way: wait for it, or cancel it.",
+                status=HTTPStatus.CONFLICT,
+                code="response_in_progress",
+            )
+        if row.status != "done":
+            return await self._begun(self._new_run(asked, last.text, earlier), who)
+        # What the assistant said is in the report that is followed.
+        said = [message for message in earlier if message.role == "user"]
+        return await self._begun(self._new_run(asked, last.text, said, follow=row.id), who)
+
+    async def _earlier(
+        self, previous: Turn | None, earlier: Sequence[Message], who: Identity
+    ) -> tuple[RunRow | None, int | None]:
+        """Return the run that is gone on with, and the number of its turn, None for its last."""
+        mark = _Mark(previous.run, previous.number) if previous else _mark_of(earlier)
+        if mark is None:
+            return None, None
+        try:
+            return await self.service.get(mark.run, who), mark.number
+        except UnknownRun:
+            if previous is None:
+                return None, None
+            raise Refused(
+                f"Previous response with id 'resp_{previous.name}' not found.",
+                status=HTTPStatus.NOT_FOUND,
+                code="previous_response_not_found",
+                param="previous_response_id",
+            ) from None
+
+    async def _answer(self, row: RunRow, scope: str, question: JsonObject, text: str, who: Identity) -> None:
+        given = (await self.service.store.get_answers(row.id)).get(scope)
+        if given is None:
+            await self.service.answer(row.id, text, who)
+        elif given != chosen(text, options_of(question)):
+            raise Refused(f"This question of run {row.id} was answered otherwise before: ask anew.", code="answered")
+
+    def _new_run(self, asked: Asked, question: str, said: Sequence[Message], follow: str | None = None) -> NewRun:
+        context = "\n\n".join(message.text.strip() for message in said)[-MAX_CONTEXT_CHARS:]
+        options = {name: value for name, value in asked.options.items() if name not in _NO_OPTIONS}
+        given = {"question": question, "context": context, "depth": MODELS[asked.model], "follow": follow}
+        return NewRun.model_validate(options | given)
+
+    async def _begun(self, new: NewRun, who: Identity) -> Turn:
+        named = json.dumps([who.user, new.model_dump(mode="json")], sort_keys=True)
+        key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
+        async with self._lock:
+            run = self._under_way.get(key)
+            if run is None or not await self._is_under_way(run, who):
+                run = (await self.service.create(new, who)).id
+                self._under_way[key] = run
+                if len(self._under_way) > _MOST_REMEMBERED:
+                    self._under_way.popitem(last=False)
+        return Turn(run)
+
+    async def _is_under_way(self, run: str, who: Identity) -> bool:
+        try:
+            return (await self.service.get(run, who)).status in ("created", "running")
+        except UnknownRun:
+            return False
+
+
+def _mark_of(earlier: Sequence[Message]) -> _Mark | None:
+    """Return the run that the assistant's last message names in its last lines."""
+    said = next((message.text for message in reversed(earlier) if message.role == "assistant"), "")
+    for line in reversed([line for line in said.splitlines() if line.strip()][-_MARKED_LINES:]):
+        if found := _MARK.search(line):
+            return _Mark(found[1] or found[3], int(found[2]) - 1 if found[2] else None)
+    return None

@@ -1,0 +1,103 @@
+"""Errors in OpenAI's shape, for everything that goes wrong below /v1."""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from deep_research.errors import DeepResearchError
+from deep_research.messages.words import Words, words_in
+from deep_research.server.problems import detail_of, status_of, words_for
+
+_log = logging.getLogger(__name__)
+_TYPES = {
+    HTTPStatus.UNAUTHORIZED: ("authentication_error", "invalid_api_key"),
+    HTTPStatus.FORBIDDEN: ("permission_error", "insufficient_permissions"),
+    HTTPStatus.NOT_FOUND: ("invalid_request_error", "not_found"),
+    HTTPStatus.TOO_MANY_REQUESTS: ("rate_limit_error", "rate_limit_exceeded"),
+}
+
+
+class Refused(Exception):
+    """A request that is not served, and why."""
+
+    def __init__(
+        self, message: str, *, status: HTTPStatus = HTTPStatus.BAD_REQUEST, code: str | None = None, param: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.param = status, code, param or None
+
+
+def error_object(message: str, status: HTTPStatus, *, code: str | None = None, param: str | None = None) -> Any:
+    """Return an error as OpenAI's clients read it."""
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        kind, usual = "server_error", "server_error"
+    else:
+        kind, usual = _TYPES.get(status, ("invalid_request_error", "invalid_value"))
+    return {"message": message, "type": kind, "param": param, "code": code or usual}
+
+
+def refusal_of(exc: Exception, words: Words) -> tuple[HTTPStatus, Any]:
+    """Return the status and the error object of whatever went wrong; what is not ours is told to the log alone."""
+    match exc:
+        case Refused():
+            return exc.status, error_object(str(exc), exc.status, code=exc.code, param=exc.param)
+        case DeepResearchError():
+            status = status_of(exc)
+            # OpenAI's clients know no other status for a request that cannot be used.
+            status = HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
+            return status, error_object(detail_of(exc, words), status)
+        case RequestValidationError() | ValidationError():
+            return HTTPStatus.BAD_REQUEST, _misfit(exc)
+        case StarletteHTTPException():
+            status = HTTPStatus(exc.status_code)
+            return status, error_object(str(exc.detail), status)
+    _log.error("a request below /v1 failed", exc_info=exc)
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return status, error_object(words("fault.unforeseen"), status)
+
+
+def _misfit(exc: RequestValidationError | ValidationError) -> Any:
+    first = exc.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    message = f"{where}: {first['msg']}" if where else str(first["msg"])
+    return error_object(message, HTTPStatus.BAD_REQUEST, param=where or None)
+
+
+class OpenAIRoute(APIRoute):
+    """A route whose errors have OpenAI's shape; after a failure clients are told not to ask again by themselves."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route, with its errors put into shape."""
+        handle = super().get_route_handler()
+
+        async def handle_in_shape(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except Exception as exc:
+                status, error = refusal_of(exc, words_for(request))
+                headers = dict(exc.headers or {}) if isinstance(exc, HTTPException) else {}
+                if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    # Another try would start the research anew.
+                    headers["x-should-retry"] = "false"
+                # Escaped, as a message may repeat what no encoding holds.
+                body = json.dumps({"error": error})
+                return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+        return handle_in_shape
+
+
+async def guarded(frames: AsyncIterator[str], frame_of: Callable[[Any], str]) -> AsyncIterator[str]:
+    """Yield the frames of a stream; an error in its middle is its last frame, as a status has been sent by then."""
+    try:
+        async for frame in frames:
+            yield frame
+    except Exception as exc:
+        yield frame_of(refusal_of(exc, words_in("en"))[1])

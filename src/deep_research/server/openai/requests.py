@@ -1,0 +1,160 @@
+"""What OpenAI's clients send, and what of it is served: text in, nothing that chooses models or calls tools."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from deep_research.request import DepthName
+from deep_research.server.openai.errors import Refused
+from deep_research.value import JsonObject
+
+# What a client may ask for as a model, and the depth that it stands for; the first takes the server's own.
+MODELS: dict[str, DepthName | None] = {
+    "deep-research": None,
+    "deep-research-quick": "quick",
+    "deep-research-deep": "deep",
+}
+_TEXT_PARTS = ("text", "input_text", "output_text")
+# Items that clients send back with a conversation and that say nothing new.
+_SILENT_ITEMS = ("reasoning",)
+Role = Literal["system", "developer", "user", "assistant"]
+
+
+class Message(NamedTuple):
+    """One message of a conversation, as text."""
+
+    role: Role
+    text: str
+
+
+class _Body(BaseModel):
+    """What both kinds of request have in common; what is not named here is accepted and has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str = Field(max_length=100)
+    stream: bool | None = False
+    tools: list[Any] | None = None
+    metadata: dict[str, str] | None = None
+    deep_research: JsonObject | None = Field(
+        default=None, description="Fields of a new run (`POST /api/runs`) but the question, its context and its depth."
+    )
+
+    def check_model(self) -> None:
+        """Refuse a model that is not served."""
+        if self.model not in MODELS:
+            raise unknown_model(self.model)
+
+
+class StreamOptions(BaseModel):
+    """What a stream of a chat tells beside its text."""
+
+    include_usage: bool = False
+
+
+class ChatBody(_Body):
+    """The body of `POST /v1/chat/completions`."""
+
+    messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
+    stream_options: StreamOptions | None = None
+    n: int | None = Field(default=1, ge=1)
+    functions: list[Any] | None = None
+    modalities: list[str] | None = None
+    response_format: dict[str, Any] | None = None
+
+    def conversation(self) -> list[Message]:
+        """Return the messages as text, or refuse what is none."""
+        self.check_model()
+        _refuse("tools", self.tools or self.functions)
+        _refuse("n", (self.n or 1) > 1)
+        _refuse("modalities", set(self.modalities or ["text"]) - {"text"})
+        _refuse("response_format", (self.response_format or {}).get("type", "text") != "text")
+        return [_message(item, f"messages.{at}") for at, item in enumerate(self.messages)]
+
+
+class ResponsesBody(_Body):
+    """The body of `POST /v1/responses`."""
+
+    input: str | list[dict[str, Any]]
+    instructions: str | None = None
+    previous_response_id: str | None = Field(default=None, max_length=200)
+    background: bool | None = False
+    conversation: Any = None
+    prompt: Any = None
+    text: dict[str, Any] | None = None
+
+    def messages(self) -> list[Message]:
+        """Return the input as messages, or refuse what is no text."""
+        self.check_model()
+        _refuse("tools", self.tools)
+        _refuse("conversation", self.conversation)
+        _refuse("prompt", self.prompt)
+        wanted = (self.text or {}).get("format") or {}
+        _refuse("text.format", not isinstance(wanted, dict) or wanted.get("type", "text") != "text")
+        first = [Message("system", self.instructions)] if self.instructions else []
+        if isinstance(self.input, str):
+            return [*first, Message("user", self.input)]
+        items = [(at, item) for at, item in enumerate(self.input) if item.get("type") not in _SILENT_ITEMS]
+        return [*first, *(_message(item, f"input.{at}") for at, item in items)]
+
+
+def unknown_model(name: str) -> Refused:
+    """Return the refusal of a model that is not served."""
+    known = ", ".join(MODELS)
+    return Refused(
+        f"There is no model {name!r}; choose from {known}.",
+        status=HTTPStatus.NOT_FOUND,
+        code="model_not_found",
+        param="model",
+    )
+
+
+_WHY = {
+    "tools": "Tools cannot be called from here: the research searches by itself. Leave `tools` out.",
+    "n": "One question gets one report: `n` must be 1.",
+    "modalities": "Reports are text: leave `modalities` out.",
+    "response_format": "Reports are Markdown: leave `response_format` out.",
+    "text.format": "Reports are Markdown: leave `text.format` out.",
+    "conversation": "Conversations are not kept here: use `previous_response_id`, or send the messages again.",
+    "prompt": "There are no stored prompts here: send the question as `input`.",
+}
+
+
+def _refuse(param: str, is_given: object) -> None:
+    if is_given:
+        raise Refused(_WHY[param], code="unsupported_parameter", param=param)
+
+
+def _message(item: dict[str, Any], where: str) -> Message:
+    role = item.get("role")
+    if role in ("tool", "function") or (role is None and item.get("type") not in (None, "message")):
+        raise Refused(_WHY["tools"], code="unsupported_value", param=where)
+    if role not in ("system", "developer", "user", "assistant"):
+        raise Refused(f"{where}.role must be system, developer, user or assistant.", param=f"{where}.role")
+    return Message(role, _text(item.get("content"), f"{where}.content"))
+
+
+def _text(content: object, where: str) -> str:
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if not isinstance(content, Sequence):
+        raise Refused(f"{where} must be a text, or a list of parts.", param=where)
+    texts = []
+    for at, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "refusal":
+            continue
+        if kind not in _TEXT_PARTS:
+            raise Refused(
+                "Only text can be asked about here, no images, sounds or files; upload documents to a collection.",
+                code="unsupported_value",
+                param=f"{where}.{at}",
+            )
+        if not isinstance(part.get("text"), str):
+            raise Refused(f"{where}.{at}.text must be a text.", param=f"{where}.{at}.text")
+        texts.append(part["text"])
+    return "\n".join(texts)

@@ -1,0 +1,170 @@
+"""`/v1/responses`: made, read again, followed again from any event, and cancelled."""
+
+import json
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from deep_research.errors import UnknownRun
+from deep_research.events import RunEvent
+from deep_research.pipeline.control import words_of
+from deep_research.request import Depth
+from deep_research.server.dependencies import Service, Who, places_of
+from deep_research.server.openai.conversation import Asked
+from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
+from deep_research.server.openai.requests import MODELS, ResponsesBody
+from deep_research.server.openai.response_events import ResponseWriter
+from deep_research.server.openai.stream import PING, conversations_of, streamed
+from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
+from deep_research.service.feed import OVER
+from deep_research.service.identity import Identity
+from deep_research.service.news import ProgressLines
+from deep_research.service.service import ResearchService
+from deep_research.settings import Settings
+from deep_research.store.port import RunRow
+
+router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
+_PREFIX = "resp_"
+Event = dict[str, Any]
+
+
+@router.post("/responses", response_model=None)
+async def create_response(body: ResponsesBody, request: Request, service: Service, who: Who) -> Response:
+    """Research a question; with `background`, answer at once with the id under which it is read later."""
+    messages = body.messages()
+    previous = None
+    if body.previous_response_id is not None:
+        previous = turn_named(body.previous_response_id.removeprefix(_PREFIX))
+        if previous is None:
+            raise _unknown(body.previous_response_id, code="previous_response_not_found")
+    asked = Asked(messages, body.model, body.deep_research or {}, previous)
+    turn = await conversations_of(request).turn_of(asked, who)
+    echoed = {
+        "background": bool(body.background),
+        "instructions": body.instructions,
+        "metadata": body.metadata or {},
+        "previous_response_id": body.previous_response_id,
+    }
+    row = await service.get(turn.run, who)
+    writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, body.model, echoed)
+    if body.background and not body.stream:
+        return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
+    events = _events(TurnReader(service, turn, who, places_of(request)), writer, row)
+    if body.stream:
+        return _streamed(events)
+    return JSONResponse(await _last_response(events))
+
+
+@router.get("/responses/{response}", response_model=None)
+async def read_response(
+    response: str,
+    request: Request,
+    service: Service,
+    who: Who,
+    stream: bool = False,
+    starting_after: Annotated[int, Query(ge=0)] = -1,
+) -> Response:
+    """Read a response again, or follow it from the event after a number; one that is under way says so."""
+    turn, row = await _found(response, service, who)
+    writer = _writer(turn, row, service.settings)
+    events = _events(TurnReader(service, turn, who, places_of(request)), writer, row)
+    if stream:
+        return _streamed(events, after=starting_after)
+    if not await _is_over(turn, row, service):
+        return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
+    return JSONResponse(await _last_response(events))
+
+
+@router.post("/responses/{response}/cancel", response_model=None)
+async def cancel_response(response: str, request: Request, service: Service, who: Who) -> Response:
+    """Cancel the research; one that is over is left as it is."""
+    turn, row = await _found(response, service, who)
+    if not await _is_over(turn, row, service):
+        row = await service.cancel(row.id, who)
+    writer = _writer(turn, row, service.settings)
+    if row.status != "cancelled" and row.cancel_requested:
+        # The process that works on it stops within moments.
+        return JSONResponse(writer.response("cancelled"))
+    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, places_of(request)), writer, row)))
+
+
+@router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+async def refuse_others(path: str) -> None:
+    """Say that the rest of OpenAI's interface is not served."""
+    raise Refused(
+        f"There is nothing at /v1/{path}: models, chat/completions and responses are served.",
+        status=HTTPStatus.NOT_FOUND,
+    )
+
+
+async def _events(reader: TurnReader, writer: ResponseWriter, row: RunRow) -> AsyncIterator[Event | None]:
+    """Yield the events of a response; None where nothing happened for a while."""
+    lines = ProgressLines(words_of(row), is_verbose=True)
+    for event in writer.begin():
+        yield event
+    async for item in reader.events():
+        if not isinstance(item, RunEvent):
+            yield None
+            continue
+        for line in lines.of(item):
+            for event in writer.progress(line):
+                yield event
+    for event in writer.end(await reader.reply()):
+        yield event
+
+
+def _streamed(events: AsyncIterator[Event | None], *, after: int = -1) -> Response:
+    async def frames() -> AsyncIterator[str]:
+        async for event in events:
+            if event is None:
+                yield PING
+            elif event["sequence_number"] > after:
+                yield _frame(event)
+
+    return streamed(guarded(frames(), _error_frame))
+
+
+def _frame(event: Event) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+
+
+def _error_frame(error: dict[str, Any]) -> str:
+    return _frame({"type": "error", "sequence_number": 0, **{key: error[key] for key in ("code", "message", "param")}})
+
+
+async def _last_response(events: AsyncIterator[Event | None]) -> Event:
+    last: Event = {}
+    async for event in events:
+        last = event or last
+    response: Event = last["response"]
+    return response
+
+
+async def _found(response: str, service: ResearchService, who: Identity) -> tuple[Turn, RunRow]:
+    turn = turn_named(response.removeprefix(_PREFIX))
+    if turn is None:
+        raise _unknown(response)
+    try:
+        row = await service.get(turn.run, who)
+    except UnknownRun:
+        raise _unknown(response) from None
+    if turn.number > len(await questions_of(service, row)):
+        raise _unknown(response)
+    return turn, row
+
+
+def _unknown(response: str, code: str = "not_found") -> Refused:
+    return Refused(f"There is no response {response!r}.", status=HTTPStatus.NOT_FOUND, code=code)
+
+
+async def _is_over(turn: Turn, row: RunRow, service: ResearchService) -> bool:
+    return row.status in OVER or turn.number < len(await questions_of(service, row))
+
+
+def _writer(turn: Turn, row: RunRow, settings: Settings) -> ResponseWriter:
+    own = Depth.named(settings.depth)
+    named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
+    return ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, next(named, next(iter(MODELS))), {})

@@ -1,0 +1,176 @@
+"""Turns: what a run does between two messages of its user, read from its events, so that each can be read again."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import Literal, NamedTuple
+
+from deep_research.events import LiveText, RunEvent
+from deep_research.pipeline.control import options_of, question_lines, words_of
+from deep_research.pipeline.journal import model_answers
+from deep_research.pipeline.statistics import model_use
+from deep_research.server.openai.errors import Refused
+from deep_research.service.feed import Beat
+from deep_research.service.identity import Identity
+from deep_research.service.report_text import Citation, Places, report_text
+from deep_research.service.service import ResearchService
+from deep_research.store.port import RunRow
+from deep_research.value import JsonObject
+
+BEAT_S = 15.0
+_NAME = re.compile(r"([0-9a-f]{32})_(\d{1,4})")
+Status = Literal["completed", "failed", "cancelled"]
+
+
+class Turn(NamedTuple):
+    """A turn of a run; `number` is how many questions the run had asked before it."""
+
+    run: str
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the part of an id that names this turn."""
+        return f"{self.run}_{self.number}"
+
+
+def turn_named(name: str) -> Turn | None:
+    """Return the turn that an id names."""
+    found = _NAME.fullmatch(name)
+    return Turn(found[1], int(found[2])) if found else None
+
+
+class Usage(NamedTuple):
+    """The tokens that models used up in a turn."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+class Reply(NamedTuple):
+    """What a turn came to: a report or a question to the user, or why there is none."""
+
+    status: Status
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    usage: Usage = Usage()
+    error: str = ""
+
+
+class Question(NamedTuple):
+    """A question that a run asked; `scope` is what its answer is kept under."""
+
+    scope: str
+    data: JsonObject
+
+
+@dataclass
+class TurnReader:
+    """Reads one turn: its events as they come, then what it came to."""
+
+    service: ResearchService
+    turn: Turn
+    who: Identity
+    places: Places
+    _begun: datetime | None = None
+    _last: RunEvent | None = None
+    _question: Question | None = field(default=None)
+
+    async def events(self) -> AsyncIterator[RunEvent | Beat]:
+        """Yield the events of the turn until it ends, and a beat where nothing was told for a while."""
+        asked, clock = 0, asyncio.get_running_loop().time
+        told_at = clock()
+        async with aclosing(self.service.events(self.turn.run, self.who, beat_s=BEAT_S)) as items:
+            async for item in items:
+                if not isinstance(item, RunEvent):
+                    # A model that writes for minutes makes no events.
+                    if not isinstance(item, LiveText) or clock() - told_at >= BEAT_S:
+                        told_at = clock()
+                        yield Beat()
+                    continue
+                if asked == self.turn.number:
+                    self._note(item)
+                    told_at = clock()
+                    yield item
+                if _is_question(item):
+                    asked += 1
+                    self._begun = item.at if asked == self.turn.number else self._begun
+                    if asked > self.turn.number:
+                        return
+
+    def _note(self, event: RunEvent) -> None:
+        self._last = event
+        if event.kind in ("clarification", "plan-approval"):
+            self._question = _question(event)
+
+    async def reply(self) -> Reply:
+        """Return what the turn came to, once its events have been read."""
+        row = await self.service.get(self.turn.run, self.who)
+        ended = self._last is not None and self._last.kind == "run-status"
+        status = self._last.data.get("status") if self._last and ended else row.status
+        usage = await self._usage(row)
+        if status == "waiting":
+            return Reply("completed", self._question_text(row), usage=usage)
+        if status == "done":
+            report = await report_text(self.service, row, self.who, self.places)
+            return Reply("completed", report.text, report.citations, usage)
+        if status == "cancelled":
+            return Reply("cancelled", usage=usage, error=words_of(row)("shell.cancelled", run=row.id))
+        if status != "failed":
+            raise Refused(
+                f"The server stops before run {row.id} ends; it goes on with the next start.",
+                status=HTTPStatus.SERVICE_UNAVAILABLE,
+                code="server_stopping",
+            )
+        reason = str((row.error or {}).get("detail", "") or (self._last.data.get("reason", "") if self._last else ""))
+        return Reply("failed", usage=usage, error=words_of(row)("shell.failed", run=row.id, reason=reason))
+
+    async def _usage(self, row: RunRow) -> Usage:
+        end = self._last.at if self._last else row.updated_at
+        calls = [
+            call
+            for call in await self.service.store.list_calls(row.id)
+            if call.started_at <= end and (self._begun is None or call.started_at > self._begun)
+        ]
+        use = model_use(await model_answers(calls, self.service.store))
+        prompt, completion, cached = (use[f"{kind}_tokens"] for kind in ("prompt", "completion", "cached"))
+        return Usage(int(str(prompt)), int(str(completion)), int(str(cached)))
+
+    def _question_text(self, row: RunRow) -> str:
+        words, number = words_of(row), self.turn.number + 1
+        # Of a plan, events tell only that there is one.
+        asked = self._question.data if self._question and "question" in self._question.data else row.pending or {}
+        kind = "answer" if options_of(asked) else "plan_answer" if "plan" in asked else "open_answer"
+        lines = (*question_lines(asked, words), words(f"conversation.{kind}"))
+        mark = words("conversation.mark", run=row.id, number=number)
+        return "\n".join(lines[:-1]) + f"\n\n{lines[-1]}\n\n---\n\n{mark}\n"
+
+
+async def questions_of(service: ResearchService, row: RunRow) -> list[Question]:
+    """Return the questions that a run has asked so far, in order."""
+    return _questions(await service.store.read_events(row.id))
+
+
+def _questions(events: Sequence[RunEvent]) -> list[Question]:
+    asked: list[Question] = []
+    last = Question("", {})
+    for event in events:
+        if event.kind in ("clarification", "plan-approval"):
+            last = _question(event)
+        if _is_question(event):
+            asked.append(last)
+    return asked
+
+
+def _question(event: RunEvent) -> Question:
+    # A key is the kind, the scope and a number.
+    return Question(event.key.split(":")[1], event.data)
+
+
+def _is_question(event: RunEvent) -> bool:
+    return event.kind == "run-status" and event.data.get("status") == "waiting"

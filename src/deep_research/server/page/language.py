@@ -1,0 +1,52 @@
+"""Which language a page is shown in: what was chosen before, else what the browser asks for."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Final, get_args
+
+from fastapi import Request
+
+from deep_research.messages.words import Words, words_from
+from deep_research.request import Language
+
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+COOKIE: Final = "language"
+_TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
+
+
+@cache
+def page_words(language: Language) -> Words:
+    """Return the words of the page in a language."""
+    return words_from(files("deep_research.server").joinpath("words"), language)
+
+
+def language_of(request: Request) -> Language:
+    """Return the language to show a page in."""
+    chosen = request.cookies.get(COOKIE)
+    if chosen in LANGUAGES:
+        return LANGUAGES[LANGUAGES.index(chosen)]
+    return accepted_language(request.headers.get("accept-language", ""))
+
+
+def accepted_language(header: str) -> Language:
+    """Return the first of our languages that an `Accept-Language` header names; English where it has none."""
+    weighed = []
+    for number, part in enumerate(header.split(",")):
+        tag, _, weight = part.partition(";")
+        weighed.append((-_weight(weight), number, tag.strip().lower()))
+    for negative, _, tag in sorted(weighed):
+        if negative < 0 and tag.startswith(_TRADITIONAL):
+            return "zh-Hant"
+        if negative < 0 and tag.partition("-")[0] == "zh":
+            return "zh-Hans"
+        if negative < 0 and tag.partition("-")[0] == "en":
+            return "en"
+    return "en"
+
+
+def _weight(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0

@@ -1,0 +1,149 @@
+"""A finished report: read, exported, asked on, brought up to date; and what an update found to have changed."""
+
+import re
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from deep_research.errors import NotFound, UnknownRun, UsageError
+from deep_research.export.article import in_parts
+from deep_research.export.changes import changes_in_html, summary_of
+from deep_research.export.formats import FORMATS, check_format
+from deep_research.export.page import contents_list
+from deep_research.in_thread import in_thread
+from deep_research.messages.words import words_in
+from deep_research.pipeline.journal import spent_so_far
+from deep_research.server.dependencies import Service, Who
+from deep_research.server.page.language import language_of
+from deep_research.server.page.source_text import in_html
+from deep_research.server.page.views import render
+from deep_research.service.identity import Identity
+from deep_research.service.service import ResearchService
+from deep_research.service.sources import read_source
+from deep_research.store.port import RunChoice, RunRow
+from deep_research.wiring.models import unpriced_in
+
+router = APIRouter(include_in_schema=False)
+_MAX_EARLIER = 20
+_MAX_LATER = 50
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})$")
+
+
+class Export(NamedTuple):
+    """A format that the report can be had in; `missing` is the extra that it needs and that is not installed."""
+
+    name: str
+    address: str
+    missing: str
+
+
+class Chain(NamedTuple):
+    """Runs that belong together: those that a run goes back to, the oldest first, and those that go back to it."""
+
+    earlier: list[RunRow]
+    later: list[RunRow]
+    is_cut: bool
+
+
+async def report_view(request: Request, service: ResearchService, who: Identity, row: RunRow) -> Response:
+    """Show the report of a run that is done."""
+    contents = await service.contents(row.id, who)
+    link = partial(source_address, row.id)
+    report = await in_thread(in_parts, contents, link)
+    words = words_in(language_of(request))
+    changes = None
+    if row.request.update:
+        with suppress(NotFound):
+            changes = await service.changes(row.id, who)
+    calls = await service.store.list_calls(row.id)
+    return render(
+        request,
+        "report.html",
+        row=row,
+        report=report,
+        report_language=contents.edition.language,
+        title=contents.edition.report.title,
+        is_verified=contents.is_verified,
+        contents_list=contents_list(report.entries, words),
+        exports=exports_of(row.id),
+        chain=await chain_of(row, service, who),
+        changes=summary_of(changes, words, "summary") if changes else "",
+        spent=spent_so_far(calls),
+        unpriced=unpriced_in(row, calls, service.settings),
+        m=words,
+    )
+
+
+@router.get("/runs/{run}/changes")
+async def show_changes(run: str, request: Request, service: Service, who: Who) -> Response:
+    """Show what an update found: what still holds, changed, is gone or is new."""
+    row = await service.get(run, who)
+    changes = await service.changes(run, who)
+    words = words_in(language_of(request))
+    shown = await in_thread(changes_in_html, changes, words)
+    return render(request, "changes.html", row=row, changes=changes, shown=shown, m=words)
+
+
+@router.get("/runs/{run}/sources/{document}")
+async def show_source(run: str, document: str, request: Request, service: Service, who: Who, at: str = "") -> Response:
+    """Show the stored text of a source, with a passage set off."""
+    row = await service.get(run, who)
+    source = await read_source(row, document, service.store)
+    start, end = _range(at, len(source.text))
+    return render(
+        request,
+        "report_source.html",
+        row=row,
+        title=str((row.result or {}).get("title", row.request.question)),
+        source=source,
+        text=await in_thread(in_html, source, start, end, words_in(language_of(request))),
+        is_marked=end > start,
+    )
+
+
+def source_address(run: str, document: str, start: int, end: int) -> str:
+    """Return where the stored text of a source is read, at a passage of it."""
+    return f"/runs/{run}/sources/{document}" + (f"?at={start}-{end}#at" if end > start else "")
+
+
+def exports_of(run: str) -> list[Export]:
+    """Return every format, with what one lacks that cannot be made here."""
+    shown = []
+    for name, kind in FORMATS.items():
+        try:
+            check_format(name)
+            missing = ""
+        except UsageError:
+            missing = kind.extra
+        shown.append(Export(name, f"/api/runs/{run}/report.{name}", missing))
+    return shown
+
+
+async def chain_of(row: RunRow, service: ResearchService, who: Identity) -> Chain:
+    """Return the runs that a run belongs to; of an earlier one that was deleted, only that it is cut off."""
+    earlier: list[RunRow] = []
+    before, is_cut = origin_of(row), False
+    while before and len(earlier) < _MAX_EARLIER:
+        try:
+            earlier.insert(0, await service.get(before, who))
+        except UnknownRun:
+            is_cut = True
+            break
+        before = origin_of(earlier[0])
+    later = await service.list(who, limit=_MAX_LATER, choice=RunChoice(origin=row.id))
+    return Chain(earlier, later[::-1], is_cut)
+
+
+def origin_of(row: RunRow) -> str:
+    """Return the id of the run that this one follows or brings up to date, "" where there is none."""
+    return row.request.update.run if row.request.update else row.request.follow
+
+
+def _range(at: str, characters: int) -> tuple[int, int]:
+    """Return the passage that an address names; nothing where it names none of this text."""
+    named = _RANGE.match(at)
+    if named is None or int(named[1]) >= characters:
+        return 0, 0
+    return int(named[1]), min(int(named[2]), characters)

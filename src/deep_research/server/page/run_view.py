@@ -1,0 +1,151 @@
+"""A run while it is under way: where it stands, what it waits for, and what may be done with it."""
+
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from deep_research.errors import DeepResearchError
+from deep_research.messages.words import words_in
+from deep_research.pipeline.plan_text import MAX_SECTIONS
+from deep_research.server.dependencies import Service, Who
+from deep_research.server.page.language import language_of, page_words
+from deep_research.server.page.plan_form import focuses_sent, plan_sent, plan_shown
+from deep_research.server.page.report import report_view
+from deep_research.server.page.views import render
+from deep_research.server.problems import status_of
+from deep_research.service.identity import Identity
+from deep_research.service.news import ProgressLines
+from deep_research.service.plans import PlanEdit
+from deep_research.service.progress import read_progress
+from deep_research.service.public_text import sendable
+from deep_research.service.service import ResearchService
+from deep_research.store.port import RunRow
+from deep_research.value import JsonObject
+
+router = APIRouter(include_in_schema=False)
+_LOGGED = 200
+# An address holds no longer question.
+_ASKED_AGAIN = 2_000
+_UNFIT = HTTPStatus.UNPROCESSABLE_ENTITY
+Steer = Literal["cancel", "resume", "retry"]
+
+
+async def live_page(
+    request: Request,
+    service: ResearchService,
+    row: RunRow,
+    *,
+    problem: str = "",
+    plan: JsonObject | None = None,
+    status: HTTPStatus = HTTPStatus.OK,
+) -> Response:
+    """Show a run that is not done; `problem` is why something that was asked of it cannot be, `plan` what was sent."""
+    return await _shown(request, service, row, "run.html", problem=problem, plan=plan, status=status)
+
+
+@router.get("/runs/{run}")
+async def show_run(run: str, request: Request, service: Service, who: Who) -> Response:
+    """Show a run: as it comes along, then its report."""
+    row = await service.get(run, who)
+    return await (report_view(request, service, who, row) if row.status == "done" else live_page(request, service, row))
+
+
+@router.get("/runs/{run}/parts")
+async def run_parts(run: str, request: Request, service: Service, who: Who) -> Response:
+    """Return the parts of the page that change while a run is under way, as they are now."""
+    return await _shown(request, service, await service.get(run, who), "live_parts.html")
+
+
+@router.post("/runs/{run}/answer")
+async def answer_question(
+    run: str, request: Request, service: Service, who: Who, answer: Annotated[str, Form(max_length=10_000)] = ""
+) -> Response:
+    """Answer what a run asks back, by an option's number or in words."""
+    try:
+        if answer.strip():
+            await service.answer(run, answer.strip(), who)
+    except DeepResearchError as exc:
+        return await _refused(run, request, service, who, exc)
+    return _back(run)
+
+
+@router.post("/runs/{run}/plan")
+async def answer_plan(run: str, request: Request, service: Service, who: Who) -> Response:
+    """Take the plan as it was edited, approve it where it was not, or have another one made for other sides."""
+    form = await request.form()
+    row = await service.get(run, who)
+    sent = plan_sent(form)
+    try:
+        if form.get("do") == "focus":
+            await service.answer(run, {"focus": list(focuses_sent(form))}, who)
+        elif sent == plan_shown(row.pending or {}):
+            await service.approve_plan(run, who)
+        else:
+            await service.submit_plan(run, PlanEdit.model_validate(sent), who)
+    except ValidationError:
+        problem = page_words(language_of(request))("plan.wrong")
+        return await live_page(request, service, row, problem=problem, plan=sent, status=_UNFIT)
+    except DeepResearchError as exc:
+        return await _refused(run, request, service, who, exc, plan=sent)
+    return _back(run)
+
+
+@router.post("/runs/{run}/{steer}")
+async def steer_run(run: str, steer: Steer, request: Request, service: Service, who: Who) -> Response:
+    """Cancel a run, go on with it, or try it again."""
+    try:
+        if steer == "cancel":
+            await service.cancel(run, who)
+        else:
+            await service.resume(run, who, retry=steer == "retry")
+    except DeepResearchError as exc:
+        return await _refused(run, request, service, who, exc)
+    return _back(run)
+
+
+async def _refused(
+    run: str,
+    request: Request,
+    service: ResearchService,
+    who: Identity,
+    exc: DeepResearchError,
+    *,
+    plan: JsonObject | None = None,
+) -> Response:
+    row = await service.get(run, who)
+    problem = exc.in_words(words_in(language_of(request)))
+    return await live_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
+
+
+def _back(run: str) -> Response:
+    return RedirectResponse(f"/runs/{run}", status_code=HTTPStatus.SEE_OTHER)
+
+
+async def _shown(
+    request: Request,
+    service: ResearchService,
+    row: RunRow,
+    template: str,
+    *,
+    problem: str = "",
+    plan: JsonObject | None = None,
+    status: HTTPStatus = HTTPStatus.OK,
+) -> Response:
+    progress = await read_progress(row, service.store)
+    events = await service.store.read_events(row.id, after=max(0, progress.seq - _LOGGED))
+    lines = ProgressLines(words_in(language_of(request)), is_verbose=True)
+    return render(
+        request,
+        template,
+        status=status,
+        run=row,
+        progress=progress,
+        log=[(event, line.text) for event in events for line in lines.of(event)],
+        problem=problem,
+        asked_again=sendable(row.request.question[:_ASKED_AGAIN]),
+        plan=plan or plan_shown(row.pending or {}),
+        most_sections=MAX_SECTIONS,
+    )

@@ -1,0 +1,64 @@
+"""What the server works with: what is set and from where, what works and what is missing; no secret is shown."""
+
+import asyncio
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from deep_research.diagnosis import diagnose, shown_settings
+from deep_research.export.formats import FORMATS
+from deep_research.in_thread import in_thread
+from deep_research.server.dependencies import Service, Who
+from deep_research.server.page.views import render
+from deep_research.service.configured import configured
+from deep_research.service.identity import Identity
+
+router = APIRouter(include_in_schema=False)
+
+
+class Extra(NamedTuple):
+    """An extra of the package that some formats need."""
+
+    name: str
+    formats: list[str]
+    is_there: bool
+
+
+@router.get("/settings")
+async def show_settings(request: Request, service: Service, who: Who) -> Response:
+    """Show what is configured; paths and single settings only to whoever runs the server."""
+    return render(
+        request,
+        "settings.html",
+        configured=configured(service.settings),
+        schedules=await service.schedules.list(who),
+        shown=shown_settings(service.settings) if _runs_the_server(who) else {},
+    )
+
+
+@router.get("/settings/checks")
+async def show_checks(request: Request, service: Service, who: Who) -> Response:
+    """Show what works here; trying it takes a while, so it comes after the page."""
+    if not _runs_the_server(who):
+        raise HTTPException(404, "There are no checks.")
+    # Servers on this machine are asked whether they answer, which waits.
+    lines = await in_thread(lambda: asyncio.run(diagnose(service.settings)))
+    return render(request, "settings_checks.html", lines=lines, extras=_extras())
+
+
+def _runs_the_server(who: Identity) -> bool:
+    return "admin" in who.scopes
+
+
+def _extras() -> list[Extra]:
+    names = dict.fromkeys(each.extra for each in FORMATS.values() if each.extra)
+    return [
+        Extra(
+            name,
+            [key for key, each in FORMATS.items() if each.extra == name],
+            all(find_spec(each.package) for each in FORMATS.values() if each.extra == name),
+        )
+        for name in names
+    ]

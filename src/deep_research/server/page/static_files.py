@@ -1,0 +1,57 @@
+"""Scripts, styles and pictures of the page, under an address that changes with their content."""
+
+import hashlib
+import mimetypes
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from deep_research.server.page.packing import packed
+
+router = APIRouter(include_in_schema=False)
+_FOREVER: Final = "public, max-age=31536000, immutable"
+
+
+@cache
+def _contents() -> dict[str, bytes]:
+    folder, export = files("deep_research.server").joinpath("static"), files("deep_research.export")
+    shared = (export.joinpath(name) for name in ("reading.css", "reading.js"))
+    return {file.name: file.read_bytes() for file in (*folder.iterdir(), *shared) if file.is_file()}
+
+
+@cache
+def _version() -> str:
+    """Return a digest of all files: modules import each other by relative address, so one version covers them all."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_contents().items()):
+        digest.update(f"{name}:{len(content)}:".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def static_address(name: str) -> str:
+    """Return the address of a file; an unknown one is a `KeyError`."""
+    if name not in _contents():
+        raise KeyError(name)
+    return f"/static/{_version()}/{name}"
+
+
+@router.get("/static/{version}/{name}")
+async def static_file(version: str, name: str, request: Request) -> Response:
+    """Send a file; whoever has this version keeps it for good."""
+    content = _contents().get(name)
+    if content is None:
+        raise HTTPException(404, "There is no such file.")
+    tag = f'"{_version()}"'
+    headers = {
+        "Cache-Control": _FOREVER if version == _version() else "no-cache",
+        "ETag": tag,
+        "X-Content-Type-Options": "nosniff",
+    }
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return packed(request, content, kind, status=HTTPStatus.OK, headers=headers)

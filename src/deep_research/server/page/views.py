@@ -1,0 +1,79 @@
+"""How a view becomes a response: template, words, theme, and what the browser may load."""
+
+from functools import cache
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import Request, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from deep_research.messages.words import words_in
+from deep_research.server.page.language import LANGUAGES, language_of, page_words
+from deep_research.server.page.packing import packed
+from deep_research.server.page.static_files import static_address
+from deep_research.service.identity import Identity
+
+THEMES: Final = ("auto", "light", "dark")
+THEME_COOKIE: Final = "theme"
+# Everything comes from this server; no script or style stands in the page itself.
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    # Without a referrer browsers name no origin for a form either, and the server could not tell it from a stranger's.
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# Where views are found in the navigation: path, key of the word, name of the icon.
+NAVIGATION: Final = (
+    ("/", "nav.new", "plus"),
+    ("/runs", "nav.runs", "clock"),
+    ("/documents", "nav.documents", "folder"),
+    ("/settings", "nav.settings", "sliders"),
+)
+
+
+@cache
+def templates() -> Environment:
+    """Return the environment of all templates; everything that is filled in is escaped."""
+    return Environment(
+        loader=PackageLoader("deep_research.server"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: object) -> Response:
+    """Return a view as a page: `t` gives its words, `m` those of reports, `static` where scripts and styles are."""
+    # A broken file may hold half a character, which nobody can send.
+    content = filled(request, template, **values).encode("utf-8", "replace")
+    return packed(request, content, "text/html", status=status, headers=HEADERS)
+
+
+def filled(request: Request, template: str, **values: object) -> str:
+    """Return a template as text, for a whole page or a part of one."""
+    language = language_of(request)
+    chosen = request.cookies.get(THEME_COOKIE)
+    frame = {
+        "t": page_words(language),
+        "m": words_in(language),
+        "language": language,
+        "languages": LANGUAGES,
+        "theme": chosen if chosen in THEMES else "auto",
+        "themes": THEMES,
+        "static": static_address,
+        "navigation": NAVIGATION,
+        "path": request.url.path,
+        "user": _user_name(request),
+    }
+    return templates().get_template(template).render(frame | values)
+
+
+def _user_name(request: Request) -> str:
+    """Return the name of the account that is signed in, "" where there is none."""
+    identity: Identity | None = getattr(request.state, "identity", None)
+    return identity.name if identity else ""

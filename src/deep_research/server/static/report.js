@@ -1,0 +1,47 @@
+// A report: ask on, bring it up to date, tag and delete it. Citations and sources are the work of reading.js.
+
+import { ask } from "./request.js";
+import { actOnRuns } from "./run_actions.js";
+
+const run = document.querySelector("[data-run]").dataset.run;
+const problem = document.getElementById("problem");
+
+actOnRuns((button) => location.assign(button.dataset.then));
+
+const update = document.querySelector("[data-update]");
+update.addEventListener("click", async () => {
+  update.disabled = true;
+  problem.hidden = true;
+  try {
+    location.assign(`/runs/${(await ask("POST", `/api/runs/${run}/update`)).id}`);
+  } catch (error) {
+    problem.querySelector("div").textContent = error.message;
+    problem.hidden = false;
+    update.disabled = false;
+  }
+});
+
+const form = document.getElementById("follow-up");
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const wrong = form.querySelector(".wrong");
+  event.submitter.disabled = true;
+  wrong.hidden = true;
+  try {
+    const asked = { question: form.elements.question.value, add: form.elements.add.value === "1" };
+    location.assign(`/runs/${(await ask("POST", `/api/runs/${run}/follow-up`, asked)).id}`);
+  } catch (error) {
+    wrong.textContent = error.message;
+    wrong.hidden = false;
+    event.submitter.disabled = false;
+  }
+});
+
+// Charts are drawn for light and for dark pages; which one is shown follows the theme of the page.
+const root = document.documentElement;
+const shade = () => {
+  const media = { light: "not all", dark: "screen" }[root.dataset.theme] || "screen and (prefers-color-scheme: dark)";
+  for (const source of document.querySelectorAll("picture source")) source.media = media;
+};
+new MutationObserver(shade).observe(root, { attributeFilter: ["data-theme"] });
+shade();
