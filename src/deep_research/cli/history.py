@@ -17,7 +17,7 @@ from deep_research.pipeline.result import Result
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject
-from deep_research.wiring.models import unpriced_models
+from deep_research.wiring.models import unpriced_in
 
 _QUESTION_WIDTH = 60
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def print_run(run: str, *, as_json: bool) -> None:
 
     row, events, calls, settings = with_store(look)
     spent = spent_so_far(calls)
-    unpriced = _unpriced(row, calls, settings)
+    unpriced = unpriced_in(row, calls, settings)
     if not as_json:
         show(page_of(row, events, spent, unpriced))
         return
@@ -79,7 +79,7 @@ def print_statistics(run: str, *, as_json: bool) -> None:
 
     async def look(store: Store, settings: Settings) -> tuple[RunRow, JsonObject, Sequence[str]]:
         row = await store.get_run(run)
-        unpriced = _unpriced(row, await store.list_calls(row.id), settings)
+        unpriced = unpriced_in(row, await store.list_calls(row.id), settings)
         return row, await statistics_for(row, store=store), unpriced
 
     row, figures, unpriced = with_store(look)
@@ -87,13 +87,6 @@ def print_statistics(run: str, *, as_json: bool) -> None:
         show_json(run=_summary(row), statistics=figures, unpriced_models=list(unpriced))
     else:
         show(stats_page(row, figures, unpriced))
-
-
-def _unpriced(row: RunRow, calls: Sequence[JournalRow], settings: Settings) -> Sequence[str]:
-    """Return the models of a run whose price nobody knows, where it used them."""
-    # A call with a price costs something, and one on this machine has a price of nothing.
-    is_unpaid = any(call.kind == "llm" and call.spend.tokens and not call.spend.usd for call in calls)
-    return unpriced_models(row.request.models, settings) if is_unpaid else ()
 
 
 def print_report(run: str, *, as_json: bool, file: Path | None) -> None:
@@ -122,22 +115,18 @@ def shown_result(result: Result) -> dict[str, object]:
 
 def print_plan(run: str) -> None:
     """Print the plan that waits for approval, or the one that is followed, as text to edit."""
-    from deep_research.cli.run_page import last_plan
     from deep_research.pipeline.control import words_of
-    from deep_research.pipeline.plan_text import plan_as_text
-    from deep_research.reasoning.values import Plan
+    from deep_research.pipeline.plan_text import plan_as_text, plan_of
 
     async def look(store: Store, _: Settings) -> tuple[RunRow, list[RunEvent]]:
         row = await store.get_run(run)
         return row, await store.read_events(row.id)
 
     row, events = with_store(look)
-    plan = (row.pending or {}).get("plan")
-    if plan is None and (followed := last_plan(events)):
-        plan = {"research_title": followed["title"], "goal": followed["goal"], "sections": followed["sections"]}
+    plan = plan_of(row, events)
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
-    show(plan_as_text(Plan.from_json(plan), head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
+    show(plan_as_text(plan, head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
 
 
 def cancel_run(run: str) -> None:

@@ -9,7 +9,9 @@ import typer
 from typer import Argument, Exit, Option
 from typer.main import get_group
 
+from deep_research.cli.schedule_commands import schedule
 from deep_research.cli.suggestions import command_meant
+from deep_research.cli.user_commands import users
 
 if TYPE_CHECKING:
     from deep_research.cli.research import Output
@@ -39,6 +41,8 @@ sources = _group("sources", "Sources of the web: list, test.")
 cache = _group("cache", "What is kept of answers between runs: show, clear.")
 sandbox = _group("sandbox", "Where chart code of a model runs: check, build-image.")
 config = _group("config", "Settings: what is set, and from where.")
+app.add_typer(schedule, name="schedule")
+app.add_typer(users, name="users")
 
 
 RunId = Annotated[str, Argument(metavar="RUN", help="Id of the run, or its first characters.")]
@@ -282,6 +286,28 @@ def delete(
     from deep_research.cli.history import delete_run
 
     delete_run(run, is_confirmed=yes, keep_files=keep_files)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")] = 8700,
+    with_browser: Annotated[
+        bool | None, Option("--open/--no-open", help="Open the page in a browser; by default, at a terminal.")
+    ] = None,
+) -> None:
+    """Serve the page and the interfaces on this machine."""
+    from deep_research.cli.serve import serve
+
+    serve(host=host, port=port, with_browser=with_browser)
+
+
+@app.command()
+def mcp() -> None:
+    """Serve other agents over the Model Context Protocol, on standard input and output."""
+    from deep_research.cli.mcp import serve_mcp
+
+    serve_mcp()
 
 
 @app.command()

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
@@ -16,6 +15,15 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
+from deep_research.service.news import (
+    RESEARCH_STEPS,
+    Data,
+    News,
+    ProgressLines,
+    score_line,
+    what_follows,
+    what_is_missing,
+)
 from deep_research.text.cleaning import clean_text
 
 
@@ -33,11 +41,8 @@ class Board(Progress):
             yield Text(clean_text(line), no_wrap=True, overflow="ellipsis")
 
 
-Data = dict[str, Any]
-
 _BAR = 8
 _MAX_TITLE = 20
-_STOPS = ("sufficient", "budget", "iterations", "exhausted")
 
 
 @dataclass
@@ -71,17 +76,11 @@ class SectionLines:
 
     def _line(self, title: str) -> str:
         data, round_ = self._known[title], self._round[title]
-        share, reasons = bar_of(data.get("coverage", 0.0)), _reasons(data)[:1]
+        share, reasons = bar_of(data.get("coverage", 0.0)), what_is_missing(data)[:1]
         if data.get("round") != round_:
             return f"{share}  {' · '.join((self.words('coverage.searching', round=round_), *reasons))}"
         # What does not fit the terminal is cut off at the end.
-        return f"{share}  {' · '.join((_score(data, self.words), *reasons, _follows(data, self.words)))}"
-
-
-def coverage_line(data: Data, words: Words) -> str:
-    """Return what is said of a section after a round, where lines do not move."""
-    head = words("page.coverage", title=data["section"], round=data["round"], share=round(100 * data["coverage"]))
-    return " · ".join((head, _score(data, words), _follows(data, words), *_reasons(data)))
+        return f"{share}  {' · '.join((score_line(data, self.words), *reasons, what_follows(data, self.words)))}"
 
 
 def bar_of(share: float) -> str:
@@ -90,34 +89,9 @@ def bar_of(share: float) -> str:
     return f"{'█' * filled}{'░' * (_BAR - filled)} {share:>4.0%}"
 
 
-def _follows(data: Data, words: Words) -> str:
-    """Return what follows from the judgement: another search, or why there is none."""
-    stop = str(data.get("stop", ""))
-    # A run of an earlier version does not say why it stopped.
-    return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
-
-
-def _reasons(data: Data) -> list[str]:
-    """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
-    return [] if data.get("is_sufficient") else [str(gap).rstrip(".。") for gap in data.get("gaps", [])]
-
-
-def _score(data: Data, words: Words) -> str:
-    """Return how good the evidence is, and its weakest dimension, unless all are alike."""
-    scores: dict[str, int] = data.get("dimensions") or {}
-    if len(set(scores.values())) < 2:
-        return f"{data['score']}/10"
-    name = min(scores, key=lambda name: scores[name])
-    return words("coverage.weakest", total=data["score"], dimension=words(f"dimension.{name}"), score=scores[name])
-
-
 def _fitted(text: str, width: int) -> str:
     """Return a text of exactly so many cells, cut where it is longer."""
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
-
-
-# The stages that a section goes through side by side are one line; its bar counts search tasks.
-_RESEARCH = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
 
 
 # Acts whose answers are long enough to be waited for, and the stage they belong to.
@@ -145,82 +119,11 @@ class Lines(Display):
     """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
-        self._words = words
-        self._news = News(words, is_verbose=is_verbose)
-        # Stages that get no line any more, or never.
-        self._passed = set(_RESEARCH - {"harvest"})
+        self._lines = ProgressLines(words, is_verbose=is_verbose)
 
     def show(self, event: RunEvent) -> None:
-        data: Data = event.data
-        news = self._news.of(event)
-        if event.kind == "section-coverage":
-            news = f"  {coverage_line(data, self._words)}"
-        if news:
-            tell(news)
-        if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
-            self._passed.add(data["step"])
-            tell(f"{self._words('stage.' + data['step'])} …")
-
-
-# A section that is covered so far is not thin, even where its judge would have liked more.
-_THIN = 0.7
-
-
-class News:
-    """What a run's events say to a person: the plan as it is written, thin sections, what failed; each thing once.
-
-    With `is_verbose`, also each query and each source that was read.
-    """
-
-    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
-        self._words = words
-        self._is_verbose = is_verbose
-        self._shown: set[str] = set()
-        self._thin: dict[str, float] = {}
-
-    def of(self, event: RunEvent) -> str:
-        """Return the event's line, or "" where it has none or said the same before."""
-        line = self._line(event)
-        if not line or line in self._shown:
-            return ""
-        self._shown.add(line)
-        return f"  {line}"
-
-    def _line(self, event: RunEvent) -> str:
-        data: Data = event.data
-        if event.kind == "message" and event.key.startswith("message:plan:"):
-            return f"· {data['text']}"
-        if event.kind == "report-plan":
-            return self._listed("shell.plan", [section["title"] for section in data["sections"]])
-        if event.kind == "section-coverage":
-            self._thin.pop(data["section"], None)
-            if not data["is_sufficient"] and data["coverage"] < _THIN:
-                self._thin[data["section"]] = data["coverage"]
-        if event.kind == "progress" and data["step"] == "analyze" and self._thin:
-            # Only now is it certain that nothing more is searched for them.
-            sections = [
-                self._words("shell.thin_section", title=title, share=round(100 * covered))
-                for title, covered in self._thin.items()
-            ]
-            return self._listed("shell.thin_sections", sections)
-        if event.kind == "progress" and data["step"] == "supervise":
-            shares = (data.get("data") or {}).get("dealt", {})
-            sections = [self._words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
-            return self._listed("shell.dealt", sections) if sections else ""
-        if self._is_verbose and event.kind == "serp-query":
-            queries = self._words("report.value_separator").join(query["query"] for query in data["queries"])
-            return f"? {data['section']}{self._words('report.colon')}{queries}"
-        if self._is_verbose and event.kind == "source":
-            return f"+ {data['title']} - {data['address']}"
-        if event.kind == "budget":
-            return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
-        if event.kind == "error" and "retry_count" in data:
-            # What failed is said at the end, if trying again does not help.
-            return self._words("shell.trying_again", retry=data["retry_count"])
-        return f"! {data['message']}" if event.kind == "error" else ""
-
-    def _listed(self, key: str, sections: list[str]) -> str:
-        return self._words(key, sections=self._words("report.list_separator").join(sections))
+        for line in self._lines.of(event):
+            tell(line.text)
 
 
 class Bars(Display):
@@ -288,7 +191,7 @@ class Bars(Display):
         self._progress.stop()
 
     def _stage(self, step: str, status: str) -> None:
-        if step in _RESEARCH or step == "supervise":
+        if step in RESEARCH_STEPS or step == "supervise":
             self._task("research")
             return
         task = self._task(step)

@@ -3,10 +3,9 @@
 import asyncio
 
 from deep_research.cli.printing import show, tell
-from deep_research.errors import CallFailed
+from deep_research.diagnosis import sandbox_state
 from deep_research.sandbox.docker import Docker
-from deep_research.settings import Settings, load_settings
-from deep_research.wiring.sandbox import sandbox_from
+from deep_research.settings import load_settings
 
 EXIT_NONE = 70
 
@@ -16,19 +15,6 @@ def check_sandbox() -> int:
     is_usable, about = asyncio.run(sandbox_state(load_settings()))
     (show if is_usable else tell)(about)
     return 0 if is_usable else EXIT_NONE
-
-
-async def sandbox_state(settings: Settings) -> tuple[bool, str]:
-    """Return whether chart code can be run, and in what, or why not."""
-    sandbox = sandbox_from(settings)
-    if sandbox is None:
-        return False, "off: SANDBOX_BACKEND says so; charts are drawn by rules alone"
-    try:
-        return True, f"{await sandbox.check()}: chart code of a model runs in it (tried just now)"
-    except CallFailed as failure:
-        return False, str(failure)
-    finally:
-        await sandbox.close()
 
 
 def build_image() -> None:

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deep_research.cli.progress import Bars, Display, Lines, News
+from deep_research.cli.progress import Bars, Display, Lines
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words_in
+from deep_research.service.news import News
 from deep_research.value import JsonObject
 
 

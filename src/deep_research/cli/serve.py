@@ -1,0 +1,52 @@
+"""The command that serves: the page and the interfaces, on this machine."""
+
+import asyncio
+import logging
+import sys
+import threading
+from importlib.util import find_spec
+
+from deep_research.cli.printing import tell
+from deep_research.errors import UsageError
+from deep_research.settings import load_settings
+
+
+def serve(*, host: str, port: int, with_browser: bool | None) -> None:
+    """Serve until stopped; runs that were under way go on when it is started again.
+
+    A browser is opened where that is wanted, and by default where somebody sits at a terminal and has one.
+    """
+    if not find_spec("fastapi") or not find_spec("uvicorn"):
+        raise UsageError("The server needs an extra: pip install 'deep-research[server]'")
+    from deep_research.server.app import create_app
+    from deep_research.server.listening import Server, address_of, bind
+    from deep_research.server.origin import is_loopback
+    from deep_research.service.accounts import has_accounts
+
+    settings = load_settings()
+    if not is_loopback(host) and not asyncio.run(has_accounts(settings)):
+        raise UsageError(
+            f"Without accounts the server listens on this machine only, not at {host}: deep-research users add NAME"
+        )
+    bound = bind(host, port)
+    address = address_of(bound)
+
+    def on_listening() -> None:
+        tell(f"Open {address} (Ctrl-C stops it; runs go on when it starts again).")
+        if sys.stderr.isatty() if with_browser is None else with_browser:
+            threading.Thread(target=_open, args=(address,), name="browser", daemon=True).start()
+
+    logging.getLogger("deep_research").setLevel(logging.INFO)
+    Server(create_app(settings), bound, on_listening).listen()
+
+
+def _open(address: str) -> None:
+    """Open a page in a browser with windows; one in the terminal would write over what is told there."""
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if type(browser) is not webbrowser.GenericBrowser:
+        browser.open(address)
