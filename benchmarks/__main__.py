@@ -8,7 +8,7 @@ from benchmarks import whole_run
 def main() -> None:
     """Print all measurements."""
     whole_run.report()
-    from benchmarks import chart_sandbox, command_line, corpus, exports, page_reading, store_size, web_search
+    from benchmarks import chart_sandbox, command_line, corpus, exports, page_reading, server, store_size, web_search
 
     print()
     command_line.report()
@@ -18,6 +18,7 @@ def main() -> None:
     corpus.report()
     asyncio.run(chart_sandbox.report())
     asyncio.run(exports.report())
+    server.report()
 
 
 if __name__ == "__main__":

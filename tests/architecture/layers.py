@@ -25,11 +25,12 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),
     frozenset({"settings", "wiring"}),
-    frozenset({"runs", "auditing"}),
+    frozenset({"runs", "auditing", "diagnosis"}),
     frozenset({"runner"}),
+    frozenset({"service"}),
     frozenset({"cli", "server", "mcp_server", "__init__", "__main__"}),
 )
-FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS = LAYERS[0], LAYERS[-4], LAYERS[-1]
+FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS = LAYERS[0], LAYERS[-5], LAYERS[-1]
 # Only in these layers do parts know their neighbours; ports above all never import each other.
 NEIGHBOURLY = (FOUNDATIONS, SETTINGS_AND_WIRING, SHELLS)
 TESTING = "testing"

@@ -19,13 +19,16 @@ MAY_READ_ENVIRONMENT = [
 MAY_CATCH_EVERYTHING = {
     "charts/draw.py": "the process that draws charts, which tells its parent what went wrong",
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
+    "mcp_server/server.py": "the entry of a shell: a tool that fails is an answer, and its client goes on",
     "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
     "sandbox/worker.py": "whatever chart code raises is told to whoever wrote it",
+    "server/openai/errors.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
     "store/sqlite_file.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
+    "service/worker.py": "the edge of a run in a server: one that fails in a way nobody foresaw costs no other",
 }
 
 

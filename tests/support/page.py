@@ -1,0 +1,68 @@
+"""Somebody who reads our pages in a real Chromium, and notes what goes wrong in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+
+from deep_research.fetch.chromium import find_chromium
+
+# A browser, a server and a run on a busy machine take their time.
+_PATIENCE_MS = 60_000
+expect.set_options(timeout=_PATIENCE_MS)
+needs_chromium = [
+    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
+    pytest.mark.timeout(300),
+]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """One reader with one page; `problems` are what the console complained of, scripts that failed, and dialogs."""
+
+    def __init__(self, browser: Browser, address: str, **options: Any) -> None:
+        self.context = browser.new_context(base_url=address, **{"locale": "en-US", **options})
+        self.context.set_default_timeout(_PATIENCE_MS)
+        self.page: Page = self.context.new_page()
+        self.problems: list[str] = []
+        self.page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)
+        self.page.on("pageerror", lambda error: self._note(str(error)))
+        self.page.on("dialog", self._refuse)
+
+    def _note(self, problem: str) -> None:
+        # A connection that a test breaks is noted by the browser too.
+        if "net::ERR_" not in problem:
+            self.problems.append(problem)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self._note(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+    def close(self) -> None:
+        """Leave."""
+        self.context.close()
+
+
+@contextmanager
+def reading(browser: Browser, address: str, **options: Any) -> Iterator[Reader]:
+    """Yield a reader; nothing may go wrong in its browser meanwhile."""
+    reader = Reader(browser, address, **options)
+    try:
+        yield reader
+        assert reader.problems == []
+    finally:
+        reader.close()

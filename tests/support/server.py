@@ -1,0 +1,176 @@
+"""A server of our own for tests: in a thread of the test's process, or in a process that can be killed."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from deep_research.server.app import create_app
+from deep_research.settings import Settings
+from tests.e2e.harness import User
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
+# Answered by rules from the example documents, within seconds.
+QUESTION = "What did the plant cost and produce?"
+# Too vague to research: the run asks back.
+VAGUE = "Tell me about it"
+OVER = ("done", "failed", "cancelled")
+_PATIENCE_S = 60.0
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Client:
+    """Somebody who uses a server over HTTP; a refusal is returned, never raised."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.http = httpx2.Client(base_url=address, timeout=_PATIENCE_S, trust_env=False)
+
+    def ask(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
+        """Start a run."""
+        answer = self.http.post("/api/runs", json={"question": question, **given})
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def run(self, run: str) -> dict[str, Any]:
+        """Return where a run stands."""
+        answer = self.http.get(f"/api/runs/{run}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def wait(self, run: str, *statuses: str) -> dict[str, Any]:
+        """Wait until a run has one of these statuses; by default, until it is over or waits for somebody."""
+        wanted = statuses or (*OVER, "waiting")
+        end = time.monotonic() + _PATIENCE_S
+        while (shown := self.run(run))["status"] not in wanted:
+            assert time.monotonic() < end, shown
+            time.sleep(0.05)
+        return shown
+
+    def finished(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
+        """Start a run and wait until it is done."""
+        shown = self.wait(self.ask(question, **given)["id"])
+        assert shown["status"] == "done", shown
+        return shown
+
+
+def settings_for(folder: Path, **changes: Any) -> Settings:
+    """Return the settings of a server with a home of its own, which searches the example documents by rules."""
+    given = {"home": folder / "home", "logs": folder / "logs", "docs": EXAMPLES, "strategy": "local", "charts": False}
+    return Settings(**{"provider": "none", "sandbox_backend": "off", **given, **changes})
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Client]:
+    """Serve in a thread of this process as long as the context lasts."""
+    port = free_port()
+    config = uvicorn.Config(
+        create_app(settings), port=port, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, name="server", daemon=True)
+    thread.start()
+    try:
+        _await(lambda: server.started or not thread.is_alive())
+        assert server.started, "the server did not start"
+        client = Client(f"http://127.0.0.1:{port}")
+        yield client
+        client.http.close()
+    finally:
+        server.should_exit = True
+        thread.join(_PATIENCE_S)
+
+
+@dataclass
+class ServerProcess:
+    """`deep-research serve` in a process of its own, which can be ended, killed and started again."""
+
+    folder: Path
+    env: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    process: "subprocess.Popen[bytes] | None" = None
+    client: Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = Client(f"http://127.0.0.1:{self.port}")
+
+    def start(self, *arguments: str) -> Client:
+        """Start it, and return a client once it answers."""
+        given = {
+            "DEEP_RESEARCH_LOGS": str(self.folder / "logs"),
+            "DEEP_RESEARCH_DOCS": str(EXAMPLES),
+            "DEEP_RESEARCH_STRATEGY": "local",
+            "DEEP_RESEARCH_CHARTS": "false",
+            "SANDBOX_BACKEND": "off",
+        }
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "deep_research", "serve", "--port", str(self.port), *arguments],
+                cwd=self.folder,
+                env=User(self.folder, env=given | self.env).environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        _await(lambda: self._answers() or not self._is_alive())
+        assert self._is_alive(), self.log
+        return self.client
+
+    @property
+    def log(self) -> str:
+        """What it printed."""
+        return (self.folder / "server.log").read_text(errors="replace")
+
+    def kill(self) -> None:
+        """End it at once, without a chance to put anything away."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(_PATIENCE_S)
+
+    def stop(self) -> int:
+        """Ask it to stop, and return its exit code."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(_PATIENCE_S)
+
+    def _is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def _answers(self) -> bool:
+        with socket.socket() as attempt:
+            return attempt.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@contextmanager
+def server_process(folder: Path, **env: str) -> Iterator[ServerProcess]:
+    """Run a server in a process of its own as long as the context lasts; it is started by then."""
+    server = ServerProcess(folder, env)
+    try:
+        server.start()
+        yield server
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.kill()
+        server.client.http.close()
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
