@@ -36,6 +36,9 @@ def main() -> int:
         subprocess.run(command, env=env, check=True, stderr=subprocess.DEVNULL)
         print(f"Every sentence with its passage: {run / 'verification.md'}")
         print(f"To read and check in a browser: {page}")
+    print("\nThe same in a browser, with these two reports in its history and the example documents to ask on:")
+    kept = f"DEEP_RESEARCH_HOME={folder / 'home'} DEEP_RESEARCH_DOCS=examples/documents"
+    print(f"  {kept} .venv/bin/deep-research serve --open")
     return 0
 
 
