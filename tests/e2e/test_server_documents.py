@@ -77,8 +77,9 @@ def read(client: Client, collection: str) -> dict[str, Any]:
 
 def on_disk(place: Path) -> list[str]:
     """Return every uploaded file of a server, and what is on its way in."""
-    files = (path.name for path in (place / "home" / "uploads").rglob("*") if path.is_file())
-    return sorted(name for name in files if name != "owner.json")
+    # Folders go away meanwhile, which os.walk passes over.
+    folders = os.walk(place / "home" / "uploads")
+    return sorted(name for _, _, names in folders for name in names if name != "owner.json")
 
 
 def names(place: Path, collection: str) -> list[str]:

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
+
+_LAST_WORDS_S: Final = 0.01
 
 
 class Request(NamedTuple):
@@ -73,6 +75,13 @@ class LoopbackServer(ABC):
         await self._end.wait()
         for server in servers:
             server.close()
+        await self._let_go()
+        # A connection may still have been on its way in, and one that is let go of needs the loop once more.
+        await asyncio.sleep(_LAST_WORDS_S)
+        await self._let_go()
+        await asyncio.sleep(_LAST_WORDS_S)
+
+    async def _let_go(self) -> None:
         talks = list(self._talks)
         for talk in talks:
             talk.cancel()
@@ -91,6 +100,9 @@ class LoopbackServer(ABC):
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except asyncio.CancelledError:
+            writer.transport.abort()
+            raise
         finally:
             writer.close()
 

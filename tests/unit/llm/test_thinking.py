@@ -63,10 +63,14 @@ def test_thoughts_that_the_provider_marks_are_kept_beside():
 
 
 def _cpu_s(pieces: list[str]) -> float:
-    begin = time.process_time()
-    _, _, deltas = split(pieces)
-    assert len(deltas) >= len(pieces)
-    return time.process_time() - begin
+    """Return the least of three measurements, since other processes push this one out of the caches."""
+    spent = []
+    for _ in range(3):
+        begin = time.process_time()
+        _, _, deltas = split(pieces)
+        spent.append(time.process_time() - begin)
+        assert len(deltas) >= len(pieces)
+    return min(spent)
 
 
 def test_many_pieces_and_many_tags_cost_in_proportion_to_their_number():
