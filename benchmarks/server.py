@@ -131,12 +131,14 @@ def _readers(server: _Server) -> None:
 
 
 def _requests(server: _Server, run: str) -> None:
-    print("\nanswers a second, 8 at once")
+    print("\nan answer, 8 asked at once            a second   CPU ms")
     of_run = [f"/api/runs/{run}{part}" for part in ("", "/progress", "/report")]
     for path in ("/health", "/api/runs?limit=20", *of_run):
+        began = server.cpu_s()
         client = server.client("requests", _SECONDS, path)
-        told = json.loads(client.communicate(timeout=60)[0])
-        print(f"  {path.replace(run, '{run}'):32}{told['requests_a_second']:8.0f}")
+        rate = json.loads(client.communicate(timeout=60)[0])["requests_a_second"]
+        cpu_s = (server.cpu_s() - began) / (rate * _SECONDS)
+        print(f"  {path.replace(run, '{run}'):36}{rate:8.0f}{cpu_s * 1e3:9.2f}")
 
 
 if __name__ == "__main__":

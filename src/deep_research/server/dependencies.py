@@ -26,5 +26,14 @@ def places_of(request: Request) -> Places:
     return Places(f"{connection.scheme}://{connection.authority}")
 
 
-Service = Annotated[ResearchService, Depends(service_of)]
-Who = Annotated[Identity, Depends(identity_of)]
+# FastAPI would run dependencies that are no coroutines in a thread each.
+async def _service(request: Request) -> ResearchService:
+    return service_of(request)
+
+
+async def _identity(request: Request) -> Identity:
+    return identity_of(request)
+
+
+Service = Annotated[ResearchService, Depends(_service)]
+Who = Annotated[Identity, Depends(_identity)]

@@ -30,6 +30,7 @@ from deep_research.service.new_run import NewRun, request_for
 from deep_research.service.notifications import Notifier
 from deep_research.service.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
 from deep_research.service.progress import RunProgress, read_progress
+from deep_research.service.recent import RecentRuns
 from deep_research.service.scheduler import Scheduler
 from deep_research.service.schedules import Schedules
 from deep_research.service.worker import Worker
@@ -61,6 +62,9 @@ class ResearchService:
         self.schedules = Schedules(settings, self.database)
         self.scheduler = Scheduler(self.database, self, address=settings.server_address)
         self.notifier = Notifier(settings, self.database)
+        self._progress = RecentRuns(lambda row: read_progress(row, self.store))
+        self._results = RecentRuns(lambda row: result_of(row, self.store))
+        self._contents = RecentRuns(lambda row: contents_of(row, self.store))
         self._woken: list[asyncio.Event] = []
         self._sweeps: list[asyncio.Task[None]] = []
 
@@ -242,14 +246,23 @@ class ResearchService:
         await self.limits.close(row.id, spent)
         self.worker.withdraw(row.id)
         self.feed.look(row.id)
+        for known in (self._progress, self._results, self._contents):
+            known.forget(row.id)
 
     async def result(self, run: str, who: Identity) -> Result:
         """Return the report of a run that is done, with sources and findings."""
-        return await result_of(await self.finished(run, who), self.store)
+        return await self._results.get(await self.finished(run, who))
+
+    async def report_of(self, row: RunRow) -> tuple[Result, Contents]:
+        """Return the report of a run that was just read and is done, with sources and findings, and in parts."""
+        return await self._results.get(row), await self._contents.get(row)
 
     async def contents(self, run: str, who: Identity, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done, in parts, for a page or an export."""
-        return await contents_of(await self.finished(run, who), self.store, with_sources=with_sources)
+        row = await self.finished(run, who)
+        if with_sources:
+            return await contents_of(row, self.store, with_sources=True)
+        return await self._contents.get(row)
 
     async def changes(self, run: str, who: Identity) -> Changes:
         """Return what an update has found changed since the run before it."""
@@ -261,7 +274,11 @@ class ResearchService:
 
     async def progress(self, run: str, who: Identity) -> RunProgress:
         """Return where a run stands, in one picture."""
-        return await read_progress(await self.get(run, who), self.store)
+        return await self.progress_of(await self.get(run, who))
+
+    async def progress_of(self, row: RunRow) -> RunProgress:
+        """Return where a run stands that was just read."""
+        return await self._progress.get(row)
 
     async def events(
         self, run: str, who: Identity, *, after: int = 0, beat_s: float = 15.0

@@ -192,6 +192,8 @@ def get_run(session: Session, run: str) -> RunRow:
 
 def find_run(session: Session, name: str) -> RunRow:
     """Return a run by its id or by a prefix that is no other run's."""
+    if row := session.one("get_run", run=name):
+        return read_run(row)
     found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=name)]
     if found and (found[0].id == name or (len(found) == 1 and len(name) >= _MIN_PREFIX)):
         return found[0]

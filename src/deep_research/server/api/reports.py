@@ -4,14 +4,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.responses import JSONResponse
 
 from deep_research.errors import NotFound, UsageError
 from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.in_thread import in_thread
 from deep_research.server.api.files import Kept, attachment, file_name
 from deep_research.server.api.responses import files, problems
-from deep_research.server.api.shapes import Report, report_shape
+from deep_research.server.api.shapes import Report, in_json, report_shape
 from deep_research.server.dependencies import Service, Who
 from deep_research.store.port import RunRow
 from deep_research.verify.changes import Changes
@@ -30,6 +29,7 @@ _MEDIA_TYPES = {
     "bundle": "application/zip",
 }
 _ENDINGS = {"csl": "csl.json"}
+_VERSION = version("deep-research")
 
 
 @router.get("/{run}/report", response_model=Report, responses={304: {"description": "You have it already."}})
@@ -39,8 +39,7 @@ async def read_report(run: str, request: Request, service: Service, who: Who) ->
     kept = _kept(row, "report")
     if unchanged := kept.unchanged(request):
         return unchanged
-    report = report_shape(await service.result(row.id, who), await service.contents(row.id, who))
-    return JSONResponse(report.model_dump(mode="json"), headers=kept.headers)
+    return in_json(report_shape(*await service.report_of(row)), kept.headers)
 
 
 @router.get(
@@ -81,7 +80,7 @@ async def export_report(run: str, format: str, request: Request, service: Servic
 async def read_picture(run: str, picture: str, request: Request, service: Service, who: Who) -> Response:
     """Get a figure of the report, by the id that the report names."""
     row = await service.finished(run, who)
-    contents = await service.contents(row.id, who)
+    _, contents = await service.report_of(row)
     content = contents.pictures.get(picture)
     if content is None:
         raise NotFound().with_message("fault.unknown_picture", picture=picture[:64])
@@ -105,4 +104,4 @@ async def read_changes(run: str, service: Service, who: Who) -> Changes:
 
 def _kept(row: RunRow, form: str) -> Kept:
     """Return the marks of a report in a form: another version of ours may lay it out otherwise."""
-    return Kept(f"{(row.result or {})['report']}-{form}-{version('deep-research')}", row.updated_at)
+    return Kept(f"{(row.result or {})['report']}-{form}-{_VERSION}", row.updated_at)

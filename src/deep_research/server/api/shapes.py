@@ -1,7 +1,10 @@
 """What the API answers with."""
 
+import json
+from collections.abc import Mapping
 from datetime import datetime
 
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.events import RunStatus
@@ -115,6 +118,16 @@ class Report(BaseModel):
     figures: list[ReportFigure]
     pictures: list[SourcePicture] = Field(description="Pictures in the cited sources.")
     learnings: list[str] = Field(description="What the passages that were found say, in a sentence each.")
+
+
+def in_json(value: BaseModel, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a value that is of its shape already; FastAPI would check it once more."""
+    try:
+        text = value.model_dump_json()
+    except ValueError:
+        # Half a surrogate pair, which a model may send, is no UTF-8; JSON can spell it.
+        text = json.dumps(value.model_dump(mode="json"))
+    return Response(text, media_type="application/json", headers=headers)
 
 
 def report_shape(result: Result, contents: Contents) -> Report:

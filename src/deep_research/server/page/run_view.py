@@ -19,7 +19,6 @@ from deep_research.server.problems import status_of
 from deep_research.service.identity import Identity
 from deep_research.service.news import ProgressLines
 from deep_research.service.plans import PlanEdit
-from deep_research.service.progress import read_progress
 from deep_research.service.public_text import sendable
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
@@ -134,7 +133,7 @@ async def _shown(
     plan: JsonObject | None = None,
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
-    progress = await read_progress(row, service.store)
+    progress = await service.progress_of(row)
     events = await service.store.read_events(row.id, after=max(0, progress.seq - _LOGGED))
     lines = ProgressLines(words_in(language_of(request)), is_verbose=True)
     return render(
