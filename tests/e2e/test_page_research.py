@@ -130,6 +130,9 @@ def _answer_and_plan(page: Page) -> None:
     titles = page.get_by_label("Title of the section")
     for place, title in ((2, "Heat in 2021"), (3, "Results"), (4, "x")):
         titles.nth(place).fill(title)
+    page.reload()
+    assert [title.input_value() for title in titles.all()] == ["Results", "Costs", "Heat in 2021", "Results", "x"]
+    expect(page.get_by_role("button", name="Back to the proposed plan")).to_be_visible()
     # Two sections of one title: the server says so, and what was typed is still there.
     page.get_by_role("button", name="Start research").click()
     expect(page.get_by_role("alert")).to_contain_text("Results")
@@ -153,7 +156,11 @@ def _watch_and_reload(page: Page, model: SlowModel) -> None:
     assert "[E" not in page.locator("[data-live-text]").inner_text()
     assert page.evaluate("window.shifted") < 0.1
     before = page.locator(".sources-part li").count(), page.locator(".queries-part li").count()
+    expect(page.locator("[data-live-text]")).to_contain_text(re.compile(r"\S+ \S+ \S+"))
+    written = page.locator("[data-live-text]").inner_text()
+    assert page.evaluate("sessionStorage.length") == 0, "the plan is settled"
     page.reload()
+    expect(page.locator("[data-live-text]")).to_contain_text(written)
     assert (page.locator(".sources-part li").count(), page.locator(".queries-part li").count()) == before
     expect(page.locator("[aria-current=step]")).to_contain_text("Drafting")
     expect(page.locator("[data-run]")).to_have_attribute("data-connected", "true")
@@ -167,6 +174,35 @@ def _survive_a_kill(page: Page, server: ServerProcess, model: SlowModel) -> None
     server.start()
     expect(page.get_by_role("link", name="Export").or_(page.get_by_text("Export")).first).to_be_visible()
     assert model.drafts == 2
+
+
+def test_a_run_that_waits_for_its_turn_or_stops_says_so(
+    browser: Browser, slow: tuple[SlowModel, ModelServer], tmp_path: Path
+) -> None:
+    model, models = slow
+    settings = settings_for(
+        tmp_path, provider="ollama:m", ollama_address=models.address_of("ollama"), server_runs_at_once=1, cache=False
+    )
+    with serving(settings) as client, reading(browser, client.address) as reader:
+        page, status = reader.page, reader.page.locator(".run-head .chip").first
+        asks = client.wait(client.ask(VAGUE, depth="quick")["id"])["id"]
+        hangs = client.ask(depth="quick")["id"]
+        page.goto(f"/runs/{hangs}")
+        expect(page.locator("[data-live-text] p").first).to_be_visible()
+        page.goto(f"/runs/{asks}")
+        page.get_by_role("button", name=OPTIONS[0]).click()
+        expect(status).to_have_text("queued")
+        page.reload()
+        expect(page.locator("[data-part=now]")).to_contain_text("Waiting for its turn")
+        expect(page.get_by_text("Which plant is meant?")).to_have_count(0)
+        assert (client.run(asks)["status"], client.run(asks)["is_queued"]) == ("waiting", True)
+        model.is_let.set()
+        cancelled = client.http.post(f"/api/runs/{hangs}/cancel").json()
+        assert (cancelled["status"], cancelled["is_stopping"]) == ("running", True)
+        page.goto(f"/runs/{hangs}")
+        expect(status).to_have_text("cancelled")
+        assert not client.run(hangs)["is_stopping"]
+        client.wait(asks, "done")
 
 
 def test_everything_can_be_done_with_the_keyboard_alone(browser: Browser, by_rules: Client) -> None:

@@ -57,8 +57,8 @@ T = TypeVar("T")
 OnQuestion = Callable[[JsonObject], Awaitable[Json]]
 
 MAX_RETRIES = 2
-# How long a cancelled run waits for calls in flight: long enough to keep most answers, short enough for the user.
-_CANCEL_DRAIN_S = 10.0
+# How long a cancelled run waits for calls in flight: most searches and pages come meanwhile, and somebody waits.
+_CANCEL_DRAIN_S = 3.0
 # Somebody who never answers a plan with sense is not asked for ever.
 _MAX_QUESTIONS = 20
 
@@ -196,10 +196,10 @@ class AgentRuntime:
             row = await store.get_run(run)
             return await cancel_run(store, row, clock=self._adapters.clock, lease_s=self._adapters.lease_s)
 
-    def interrupt(self) -> None:
-        """Stop all runs of this process cleanly: no new call begins, calls in flight are kept."""
+    def interrupt(self, reason: StopRun | None = None) -> None:
+        """Stop all runs of this runtime cleanly: no new call begins, calls in flight are kept."""
         for session in self._sessions:
-            session.stop(RunInterrupted())
+            session.stop(reason or RunInterrupted())
 
     async def _session(self, run: str, *, on_event: OnEvent | None, on_live: OnLive | None, retry: bool) -> RunRow:
         session = _Session()

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from deep_research.errors import DeepResearchError, StoreCorrupt
@@ -29,6 +30,8 @@ _HANDED_BYTES, _BATCH = 32_000, 50
 _PAUSE_S, _PAUSE_A_READER_S, _LONGEST_PAUSE_S = 0.05, 0.00005, 0.1
 # An answer of which nothing came for so long has ended, or hangs.
 _LIVE_S = 30.0
+# What a model writes for people to read; what it answers at other steps is for us. So much of it is kept for a run.
+_PROSE_ACTS, _KEPT_CHARS = ("draft", "recall"), 100_000
 
 
 class Beat(NamedTuple):
@@ -45,7 +48,17 @@ class Missed(NamedTuple):
     first: int
 
 
-Item = RunEvent | LiveText | Beat | Missed
+class Written(NamedTuple):
+    """The report as far as it is written, for who comes in the middle of it: takes the place of what a reader has.
+
+    `is_cut` says that its beginning is missing.
+    """
+
+    parts: tuple[LiveText, ...]
+    is_cut: bool
+
+
+Item = RunEvent | LiveText | Beat | Missed | Written
 
 
 def frame_of(item: Item) -> bytes:
@@ -63,6 +76,8 @@ def frame_of(item: Item) -> bytes:
             return _frame("stream-gap", {"what": item.what, "first": item.first}, id_)
         case LiveText():
             return _frame("live", item._asdict())
+        case Written():
+            return _frame("written", {"parts": [part._asdict() for part in item.parts], "is_cut": item.is_cut})
 
 
 def _frame(kind: str, data: object, id_: str = "") -> bytes:
@@ -86,6 +101,38 @@ def _entry(item: Item) -> Entry:
 
 
 _BEAT = _entry(Beat())
+
+
+@dataclass(eq=False)
+class _Prose:
+    """What was written of a report so far, step by step; of a long one, the end."""
+
+    _pieces: deque[LiveText] = field(default_factory=deque)
+    _chars: int = 0
+    _is_cut: bool = False
+
+    def add(self, piece: LiveText) -> None:
+        """Take a piece."""
+        self._pieces.append(piece)
+        self._chars += len(piece.text)
+        while self._chars > _KEPT_CHARS and len(self._pieces) > 1:
+            self._chars -= len(self._pieces.popleft().text)
+            self._is_cut = True
+
+    def written(self, *, before_last: int) -> Written | None:
+        """Return what there is of it before so many last characters, each step in one piece."""
+        shown = list(self._pieces)
+        while before_last > 0 and shown:
+            before_last -= len(shown.pop().text)
+        parts: list[LiveText] = []
+        for _, pieces in groupby(shown, key=lambda piece: piece[:-1]):
+            first, *rest = pieces
+            parts.append(first._replace(text="".join((first.text, *(piece.text for piece in rest)))))
+        return Written(tuple(parts), self._is_cut) if parts else None
+
+
+def _is_prose(live: LiveText) -> bool:
+    return live.kind == "text" and live.act in _PROSE_ACTS
 
 
 @dataclass(eq=False)
@@ -164,6 +211,10 @@ class _Channel:
                 self.first_seq = dropped.item.seq + 1
         self.wake()
 
+    def prose_to_come(self) -> int:
+        """Return how many characters of a report have come and are not shown yet."""
+        return sum(len(item.text) for item in self._fresh if isinstance(item, LiveText) and _is_prose(item))
+
     def is_due(self, beat_s: float) -> bool:
         """Say whether nothing was shown for so long that readers should hear a beat."""
         return asyncio.get_running_loop().time() - max(self._shown_at, self._beat_at) >= beat_s
@@ -213,6 +264,7 @@ class EventFeed:
         self._opening: dict[str, asyncio.Task[_Channel]] = {}
         self._reads: dict[tuple[str, int], asyncio.Task[list[Entry]]] = {}
         self._live: dict[str, float] = {}
+        self._prose: dict[str, _Prose] = {}
         self._is_closed = False
 
     @property
@@ -224,12 +276,15 @@ class EventFeed:
         """Take an event of a run in this process; it is in the store already."""
         if event.kind == "run-status":
             self._live.pop(event.run, None)
+            self._prose.pop(event.run, None)
         if channel := self._channels.get(event.run):
             channel.add(event)
 
     def on_live(self, live: LiveText) -> None:
         """Take a piece of an answer while it comes."""
         self._live[live.run] = asyncio.get_running_loop().time()
+        if _is_prose(live):
+            self._prose.setdefault(live.run, _Prose()).add(live)
         if channel := self._channels.get(live.run):
             channel.add(live)
 
@@ -261,6 +316,7 @@ class EventFeed:
                 yield [_entry(Missed("events", 1))]
             elif asyncio.get_running_loop().time() - self._live.get(run, -_LIVE_S) < _LIVE_S:
                 yield [_entry(Missed("text", after + 1))]
+            is_new = True
             while not channel.is_closed:
                 # Events first, from wherever they are, until nothing is between the reader and what comes.
                 while seq < channel.shown_seq and not channel.is_closed:
@@ -270,9 +326,11 @@ class EventFeed:
                     seq = _last_seq(entries, seq)
                     yield entries
                 position = channel.count
-                if channel.texts != texts:
-                    texts = channel.texts
-                    yield [_entry(Missed("text", seq + 1))]
+                if is_new or channel.texts != texts:
+                    gap = [_entry(Missed("text", seq + 1))] if channel.texts != texts else []
+                    is_new, texts = False, channel.texts
+                    if before := [*gap, *self._written(run, channel)]:
+                        yield before
                 while (new := channel.since(position)) is not None and not channel.is_closed:
                     if new:
                         position += len(new)
@@ -287,6 +345,12 @@ class EventFeed:
                             yield [_BEAT]
         finally:
             self._left(run, channel)
+
+    def _written(self, run: str, channel: _Channel) -> list[Entry]:
+        """Return what was written of a run's report up to what its channel has shown."""
+        prose = self._prose.get(run)
+        written = prose.written(before_last=channel.prose_to_come()) if prose else None
+        return [_entry(written)] if written else []
 
     async def _opened(self, run: str) -> _Channel:
         """Return the channel of a run, opened by its first reader."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from deep_research import runs
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
@@ -40,6 +40,8 @@ from deep_research.value import Json, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store
 
+# How a run stands as people are told: its status, or more exactly that it waits for its turn or is about to stop.
+ShownStatus = RunStatus | Literal["queued", "stopping"]
 _SWEEP_S = 15.0
 _log = logging.getLogger(__name__)
 # How long somebody who lets a run go on waits for its first sign of life.
@@ -161,6 +163,12 @@ class ResearchService:
                 return row
         # The same words for a run of somebody else, and for one that nobody has.
         raise UnknownRun().with_message("fault.unknown_run", run=run[:64])
+
+    def shown_status(self, row: RunRow) -> ShownStatus:
+        """Return how a run stands: its status, or more exactly that it waits for its turn here or is about to stop."""
+        if row.status == "running" and row.cancel_requested:
+            return "stopping"
+        return "queued" if self.worker.is_queued(row.id) else row.status
 
     async def list(
         self, who: Identity, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from deep_research.errors import DeepResearchError, RunHeld, RunInterrupted
+from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunInterrupted
 from deep_research.events import RunEvent
 from deep_research.pipeline.control import is_answered
 from deep_research.pipeline.graph import build_graph
@@ -131,6 +131,10 @@ class Worker:
         """Say whether a run is being driven here now."""
         return run in self._drives
 
+    def is_queued(self, run: str) -> bool:
+        """Say whether a run waits for its turn here."""
+        return run in self._queue
+
     def holds(self, run: str) -> bool:
         """Return whether a run waits for its turn or is under way."""
         return run in self._drives or run in self._queue
@@ -151,8 +155,11 @@ class Worker:
             self._start_next()
 
     def withdraw(self, run: str) -> None:
-        """Forget a run that waits for its turn."""
+        """Stop a run that was cancelled, without waiting until it notices; forget one that waits for its turn."""
         self._queue.drop(run)
+        drive = self._drives.get(run)
+        if drive is not None and drive.processor is not None:
+            drive.processor.runtime.interrupt(RunCancelled())
 
     async def pick_up(self) -> None:
         """Queue every run of a server that should go on: never begun, cut off, or answered while nobody was there."""
@@ -205,7 +212,7 @@ class Worker:
                     for on_end in self.on_end:
                         on_end(ended)
             self._left_alone.pop(run, None)
-        except (RunInterrupted, RunHeld) as exc:
+        except (RunInterrupted, RunCancelled, RunHeld) as exc:
             _log.info("run %s: %s", run, exc)
         except DeepResearchError as exc:
             self._leave_alone(run)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.events import LiveText, RunEvent
-from deep_research.service.feed import Beat, EventFeed, Item, Missed, frame_of
+from deep_research.service.feed import Beat, EventFeed, Item, Missed, Written, frame_of
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
@@ -146,11 +146,22 @@ async def test_pieces_of_one_answer_that_come_together_are_one_frame(store, feed
     assert [item.text for item in texts if isinstance(item, LiveText)] == ["海绵城市的效果", "other"]
 
 
-async def test_who_joins_while_an_answer_comes_is_told_that_it_has_begun(store, feed, claim):
+async def test_who_joins_while_a_report_is_written_gets_what_there_is_and_then_the_rest(store, feed, claim):
     await Writer(store, claim, feed).write("first")
     feed.on_live(live("half of a sen"))
     async with aclosing(feed.read(RUN, after=1)) as stream:
         assert await anext(stream) == Missed("text", 2)
+        assert await anext(stream) == Written((live("half of a sen"),), is_cut=False)
+        feed.on_live(live("tence"))
+        # Who comes before the others are told gets each word once too.
+        async with aclosing(feed.read(RUN, after=1)) as second:
+            got = [await anext(second) for _ in range(3)]
+        assert got[1:] == [Written((live("half of a sen"),), is_cut=False), live("tence")]
+        assert await anext(stream) == live("tence")
+        feed.on_live(live("x" * 150_000))
+        await anext(stream)
+        async with aclosing(feed.read(RUN, after=1)) as third:
+            assert [await anext(third), await anext(third)][1].is_cut
     feed.on_event((await store.finish(claim, "done", event=make_status("done")))[0])
     assert not [item for item in await read_all(feed) if isinstance(item, Missed)]
 

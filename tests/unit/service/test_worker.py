@@ -135,9 +135,23 @@ async def test_a_run_cancelled_while_it_waits_is_never_begun(bench):
     await cancel_run(bench.store, third, clock=SystemClock(), lease_s=LEASE_S)
     bench.worker.withdraw(second.id)
     assert bench.worker.waiting == 1
+    assert [bench.worker.is_queued(row.id) for row in (first, second, third)] == [False, False, True]
     await bench.idle()
     assert bench.begun == ["one-run"]
     assert (await bench.store.get_run("six-run")).status == "cancelled"
+
+
+async def test_a_run_that_hangs_is_cancelled_without_waiting_for_its_next_sign_of_life(bench):
+    bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=600.0, timeout_s=900.0))
+    bench.change = lambda adapters: replace(adapters, heartbeat_s=600.0)
+    row = await bench.new_run("hung-run")
+    bench.worker.submit(row)
+    await bench.until(row.id, "running")
+    await cancel_run(bench.store, await bench.store.get_run(row.id), clock=SystemClock(), lease_s=LEASE_S)
+    assert (await bench.store.get_run(row.id)).cancel_requested
+    bench.worker.withdraw(row.id)
+    await bench.until(row.id, "cancelled")
+    await bench.idle()
 
 
 async def test_an_answer_that_comes_as_the_run_lets_go_is_not_lost(tmp_path):

@@ -30,8 +30,9 @@ async def stream_events(
 ) -> Response:
     """Follow a run: everything since `Last-Event-ID`, then what comes, until the run is over.
 
-    `event: live` is text while it is written, without an id: it is never replayed. `event: stream-gap` says that
-    something was missed: events before `first` (`what` is `events`), or live text (`what` is `text`).
+    `event: live` is text while it is written, without an id. `event: written` is the report as far as it is written,
+    for who comes in the middle of it. `event: stream-gap` says that something was missed: events before `first`
+    (`what` is `events`), or live text (`what` is `text`).
     """
     row = await service.get(run, who)
     after = last_event_id or 0

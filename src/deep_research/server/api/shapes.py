@@ -12,6 +12,7 @@ from deep_research.export.contents import Contents
 from deep_research.pipeline.result import Result
 from deep_research.request import Language
 from deep_research.service.public_text import without_paths
+from deep_research.service.service import ResearchService
 from deep_research.service.sources import SourceEntry
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
@@ -20,7 +21,8 @@ from deep_research.value import Json, JsonObject
 class Run(BaseModel):
     """Where a run stands; `pending` is what it waits for, `error` why it failed.
 
-    `follow` and `update` are ids of runs that it follows up or brings up to date.
+    `is_queued` says that it waits for its turn in this server, `is_stopping` that it was cancelled and is about to
+    stop. `follow` and `update` are ids of runs that it follows up or brings up to date.
     """
 
     model_config = ConfigDict(
@@ -30,6 +32,8 @@ class Run(BaseModel):
                     "id": "3f2a9c1e5b7d4f0a8c6e2d1b0a9f8e7d",
                     "question": "What did the Halden Bay heat pump retrofit cost, and was it worth it?",
                     "status": "running",
+                    "is_queued": False,
+                    "is_stopping": False,
                     "created_at": "2026-03-01T09:30:00Z",
                     "updated_at": "2026-03-01T09:30:02Z",
                     "title": "",
@@ -46,6 +50,8 @@ class Run(BaseModel):
     id: str
     question: str
     status: RunStatus
+    is_queued: bool = False
+    is_stopping: bool = False
     created_at: datetime
     updated_at: datetime
     title: str = ""
@@ -161,12 +167,15 @@ def report_shape(result: Result, contents: Contents) -> Report:
     )
 
 
-def run_shape(row: RunRow) -> Run:
+def run_shape(row: RunRow, service: ResearchService) -> Run:
     """Return a run as the API shows it: nothing of this machine in it."""
+    shown = service.shown_status(row)
     return Run(
         id=row.id,
         question=row.request.question,
         status=row.status,
+        is_queued=shown == "queued",
+        is_stopping=shown == "stopping",
         created_at=row.created_at,
         updated_at=row.updated_at,
         title=str((row.result or {}).get("title", "")),

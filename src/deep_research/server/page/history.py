@@ -51,6 +51,7 @@ async def show_history(
         request,
         "history.html",
         rows=shown,
+        shown_status=service.shown_status,
         origins=await _origins(shown, service, who),
         filters=filters,
         statuses=STATUSES,

@@ -102,6 +102,7 @@ async def _form_page(
         limits=service.settings.budget(),
         examples=await _examples(request, service, who),
         recent=await service.list(who, limit=_RECENT),
+        shown_status=service.shown_status,
     )
 
 

@@ -72,6 +72,7 @@ async def report_view(request: Request, service: ResearchService, who: Identity,
         changes=summary_of(changes, words, "summary") if changes else "",
         spent=spent_so_far(calls),
         unpriced=unpriced_in(row, calls, service.settings),
+        shown_status=service.shown_status,
         m=words,
     )
 

@@ -24,6 +24,13 @@ export class LiveText {
     if (isAtEnd) this.place.scrollTop = this.place.scrollHeight;
   }
 
+  /** Begin anew. */
+  clear() {
+    this.place.replaceChildren();
+    this.line = null;
+    this.rest = "";
+  }
+
   /** Say that something came before which nobody here has seen. */
   miss(text) {
     const note = document.createElement("p");

@@ -72,12 +72,27 @@ function showReport() {
 const card = root.querySelector("[data-live]");
 const text = new LiveText(card.querySelector("[data-live-text]"));
 let scope = "";
+// After a break the server says what was written so far, or, where it was started anew, has it written again.
+let isOld = false;
 function write({ scope: from, act, kind, text: piece }) {
   if (kind !== "text" || !WRITTEN.includes(act)) return;
+  if (isOld) writeAnew();
   if (scope && scope !== from) text.add("\n\n");
   scope = from;
   card.hidden = false;
   text.add(piece);
+}
+
+function writeAnew() {
+  isOld = false;
+  scope = "";
+  text.clear();
+}
+
+function bringBack({ parts, is_cut: isCut }) {
+  writeAnew();
+  if (isCut) text.miss(root.dataset.missed);
+  for (const part of parts) write(part);
 }
 
 function miss() {
@@ -98,6 +113,7 @@ function connected(state) {
   } else if (state === "open" && isLost) {
     place.hidden = true;
     say(root.dataset.found);
+    isOld = true;
     refreshSoon();
   }
   isLost = state === "lost";
@@ -109,6 +125,7 @@ const stop = follow(`/api${address}/events`, {
   on: {
     event({ kind, data }) {
       if (kind === "live") write(data);
+      else if (kind === "written") bringBack(data);
       else if (kind === "stream-gap" && data.what === "text") miss();
       else refreshSoon();
     },
