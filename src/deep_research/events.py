@@ -2,12 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 from deep_research.value import JsonObject, Value
 
 StepStatus = Literal["started", "done", "skipped", "failed"]
 RunStatus = Literal["created", "running", "waiting", "interrupted", "failed", "cancelled", "done"]
+RUN_STATUSES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
+# A run that ended may still be tried again.
+ENDED: Final[tuple[RunStatus, ...]] = ("done", "failed", "cancelled")
+UNFINISHED: Final = tuple(status for status in RUN_STATUSES if status not in ENDED)
 
 
 class Progress(TypedDict):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
-from deep_research.events import RunStatus
+from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
 from deep_research.service.audit_log import AuditLog
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _PERIOD = re.compile(r"(?P<count>[0-9]{1,5})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_UNFINISHED: tuple[RunStatus, ...] = ("created", "running", "waiting", "interrupted")
-_MOST_RUNS = 10_000
+_MAX_RUNS = 10_000
 
 
 def add_user(name: str, *, is_admin: bool, take_over: bool, limits: dict[str, float | None]) -> None:
@@ -102,8 +101,8 @@ def remove_user(name: str) -> None:
         try:
             rows = [
                 row
-                for status in _UNFINISHED
-                for row in await store.list_runs(limit=_MOST_RUNS, status=status, choice=RunChoice(user=account.id))
+                for status in UNFINISHED
+                for row in await store.list_runs(limit=_MAX_RUNS, status=status, choice=RunChoice(user=account.id))
             ]
             for row in rows:
                 await cancel_run(store, row, clock=SystemClock(), lease_s=settings.lease_s)

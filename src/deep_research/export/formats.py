@@ -47,9 +47,14 @@ def check_format(name: str) -> None:
     """Raise `UsageError` where a format is not known or cannot be made here."""
     if name not in FORMATS:
         raise UsageError(f"There is no format {name!r}; choose from {', '.join(FORMATS)}.")
+    if extra := missing_extra(name):
+        raise UsageError(f"The format {name} needs an extra: pip install 'deep-research[{extra}]'")
+
+
+def missing_extra(name: str) -> str:
+    """Return the extra that a format needs and that is not installed, "" where it can be made."""
     needed = FORMATS[name]
-    if needed.package and not find_spec(needed.package):
-        raise UsageError(f"The format {name} needs an extra: pip install 'deep-research[{needed.extra}]'")
+    return needed.extra if needed.package and not find_spec(needed.package) else ""
 
 
 def exported(contents: Contents, name: str, *, target: Path | None = None) -> bytes:

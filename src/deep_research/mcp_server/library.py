@@ -1,7 +1,6 @@
 """What an account can look things up in: its finished reports, the sources read for them, and its documents."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -102,7 +101,7 @@ class Library:
                 "kind": "report",
                 "run": row.id,
                 "question": row.request.question,
-                "created_at": _day(row.created_at),
+                "created_at": row.created_at.isoformat(timespec="seconds"),
                 "is_verified": report.is_verified,
                 "sources": len(report.sources),
             },
@@ -144,12 +143,10 @@ class Library:
         reports: list[_Candidate] = []
         sources: dict[str, _Candidate] = {}
         for row in rows:
-            result = row.result or {}
-            title = str(result.get("title", ""))
-            learned = result.get("learnings")
+            learned = (row.result or {}).get("learnings")
             said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
-            item = FoundItem(id=f"report:{row.id}", title=title, url=self._places.report(row.id))
-            reports.append(_Candidate(item, f"{title} {row.request.question} {said}"))
+            item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._places.report(row.id))
+            reports.append(_Candidate(item, f"{row.title} {row.request.question} {said}"))
             for source in _sources(row):
                 url = self._places.source(row.id, source)
                 item = FoundItem(id=f"source:{row.id}:{source.document}", title=source.title, url=url)
@@ -189,7 +186,3 @@ def _joined(passages: Sequence[PassageHit]) -> str:
         text += gap + passage.text[max(0, end - passage.start) :]
         end = max(end, passage.end)
     return text
-
-
-def _day(time: datetime) -> str:
-    return time.isoformat(timespec="seconds")

@@ -30,12 +30,11 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun
-from deep_research.masking import masked
 from deep_research.mcp_server.catalogue import INSTRUCTIONS, TOOLS
 from deep_research.mcp_server.library import FetchedItem, Library
 from deep_research.mcp_server.tools import Caller, ToolSpec
 from deep_research.service.identity import Identity
-from deep_research.service.public_text import without_paths
+from deep_research.service.public_text import public_message
 from deep_research.service.report_text import SCHEME, Places
 from deep_research.service.service import ResearchService
 
@@ -89,9 +88,9 @@ class ResearchServer:
         except ValidationError as exc:
             return _failed("; ".join(_misfit(error["loc"], error["msg"]) for error in exc.errors()))
         except UnknownRun as exc:
-            return _failed(f"{_in_public(exc)} Take run ids from research, or find reports with search.")
+            return _failed(f"{public_message(str(exc))} Take run ids from research, or find reports with search.")
         except DeepResearchError as exc:
-            return _failed(_in_public(exc))
+            return _failed(public_message(str(exc)))
         except Exception:
             _log.exception("the tool %s failed", spec.name)
             return _failed("Something went wrong in the server; its log says what. Another try may help.")
@@ -117,7 +116,7 @@ class ResearchServer:
                 Resource(
                     uri=Places().report(row.id),
                     name=row.id,
-                    title=str((row.result or {}).get("title", "")),
+                    title=row.title,
                     description=row.request.question[:500],
                     mime_type="text/markdown",
                 )
@@ -146,7 +145,7 @@ class ResearchServer:
                 raise NotFound(f"There is no resource {uri!r}.")
             item, kind = await self._read(self._library(context), found)
         except DeepResearchError as exc:
-            raise MCPError(INVALID_PARAMS, _in_public(exc)) from exc
+            raise MCPError(INVALID_PARAMS, public_message(str(exc))) from exc
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=item.text, mime_type=kind)])
 
     async def _read(self, library: Library, found: re.Match[str]) -> tuple[FetchedItem, str]:
@@ -179,11 +178,6 @@ def _listed(spec: ToolSpec) -> Tool:
 def _misfit(place: tuple[int | str, ...], problem: str) -> str:
     where = ".".join(map(str, place))
     return f"{where}: {problem}" if where else problem
-
-
-def _in_public(exc: DeepResearchError) -> str:
-    """Return what a client is told of an error: no path of this machine, no secret."""
-    return without_paths(masked(str(exc)))
 
 
 def _failed(text: str) -> CallToolResult:

@@ -11,14 +11,14 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.errors import NotFound, UsageError
-from deep_research.events import RunEvent
+from deep_research.events import ENDED, RunEvent
 from deep_research.mcp_server.library import Library
 from deep_research.pipeline.control import is_answered, options_of, question_lines, words_of
 from deep_research.request import Budget, DepthName, Language, ReportLength, SearchKind
-from deep_research.service.feed import OVER
 from deep_research.service.identity import Identity
 from deep_research.service.new_run import MAX_CONTEXT_CHARS, MAX_QUESTION_CHARS, NewRun
 from deep_research.service.news import ProgressLines
+from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Places, ReportText, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
@@ -214,7 +214,7 @@ async def answer(given: AnswerArguments, caller: Caller) -> Result:
 async def cancel(given: CancelArguments, caller: Caller) -> Result:
     """Stop a run."""
     row = await caller.service.cancel(given.run, caller.who)
-    if row.status in OVER and row.status != "cancelled":
+    if row.status in ENDED and row.status != "cancelled":
         raise UsageError(f"Run {row.id} is {row.status}; there is nothing to cancel.")
     return Result(f"Run {row.id} is cancelled.", RunState(run=row.id, status="cancelled"))
 
@@ -279,7 +279,7 @@ async def _asks(row: RunRow, caller: Caller) -> bool:
 
 
 async def _state(row: RunRow, caller: Caller) -> Result:
-    state = RunState(run=row.id, status=row.status, title=str((row.result or {}).get("title", "")))
+    state = RunState(run=row.id, status=row.status, title=row.title)
     if row.status == "done":
         found = await report_text(caller.service, row, caller.who, caller.places)
         state.report, state.is_verified = found.text, found.is_verified
@@ -291,7 +291,7 @@ async def _state(row: RunRow, caller: Caller) -> Result:
         asked = "\n".join(question_lines(row.pending, words_of(row)))
         return Result(f"The research needs an answer before it goes on.\n\n{asked}\n\n{state.next}", state)
     if row.status in ("failed", "cancelled"):
-        state.error = str((row.error or {}).get("detail", "")) or f"The run was {row.status}."
+        state.error = public_message(row.failure) or f"The run was {row.status}."
         state.next = "Call research again, with another wording if the error names the question."
         return Result(f"Run {row.id} {row.status}: {state.error} {state.next}", state)
     state.next = f"Call research_status with run={row.id!r} to wait for it; it goes on meanwhile."

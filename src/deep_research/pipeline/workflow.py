@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypedDict
 
-from deep_research.events import RunEvent, RunStatus
+from deep_research.events import ENDED, RunEvent, RunStatus
 from deep_research.value import JsonObject
 
 
@@ -39,6 +39,6 @@ def workflow_state(events: Iterable[RunEvent]) -> WorkflowState:
                     "step": data.get("step", ""),
                 }
             )
-    if state["status"] in ("done", "failed", "cancelled"):
+    if state["status"] in ENDED:
         state["current_step"] = None
     return state

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deep_research.events import RunEvent
+from deep_research.events import ENDED, RUN_STATUSES, RunEvent
 from deep_research.llm.port import ModelReply
 from deep_research.pipeline.watching import Work
-from deep_research.service.feed import OVER
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_STATUSES = ("created", "running", "waiting", "interrupted", "failed", "cancelled", "done")
 _RUN_SECONDS = (1, 5, 15, 30, 60, 120, 300, 600, 1_200, 3_600, 7_200)
 
 
@@ -62,7 +60,7 @@ class Metrics:
     async def text(self, service: ResearchService) -> bytes:
         """Return all figures as they are now."""
         counts = await service.store.count_by_status()
-        for status in _STATUSES:
+        for status in RUN_STATUSES:
             self._runs.labels(status).set(counts.get(status, 0))
         self._under_way.set(service.worker.running)
         self._queued.set(service.worker.waiting)
@@ -97,7 +95,7 @@ class Metrics:
         self._events.labels(event.kind).inc()
 
     def _on_end(self, row: RunRow) -> None:
-        if row.status in OVER:
+        if row.status in ENDED:
             self._run_seconds.labels(row.status).observe(row.active_s)
 
 

@@ -27,11 +27,10 @@ from deep_research.errors import (
     UsageError,
     WrongState,
 )
-from deep_research.masking import masked
 from deep_research.messages.words import Words, words_in
 from deep_research.server.page.errors import error_page, wants_page
 from deep_research.server.page.language import language_of
-from deep_research.service.public_text import sendable, without_paths
+from deep_research.service.public_text import public_message, sendable
 
 MEDIA_TYPE = "application/problem+json"
 # Errors of ours by the status that they are answered with, and the words for those whose own words are the operator's.
@@ -129,7 +128,7 @@ def status_of(exc: DeepResearchError) -> HTTPStatus:
 def detail_of(exc: DeepResearchError, words: Words) -> str:
     """Return what a client is told of an error of ours: no path of this machine, no secret."""
     key = _found(exc)[1]
-    return words(key) if key else without_paths(masked(exc.in_words(words)))
+    return words(key) if key else public_message(exc.in_words(words))
 
 
 def words_for(request: Request) -> Words:

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import get_args
 
 from deep_research.errors import DeepResearchError
-from deep_research.export.formats import FORMATS
-from deep_research.masking import masked
+from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.request import Budget, ClarifyMode, DepthName, Language, ReportLength, SearchKind
 from deep_research.service.new_run import MAX_QUESTION_CHARS
-from deep_research.service.public_text import without_paths
+from deep_research.service.public_text import public_message
 from deep_research.settings import Settings
 from deep_research.value import Value
 from deep_research.wiring.models import chosen_models
@@ -60,7 +58,7 @@ def configured(settings: Settings) -> Configured:
         has_documents=settings.docs is not None,
         budget=settings.budget(),
         runs_at_once=settings.server_runs_at_once,
-        formats=tuple(name for name, form in FORMATS.items() if not form.package or find_spec(form.package)),
+        formats=tuple(name for name in FORMATS if not missing_extra(name)),
         **{name: getattr(settings, name) for name in same},
     )
 
@@ -69,4 +67,4 @@ def _tried(choose: Callable[[Settings], tuple[str, ...]], settings: Settings) ->
     try:
         return choose(settings), ""
     except DeepResearchError as exc:
-        return (), without_paths(masked(str(exc)))
+        return (), public_message(str(exc))

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from uuid import uuid4
 
 from deep_research.corpus.address import address_of
@@ -19,14 +19,13 @@ from deep_research.corpus.catalogue import Catalogue, IndexedDocument
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit
 from deep_research.errors import CannotWrite, InputError, NotFound, SourceError, TooManyTries, UsageError
-from deep_research.events import RunStatus
+from deep_research.events import UNFINISHED
 from deep_research.in_thread import in_thread
 from deep_research.private_files import make_folder
 from deep_research.readers import format_of
 from deep_research.readers.registry import FORMATS, FileFormat
 from deep_research.readers.sniff import HEAD_BYTES, needs_all
 from deep_research.service.database import Records, ServerDatabase
-from deep_research.service.feed import OVER
 from deep_research.service.file_names import free_name, safe_name
 from deep_research.service.identity import Identity
 from deep_research.service.incoming import IncomingFile, IncomingFolder, Upload, UploadLimits
@@ -262,10 +261,9 @@ class Documents:
     async def _needed(self) -> set[str]:
         """Return the names of folders that runs under way, or waiting for somebody, search."""
         needed: set[str] = set()
-        for status in get_args(RunStatus):
-            if status not in OVER:
-                rows = await self._store.list_runs(limit=_MAX_RUNS, status=status)
-                needed |= {Path(row.request.docs).name for row in rows}
+        for status in UNFINISHED:
+            rows = await self._store.list_runs(limit=_MAX_RUNS, status=status)
+            needed |= {Path(row.request.docs).name for row in rows}
         return needed
 
     async def _forget(self, folder: Path) -> None:

@@ -16,12 +16,10 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from deep_research.errors import DeepResearchError, StoreCorrupt
-from deep_research.events import LiveText, RunEvent, RunStatus
+from deep_research.events import ENDED, LiveText, RunEvent
 from deep_research.store.port import Store
 
 _log = logging.getLogger(__name__)
-# A run that ended is over until somebody tries it again.
-OVER: tuple[RunStatus, ...] = ("done", "failed", "cancelled")
 # What a channel keeps at most, in entries and in bytes.
 _KEPT, _KEPT_BYTES = 512, 1_000_000
 # What a reader is handed at once, and what is read from the store at once.
@@ -199,7 +197,7 @@ class _Channel:
             self._bytes += len(entry.frame)
             if isinstance(item, RunEvent):
                 self.shown_seq = item.seq
-                self.is_over = item.data.get("status") in OVER if item.kind == "run-status" else self.is_over
+                self.is_over = item.data.get("status") in ENDED if item.kind == "run-status" else self.is_over
             else:
                 self.texts += 1
         self.count += len(self._fresh)
@@ -371,7 +369,7 @@ class EventFeed:
         last = await self._store.last_seq(run)
         events = await self._store.read_events(run, after=max(0, last - _KEPT))
         self._channels[run] = channel
-        channel.begin(events[-1].seq if events else last, events, is_over=row.status in OVER)
+        channel.begin(events[-1].seq if events else last, events, is_over=row.status in ENDED)
         channel.wanted.set()
         channel.poll = asyncio.create_task(self._poll(run, channel))
         return channel

@@ -16,12 +16,12 @@ from typing import Protocol
 from pydantic import AwareDatetime
 
 from deep_research.errors import LimitReached, NotFound, UnknownRun
+from deep_research.events import ENDED
 from deep_research.pipeline.approval import effort_of
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.request import ResearchRequest, Spend
 from deep_research.service.accounts import Limits, account_of
 from deep_research.service.database import Records, ServerDatabase
-from deep_research.service.feed import OVER
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.store.port import RunRow, Store
 from deep_research.value import Value
@@ -227,7 +227,7 @@ class UsageLimits:
                 # Somebody deleted it at the command line; what it had reserved counts as spent.
                 await self._change("close_usage", row)
                 continue
-            if run.status in OVER and self._is_over(run, row, age):
+            if run.status in ENDED and self._is_over(run, row, age):
                 await self.close(run.id, await self.spent(run.id))
 
     async def _change(self, query: str, row: Row) -> None:

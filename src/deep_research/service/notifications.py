@@ -28,7 +28,6 @@ from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.report.escaping import one_line
 from deep_research.service.database import Records, ServerDatabase
-from deep_research.service.public_text import without_paths
 from deep_research.service.schedules import every_of
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
@@ -70,7 +69,7 @@ def news_of(
             "every": every_of(schedule["every_s"]),
             "mode": schedule["mode"],
         },
-        "run": run and {"id": run.id, "title": str((run.result or {}).get("title", "")), "link": link},
+        "run": run and {"id": run.id, "title": run.title, "link": link},
         "earlier_run": changes.before.run if changes else "",
         "counts": {each: len(changes.of(each)) if changes else 0 for each in (*TOLD, "still", "unchecked")},
         "claims": [
@@ -78,7 +77,7 @@ def news_of(
             for claim in claims[:_MAX_CLAIMS]
         ],
         "claims_left_out": max(len(claims) - _MAX_CLAIMS, 0),
-        "error": without_paths(error),
+        "error": error,
     }
 
 

@@ -15,7 +15,7 @@ from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage
 from deep_research.report.citation import Source
 from deep_research.request import BUDGET_KINDS, BudgetKind, Spend
-from deep_research.service.public_text import without_paths
+from deep_research.service.public_text import public_message
 from deep_research.sources.address import canonical_address
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject, Value
@@ -173,7 +173,7 @@ def progress_of(
         run=row.id,
         status=row.status,
         seq=events[-1].seq if events else 0,
-        title=str((row.result or {}).get("title") or known.title),
+        title=row.title or known.title,
         stages=known.all_stages(row.status, is_over=is_over),
         sections=sections,
         thin=tuple(section.title for section in sections if section.is_thin),
@@ -185,7 +185,7 @@ def progress_of(
         problems=tuple(known.problems.values()),
         waits_for="plan-approval" if kind == "plan-approval" else "clarification" if kind else None,
         pending=row.pending,
-        error=without_paths(str((row.error or {}).get("detail", ""))),
+        error=public_message(row.failure),
     )
 
 
@@ -252,7 +252,7 @@ class _Known:
             case "budget":
                 self.left_out.append(LeftOut.from_json(data))
             case "error":
-                problem = RunProblem(at=event.at, message=without_paths(data["message"]), step=data.get("step", ""))
+                problem = RunProblem(at=event.at, message=public_message(data["message"]), step=data.get("step", ""))
                 self.problems.setdefault(problem.message, problem)
 
     def _step(self, event: RunEvent, data: Mapping[str, Any]) -> None:
@@ -325,7 +325,7 @@ def _sources(
     for address, call in others.items():
         if address in seen or call.state == "done":
             continue
-        error = without_paths(str((call.error or {}).get("detail", "")))
+        error = public_message(str((call.error or {}).get("detail", "")))
         yield SourceProgress(address=address, state="reading" if call.state == "started" else "failed", error=error)
 
 

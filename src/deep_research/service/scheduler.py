@@ -10,13 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from deep_research.errors import DeepResearchError, NotFound
+from deep_research.events import ENDED
 from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
-from deep_research.service.feed import OVER
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.notifications import TOLD, NewsKind, add_notifications, news_of
+from deep_research.service.public_text import public_message
 from deep_research.store.port import RunRow, Store
 from deep_research.value import json_of
 from deep_research.verify.changes import Changes, compare_reports
@@ -95,9 +96,10 @@ class Scheduler:
             run = await self._begun(row)
         except DeepResearchError as exc:
             _log.warning("schedule %s: %s", row["id"], exc)
-            news = news_of(row, kind="run-failed", address=self._address, error=str(exc))
+            error = public_message(str(exc))
+            news = news_of(row, kind="run-failed", address=self._address, error=error)
             await self._database.work(lambda records: add_notifications(records, row, "", news))
-            await self._note(row, f"failed: {exc}")
+            await self._note(row, f"failed: {error}")
             return
         await self._database.work(lambda records: records.run("start_schedule", id=row["id"], run=run.id))
 
@@ -120,13 +122,13 @@ class Scheduler:
         except NotFound:
             await self._settled(row, row["done_run"], "the run was deleted", None)
             return
-        if run.status not in OVER:
+        if run.status not in ENDED:
             return
         if run.status == "done":
             news = await self._news(row, run)
             await self._settled(row, run.id, "", news)
         elif run.status == "failed":
-            error = str((run.error or {}).get("detail", ""))
+            error = public_message(run.failure)
             news = news_of(row, kind="run-failed", address=self._address, run=run, error=error)
             await self._settled(row, row["done_run"], f"failed: {error}", news)
         else:

@@ -42,6 +42,21 @@ class RunRow(Value):
     user: str = ""
     tags: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The title of its report, "" before there is one."""
+        return str((self.result or {}).get("title", ""))
+
+    @property
+    def failure(self) -> str:
+        """Why it failed, in the operator's words: they may name a path. "" where it did not."""
+        return str((self.error or {}).get("detail", ""))
+
+    @property
+    def origin(self) -> str:
+        """The id of the run that it follows or brings up to date, "" where there is none."""
+        return self.request.update.run if self.request.update else self.request.follow
+
 
 class RunChoice(Value):
     """Which runs are looked for: a user's, with a text in their question, under a tag, older than another one.

@@ -6,8 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 
+from deep_research.events import ENDED
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.feed import OVER, Entry
+from deep_research.service.feed import Entry
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -36,7 +37,7 @@ async def stream_events(
     """
     row = await service.get(run, who)
     after = last_event_id or 0
-    if row.status in OVER and after == await service.store.last_seq(row.id):
+    if row.status in ENDED and after == await service.store.last_seq(row.id):
         # A browser comes back to a stream that has ended, unless it is told this.
         return Response(status_code=204)
     batches = service.feed.batches(row.id, after=after)

@@ -1,21 +1,18 @@
 """Runs: make, list, read, file under tags, delete."""
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from deep_research.errors import InputError
 from deep_research.events import RunStatus
 from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.responses import problems
 from deep_research.server.api.shapes import Run, Runs, run_shape
+from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.new_run import NewRun, Tag
-from deep_research.store.port import RunChoice, RunRow
+from deep_research.store.port import RunChoice
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -45,11 +42,11 @@ async def list_runs(
     tag: Annotated[str, Query(max_length=100)] = "",
 ) -> Runs:
     """List runs, the newest first."""
-    choice = RunChoice(text=q, tag=tag, before=_place_of(cursor) if cursor else None)
+    choice = RunChoice(text=q, tag=tag, before=last_seen(cursor))
     rows = await service.list(who, limit=limit + 1, status=status, choice=choice)
     shown = rows[:limit]
-    cursor_after = _cursor_after(shown[-1]) if rows[limit:] else None
-    return Runs(runs=[run_shape(row, service) for row in shown], next=cursor_after)
+    following = cursor_after(shown[-1]) if rows[limit:] else None
+    return Runs(runs=[run_shape(row, service) for row in shown], next=following)
 
 
 @router.get("/{run}", responses=problems(404))
@@ -68,19 +65,3 @@ async def file_run(run: str, filing: Filing, service: Service, who: Who) -> Run:
 async def delete_run(run: str, service: Service, who: Who) -> None:
     """Delete a run with its report and files, for good; one that is being worked on must be cancelled first."""
     await service.delete(run, who)
-
-
-def _cursor_after(row: RunRow) -> str:
-    """Return what a client gives back to see the runs that are older than this one."""
-    return urlsafe_b64encode(json.dumps([row.created_at.isoformat(), row.id]).encode()).decode().rstrip("=")
-
-
-def _place_of(cursor: str) -> tuple[datetime, str]:
-    try:
-        at, run = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
-        created_at = datetime.fromisoformat(at).astimezone(UTC)
-        if not isinstance(run, str):
-            raise TypeError(run)
-    except (ValueError, TypeError, OverflowError):
-        raise InputError().with_message("fault.bad_cursor") from None
-    return created_at, run

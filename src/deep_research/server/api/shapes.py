@@ -11,7 +11,7 @@ from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
 from deep_research.pipeline.result import Result
 from deep_research.request import Language
-from deep_research.service.public_text import without_paths
+from deep_research.service.public_text import public_message
 from deep_research.service.service import ResearchService
 from deep_research.service.sources import SourceEntry
 from deep_research.store.port import RunRow
@@ -178,7 +178,7 @@ def run_shape(row: RunRow, service: ResearchService) -> Run:
         is_stopping=shown == "stopping",
         created_at=row.created_at,
         updated_at=row.updated_at,
-        title=str((row.result or {}).get("title", "")),
+        title=row.title,
         tags=row.tags,
         pending=row.pending,
         error=_shown(row.error),
@@ -192,6 +192,6 @@ def _shown(error: JsonObject | None) -> JsonObject | None:
     if error is None:
         return None
     shown: dict[str, Json] = {
-        name: without_paths(value) if isinstance(value, str) else value for name, value in error.items()
+        name: public_message(value) if isinstance(value, str) else value for name, value in error.items()
     }
     return shown

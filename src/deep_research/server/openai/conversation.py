@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from deep_research.errors import UnknownRun
+from deep_research.events import ENDED
 from deep_research.pipeline.control import chosen, options_of
 from deep_research.server.openai.errors import Refused
 from deep_research.server.openai.requests import MODELS, Message
 from deep_research.server.openai.turns import Turn, questions_of
-from deep_research.service.feed import OVER
 from deep_research.service.identity import Identity
 from deep_research.service.new_run import MAX_CONTEXT_CHARS, NewRun
 from deep_research.service.service import ResearchService
@@ -76,7 +76,7 @@ class Conversations:
         if number < len(questions):
             await self._answer(row, questions[number].scope, questions[number].data, last.text, who)
             return Turn(row.id, number + 1)
-        if row.status not in OVER:
+        if row.status not in ENDED:
             raise Refused(
                 f"Run {row.id} is still under way: wait for it, or cancel it.",
                 status=HTTPStatus.CONFLICT,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from deep_research.errors import UnknownRun
-from deep_research.events import RunEvent
+from deep_research.events import ENDED, RunEvent
 from deep_research.pipeline.control import words_of
 from deep_research.request import Depth
 from deep_research.server.dependencies import Service, Who, places_of
@@ -19,7 +19,6 @@ from deep_research.server.openai.requests import MODELS, ResponsesBody
 from deep_research.server.openai.response_events import ResponseWriter
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
-from deep_research.service.feed import OVER
 from deep_research.service.identity import Identity
 from deep_research.service.news import ProgressLines
 from deep_research.service.service import ResearchService
@@ -161,7 +160,7 @@ def _unknown(response: str, code: str = "not_found") -> Refused:
 
 
 async def _is_over(turn: Turn, row: RunRow, service: ResearchService) -> bool:
-    return row.status in OVER or turn.number < len(await questions_of(service, row))
+    return row.status in ENDED or turn.number < len(await questions_of(service, row))
 
 
 def _writer(turn: Turn, row: RunRow, settings: Settings) -> ResponseWriter:

@@ -16,6 +16,7 @@ from deep_research.pipeline.statistics import model_use
 from deep_research.server.openai.errors import Refused
 from deep_research.service.feed import Beat
 from deep_research.service.identity import Identity
+from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Citation, Places, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
@@ -127,7 +128,7 @@ class TurnReader:
                 status=HTTPStatus.SERVICE_UNAVAILABLE,
                 code="server_stopping",
             )
-        reason = str((row.error or {}).get("detail", "") or (self._last.data.get("reason", "") if self._last else ""))
+        reason = public_message(row.failure or str(self._last.data.get("reason", "") if self._last else ""))
         return Reply("failed", usage=usage, error=words_of(row)("shell.failed", run=row.id, reason=reason))
 
     async def _usage(self, row: RunRow) -> Usage:

@@ -1,17 +1,16 @@
 """Every run of the account: found again, tagged, deleted."""
 
-from datetime import datetime
-from typing import Annotated, NamedTuple, get_args
+from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
-from deep_research.errors import UnknownRun, UsageError
-from deep_research.events import RunStatus
+from deep_research.errors import UnknownRun
+from deep_research.events import RUN_STATUSES
 from deep_research.messages.words import words_in
+from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import language_of
-from deep_research.server.page.report import origin_of
 from deep_research.server.page.views import render
 from deep_research.service.identity import Identity
 from deep_research.service.service import ResearchService
@@ -19,7 +18,6 @@ from deep_research.store.port import RunChoice, RunRow
 
 router = APIRouter(include_in_schema=False)
 _A_PAGE = 30
-STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
 
 
 class Origin(NamedTuple):
@@ -38,11 +36,11 @@ async def show_history(
     q: Annotated[str, Query(max_length=200)] = "",
     status: Annotated[str, Query(max_length=20)] = "",
     tag: Annotated[str, Query(max_length=100)] = "",
-    before: Annotated[str, Query(max_length=100)] = "",
+    before: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Show runs, the newest first."""
-    wanted = next((each for each in STATUSES if each == status), None)
-    choice = RunChoice(text=q.strip(), tag=tag, before=_last_seen(before))
+    wanted = next((each for each in RUN_STATUSES if each == status), None)
+    choice = RunChoice(text=q.strip(), tag=tag, before=last_seen(before))
     rows = await service.list(who, limit=_A_PAGE + 1, status=wanted, choice=choice)
     shown, rest = rows[:_A_PAGE], rows[_A_PAGE:]
     filters = {"q": q.strip(), "status": wanted or "", "tag": tag}
@@ -54,11 +52,11 @@ async def show_history(
         shown_status=service.shown_status,
         origins=await _origins(shown, service, who),
         filters=filters,
-        statuses=STATUSES,
+        statuses=RUN_STATUSES,
         is_partial=is_partial,
         is_first=not before,
         first=_address(filters),
-        older=_address(filters, before=_cursor(shown[-1])) if rest else "",
+        older=_address(filters, before=cursor_after(shown[-1])) if rest else "",
         without_tag=_address(filters | {"tag": ""}),
         m=words_in(language_of(request)),
     )
@@ -69,31 +67,16 @@ def _address(filters: dict[str, str], **more: str) -> str:
     return f"/runs?{urlencode(given)}" if given else "/runs"
 
 
-def _cursor(row: RunRow) -> str:
-    return f"{row.created_at.isoformat()}~{row.id}"
-
-
-def _last_seen(cursor: str) -> tuple[datetime, str] | None:
-    """Return the time and the id of the last run of the page before."""
-    if not cursor:
-        return None
-    at, _, run = cursor.partition("~")
-    try:
-        return datetime.fromisoformat(at), run
-    except ValueError as exc:
-        raise UsageError("This page of the history does not exist.") from exc
-
-
 async def _origins(rows: list[RunRow], service: ResearchService, who: Identity) -> dict[str, Origin]:
     """Return which run each of these goes back to, by id."""
     known = {row.id: row for row in rows}
     found = {}
     for row in rows:
-        if not (id_ := origin_of(row)):
+        if not row.origin:
             continue
         kind = "updates" if row.request.update else "adds" if row.request.add else "follows"
         try:
-            earlier = known.get(id_) or await service.get(id_, who)
+            earlier = known.get(row.origin) or await service.get(row.origin, who)
             found[row.id] = Origin(kind, earlier.id, earlier.request.question)
         except UnknownRun:
             found[row.id] = Origin(kind, "", "")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from deep_research.errors import NotFound, UnknownRun, UsageError
+from deep_research.errors import NotFound, UnknownRun
 from deep_research.export.article import in_parts
 from deep_research.export.changes import changes_in_html, summary_of
-from deep_research.export.formats import FORMATS, check_format
+from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.export.page import contents_list
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
@@ -97,7 +97,7 @@ async def show_source(run: str, document: str, request: Request, service: Servic
         request,
         "report_source.html",
         row=row,
-        title=str((row.result or {}).get("title", row.request.question)),
+        title=row.title or row.request.question,
         source=source,
         text=await in_thread(in_html, source, start, end, words_in(language_of(request))),
         is_marked=end > start,
@@ -111,35 +111,22 @@ def source_address(run: str, document: str, start: int, end: int) -> str:
 
 def exports_of(run: str) -> list[Export]:
     """Return every format, with what one lacks that cannot be made here."""
-    shown = []
-    for name, kind in FORMATS.items():
-        try:
-            check_format(name)
-            missing = ""
-        except UsageError:
-            missing = kind.extra
-        shown.append(Export(name, f"/api/runs/{run}/report.{name}", missing))
-    return shown
+    return [Export(name, f"/api/runs/{run}/report.{name}", missing_extra(name)) for name in FORMATS]
 
 
 async def chain_of(row: RunRow, service: ResearchService, who: Identity) -> Chain:
     """Return the runs that a run belongs to; of an earlier one that was deleted, only that it is cut off."""
     earlier: list[RunRow] = []
-    before, is_cut = origin_of(row), False
+    before, is_cut = row.origin, False
     while before and len(earlier) < _MAX_EARLIER:
         try:
             earlier.insert(0, await service.get(before, who))
         except UnknownRun:
             is_cut = True
             break
-        before = origin_of(earlier[0])
+        before = earlier[0].origin
     later = await service.list(who, limit=_MAX_LATER, choice=RunChoice(origin=row.id))
     return Chain(earlier, later[::-1], is_cut)
-
-
-def origin_of(row: RunRow) -> str:
-    """Return the id of the run that this one follows or brings up to date, "" where there is none."""
-    return row.request.update.run if row.request.update else row.request.follow
 
 
 def _range(at: str, characters: int) -> tuple[int, int]:

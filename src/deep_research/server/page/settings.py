@@ -1,14 +1,13 @@
 """What the server works with: what is set and from where, what works and what is missing; no secret is shown."""
 
 import asyncio
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from deep_research.diagnosis import diagnose, shown_settings
-from deep_research.export.formats import FORMATS
+from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.in_thread import in_thread
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.views import render
@@ -58,7 +57,7 @@ def _extras() -> list[Extra]:
         Extra(
             name,
             [key for key, each in FORMATS.items() if each.extra == name],
-            all(find_spec(each.package) for each in FORMATS.values() if each.extra == name),
+            not any(missing_extra(key) == name for key in FORMATS),
         )
         for name in names
     ]
