@@ -2,10 +2,8 @@
 
 import asyncio
 import getpass
-import re
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -16,6 +14,7 @@ from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import ServerDatabase
+from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunChoice
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from deep_research.service.accounts import Accounts
 
 T = TypeVar("T")
-_PERIOD = re.compile(r"(?P<count>[0-9]{1,5})(?P<unit>[mhdw])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MAX_RUNS = 10_000
 
 
@@ -119,7 +116,10 @@ def make_token(name: str, *, scopes: str, label: str, expires: str | None) -> No
     given = [scope.strip() for scope in scopes.split(",") if scope.strip()]
     if unknown := set(given) - set(SCOPES):
         raise UsageError(f"There is no scope {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}.")
-    expires_in = period_of(expires) if expires else None
+    try:
+        expires_in = duration_of(expires) if expires else None
+    except ValueError as exc:
+        raise UsageError(f"{expires!r} is no time: {exc}.") from None
     token = _with_accounts(
         lambda accounts, _: accounts.make_token(
             name, scopes=cast("list[Scope]", given), label=label, expires_in=expires_in
@@ -150,14 +150,6 @@ def print_log(*, limit: int, as_json: bool) -> None:
             show(line.rstrip())
 
     _with_accounts(read)
-
-
-def period_of(text: str) -> timedelta:
-    """Return the time that a text such as 12h, 30d or 2w names."""
-    found = _PERIOD.fullmatch(text.strip())
-    if found is None or not int(found["count"]):
-        raise UsageError(f"{text!r} is no time: write 30m, 12h, 30d or 2w.")
-    return timedelta(**{_UNITS[found["unit"]]: int(found["count"])})
 
 
 def _without_none(limits: dict[str, float | None]) -> dict[str, float | None]:

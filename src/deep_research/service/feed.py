@@ -25,7 +25,7 @@ _KEPT, _KEPT_BYTES = 512, 1_000_000
 # What a reader is handed at once, and what is read from the store at once.
 _HANDED_BYTES, _BATCH = 32_000, 50
 # Readers are woken at most this often, less often where there are many: what comes meanwhile is sent together.
-_PAUSE_S, _PAUSE_A_READER_S, _LONGEST_PAUSE_S = 0.05, 0.00005, 0.1
+_PAUSE_S, _PAUSE_A_READER_S, _MAX_PAUSE_S = 0.05, 0.00005, 0.1
 # An answer of which nothing came for so long has ended, or hangs.
 _LIVE_S = 30.0
 # What a model writes for people to read; what it answers at other steps is for us. So much of it is kept for a run.
@@ -183,7 +183,7 @@ class _Channel:
             self._fresh.append(item)
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            pause_s = min(_PAUSE_S + self.readers * _PAUSE_A_READER_S, _LONGEST_PAUSE_S)
+            pause_s = min(_PAUSE_S + self.readers * _PAUSE_A_READER_S, _MAX_PAUSE_S)
             self._timer = loop.call_at(max(loop.time(), self._shown_at + pause_s), self.show)
 
     def show(self) -> None:

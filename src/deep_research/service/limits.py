@@ -109,7 +109,8 @@ class UsageLimits:
         def reserve(records: Records) -> ResearchRequest:
             used = self._used(records, who.user)
             lowered = self._lowered(request, used)
-            self._add(records, id_, who.user, "", lowered, Spend(), used.limits)
+            reserved = self._reserved(lowered, Spend(), used.limits)
+            records.run("add_usage", id=id_, user=who.user, run="", seen_at="", **reserved)
             return lowered
 
         grant.request = await self._database.work(reserve)
@@ -141,7 +142,8 @@ class UsageLimits:
             # Its budget stands; where less than that is left, it cannot go on.
             used.require("usd_a_month", float("inf") if budget.usd is None else budget.usd - spent.usd)
             used.require("queries_a_day", effort_of(row.request).queries - spent.queries)
-            self._add(records, secrets.token_hex(8), who.user, row.id, row.request, spent, used.limits, row.updated_at)
+            own = {"id": secrets.token_hex(8), "user": who.user, "run": row.id, "seen_at": row.updated_at.isoformat()}
+            records.run("add_usage", **own, **self._reserved(row.request, spent, used.limits))
 
         await self._database.work(reserve)
 
@@ -171,31 +173,17 @@ class UsageLimits:
             changes["queries"] = min(effort_of(request).queries, int(queries))
         return request.model_copy(update={"budget": request.budget.model_copy(update=changes)})
 
-    def _add(
-        self,
-        records: Records,
-        id_: str,
-        user: str,
-        run: str,
-        request: ResearchRequest,
-        spent: Spend,
-        limits: Limits,
-        seen_at: datetime | None = None,
-    ) -> None:
+    def _reserved(self, request: ResearchRequest, spent: Spend, limits: Limits) -> dict[str, str | float]:
+        """Return what a run reserves: the rest of its budget, of what the account has a limit on."""
         usd = (request.budget.usd or 0.0) - spent.usd if limits.usd_a_month is not None else 0.0
         queries = effort_of(request).queries - spent.queries if limits.queries_a_day is not None else 0
-        records.run(
-            "add_usage",
-            id=id_,
-            user=user,
-            run=run,
-            at=self._now().isoformat(),
-            usd_before=spent.usd,
-            queries_before=spent.queries,
-            usd=max(0.0, usd),
-            queries=max(0, queries),
-            seen_at=seen_at.isoformat() if seen_at else "",
-        )
+        return {
+            "at": self._now().isoformat(),
+            "usd_before": spent.usd,
+            "queries_before": spent.queries,
+            "usd": max(0.0, usd),
+            "queries": max(0, queries),
+        }
 
     def _used(self, records: Records, user: str) -> Used:
         account = records.one("get_user", id=user)

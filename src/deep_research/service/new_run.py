@@ -21,7 +21,7 @@ from deep_research.store.port import RunRow
 MAX_QUESTION_CHARS = 10_000
 MAX_CONTEXT_CHARS = 100_000
 # No limit above this means anything, and sums of such numbers still fit a column.
-_MOST = 1_000_000_000
+_MAX_LIMIT = 1_000_000_000
 # A line with something in it.
 _LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 Focus = Annotated[str, Field(max_length=200, pattern=_LINE)]
@@ -79,8 +79,8 @@ class NewRun(BaseModel):
     @classmethod
     def _is_within_reason(cls, budget: Budget) -> Budget:
         for kind, limit in budget:
-            if limit is not None and limit > _MOST:
-                raise ValueError(f"the limit of {kind} is above {_MOST:,}")
+            if limit is not None and limit > _MAX_LIMIT:
+                raise ValueError(f"the limit of {kind} is above {_MAX_LIMIT:,}")
         return budget
 
     @model_validator(mode="after")

@@ -1,6 +1,5 @@
 """Questions that are researched again and again: which there are, when, and who is told. `scheduler.py` does it."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from deep_research.errors import AddressRefused, NotFound, UsageError
 from deep_research.net.guard import Guard
 from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.durations import duration_of
 from deep_research.service.identity import Identity
 from deep_research.service.new_run import NewRun
 from deep_research.settings import Settings
@@ -21,18 +21,16 @@ from deep_research.value import Value, json_of
 ScheduleMode = Literal["update", "ask"]
 # `changes`: where claims changed or a run failed; `always`: also where nothing changed.
 Notify = Literal["changes", "always"]
-_UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
-_EVERY = re.compile(r"([1-9]\d{0,3}) ?([hdw])")
-_MAX_EVERY_S = 366 * 86_400
+_HOUR_S, _DAY_S = 3_600, 86_400
+_MAX_EVERY_S = 366 * _DAY_S
 _MAX_ADDRESS_CHARS = 2_000
 
 
 def seconds_of(every: str) -> int:
     """Return the seconds of `12h`, `7d` or `2w`; `ValueError` says what fits."""
-    parts = _EVERY.fullmatch(every.strip().lower())
-    seconds = int(parts[1]) * _UNITS[parts[2]] if parts else 0
-    if not 0 < seconds <= _MAX_EVERY_S:
-        raise ValueError("write a number with h, d or w, such as 12h, 7d or 2w: an hour to a year")
+    seconds = int(duration_of(every).total_seconds())
+    if seconds % _HOUR_S or seconds > _MAX_EVERY_S:
+        raise ValueError("write whole hours, days or weeks, such as 12h, 7d or 2w: an hour to a year")
     return seconds
 
 
@@ -42,8 +40,7 @@ def _in_one_spelling(every: str) -> str:
 
 def every_of(seconds: int) -> str:
     """Return an interval in days, or in hours where these are no whole days."""
-    unit = "h" if seconds % _UNITS["d"] else "d"
-    return f"{seconds // _UNITS[unit]}{unit}"
+    return f"{seconds // _HOUR_S}h" if seconds % _DAY_S else f"{seconds // _DAY_S}d"
 
 
 Every = Annotated[

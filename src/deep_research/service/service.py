@@ -45,7 +45,7 @@ ShownStatus = RunStatus | Literal["queued", "stopping"]
 _SWEEP_S = 15.0
 _log = logging.getLogger(__name__)
 # How long somebody who lets a run go on waits for its first sign of life.
-_LOOK_S, _MOST_LOOKS = 0.02, 100
+_LOOK_S, _MAX_LOOKS = 0.02, 100
 
 
 class ResearchService:
@@ -307,7 +307,7 @@ class ResearchService:
         """Submit a run, and return it once it has begun, or waits for its turn."""
         self.worker.submit(row, retry=retry)
         now = await self.store.get_run(row.id)
-        for _ in range(_MOST_LOOKS):
+        for _ in range(_MAX_LOOKS):
             if now.epoch != row.epoch or not self.worker.is_under_way(row.id):
                 break
             await asyncio.sleep(_LOOK_S)

@@ -82,9 +82,8 @@ class Worker:
     """Runs what is submitted, `at_once` at a time; what a stopped server left is found again.
 
     `on_event` hears every event of the runs, `on_end` how each stands once it is no longer driven, `observers` watch
-    their work. A run that could
-    not go on is left alone for `left_alone_s`. A worker that stops waits `stop_s` for answers under way: what is not
-    there by then is asked for again.
+    their work. A run that could not go on is left alone for `left_alone_s`. A worker that stops waits `stop_s` for
+    answers under way: what is not there by then is asked for again.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ _SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # What no file system takes in a name, and what would hide an ending or turn the name around.
 _UNFIT = re.compile(r'[/\\:*?"<>|]')
-_MOST_CHARS = 80
+_MAX_CHARS = 80
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)$")
 
 
@@ -23,7 +23,7 @@ def file_name(title: str, ending: str) -> str:
     visible = "".join(
         " " if unicodedata.category(one)[0] in "CZ" else one for one in unicodedata.normalize("NFC", title)
     )
-    stem = " ".join(_UNFIT.sub(" ", visible).split())[:_MOST_CHARS].strip(" .")
+    stem = " ".join(_UNFIT.sub(" ", visible).split())[:_MAX_CHARS].strip(" .")
     if not stem or _RESERVED.match(stem):
         stem = f"report {stem}".strip()
     return f"{stem}.{ending}" if ending else stem

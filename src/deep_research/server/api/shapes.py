@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
 from deep_research.pipeline.result import Result
+from deep_research.report.citation import Source
 from deep_research.request import Language
 from deep_research.service.public_text import public_message
 from deep_research.service.service import ResearchService
@@ -93,18 +94,11 @@ class SourcePicture(BaseModel):
     number: int = 0
 
 
-class ReportSource(BaseModel):
+class ReportSource(Source):
     """A source as the report numbers it; `is_cited` says whether it is cited, or was only read."""
 
     number: int
     is_cited: bool
-    document: str
-    title: str
-    address: str
-    places: tuple[str, ...] = ()
-    language: str = ""
-    author: str = ""
-    published: str = ""
 
 
 class Report(BaseModel):
@@ -140,7 +134,6 @@ def report_shape(result: Result, contents: Contents) -> Report:
     """Return a report as the API shows it: nothing of this machine in it."""
     edition = contents.edition
     cited = {source.document for source in edition.citations.used}
-    fields = ("document", "title", "address", "places", "language", "author", "published")
     return Report(
         run=edition.run,
         title=edition.report.title,
@@ -150,11 +143,7 @@ def report_shape(result: Result, contents: Contents) -> Report:
         is_verified=result.is_verified,
         is_searched=result.is_searched,
         sources=[
-            ReportSource(
-                number=number,
-                is_cited=source.document in cited,
-                **{name: getattr(source, name) for name in fields},
-            )
+            ReportSource(**dict(source), number=number, is_cited=source.document in cited)
             for number, source in enumerate(edition.citations.sources, start=1)
         ],
         figures=[

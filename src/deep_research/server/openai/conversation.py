@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import NamedTuple
 
 from deep_research.errors import UnknownRun
 from deep_research.events import ENDED
@@ -30,14 +31,14 @@ _MARK = re.compile(r"\b([0-9a-f]{32})\b(?:\D{1,20}(\d{1,3}))?\s*$|\b([0-9a-f]{32
 _MARKED_LINES = 3
 # What may be said of a run beside its question, its context and its depth.
 _NO_OPTIONS = ("question", "context", "depth", "follow")
-_MOST_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 
 
-class _Mark:
+class _Mark(NamedTuple):
     """A run that an earlier answer names; `number` is that of its question, None where it was a report."""
 
-    def __init__(self, run: str, number: int | None) -> None:
-        self.run, self.number = run, number
+    run: str
+    number: int | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Conversations:
             if run is None or not await self._is_under_way(run, who):
                 run = (await self.service.create(new, who)).id
                 self._under_way[key] = run
-                if len(self._under_way) > _MOST_REMEMBERED:
+                if len(self._under_way) > _MAX_REMEMBERED:
                     self._under_way.popitem(last=False)
         return Turn(run)
 

@@ -16,7 +16,7 @@ from deep_research.server.dependencies import Service, Who, places_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ResponsesBody
-from deep_research.server.openai.response_events import ResponseWriter
+from deep_research.server.openai.response_events import Event, ResponseWriter
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
 from deep_research.service.identity import Identity
@@ -27,7 +27,6 @@ from deep_research.store.port import RunRow
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 _PREFIX = "resp_"
-Event = dict[str, Any]
 
 
 @router.post("/responses", response_model=None)

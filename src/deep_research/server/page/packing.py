@@ -8,12 +8,12 @@ from fastapi import Request, Response
 
 _LEVEL: Final = 5
 # Less than this is hardly smaller afterwards.
-_LEAST_BYTES: Final = 1_000
+_MIN_BYTES: Final = 1_000
 
 
 def packed(request: Request, content: bytes, kind: str, *, status: int, headers: Mapping[str, str]) -> Response:
     """Return a response of a kind of text, packed where the reader takes that."""
     sent = {**headers, "Vary": "Accept-Encoding"}
-    if len(content) >= _LEAST_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
+    if len(content) >= _MIN_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         content, sent["Content-Encoding"] = gzip.compress(content, _LEVEL), "gzip"
     return Response(content, status_code=status, media_type=kind, headers=sent)

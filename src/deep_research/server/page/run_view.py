@@ -33,30 +33,17 @@ _UNFIT = HTTPStatus.UNPROCESSABLE_ENTITY
 Steer = Literal["cancel", "resume", "retry"]
 
 
-async def live_page(
-    request: Request,
-    service: ResearchService,
-    row: RunRow,
-    *,
-    problem: str = "",
-    plan: JsonObject | None = None,
-    status: HTTPStatus = HTTPStatus.OK,
-) -> Response:
-    """Show a run that is not done; `problem` is why something that was asked of it cannot be, `plan` what was sent."""
-    return await _shown(request, service, row, "run.html", problem=problem, plan=plan, status=status)
-
-
 @router.get("/runs/{run}")
 async def show_run(run: str, request: Request, service: Service, who: Who) -> Response:
     """Show a run: as it comes along, then its report."""
     row = await service.get(run, who)
-    return await (report_view(request, service, who, row) if row.status == "done" else live_page(request, service, row))
+    return await (report_view(request, service, who, row) if row.status == "done" else _run_page(request, service, row))
 
 
 @router.get("/runs/{run}/parts")
 async def run_parts(run: str, request: Request, service: Service, who: Who) -> Response:
     """Return the parts of the page that change while a run is under way, as they are now."""
-    return await _shown(request, service, await service.get(run, who), "live_parts.html")
+    return await _run_page(request, service, await service.get(run, who), "live_parts.html")
 
 
 @router.post("/runs/{run}/answer")
@@ -87,7 +74,7 @@ async def answer_plan(run: str, request: Request, service: Service, who: Who) ->
             await service.submit_plan(run, PlanEdit.model_validate(sent), who)
     except ValidationError:
         problem = page_words(language_of(request))("plan.wrong")
-        return await live_page(request, service, row, problem=problem, plan=sent, status=_UNFIT)
+        return await _run_page(request, service, row, problem=problem, plan=sent, status=_UNFIT)
     except DeepResearchError as exc:
         return await _refused(run, request, service, who, exc, plan=sent)
     return _back(run)
@@ -117,7 +104,7 @@ async def _refused(
 ) -> Response:
     row = await service.get(run, who)
     problem = exc.in_words(words_in(language_of(request)))
-    return await live_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
+    return await _run_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
 
 
 async def _shown_status(row: RunRow, service: ResearchService) -> ShownStatus:
@@ -130,16 +117,17 @@ def _back(run: str) -> Response:
     return RedirectResponse(f"/runs/{run}", status_code=HTTPStatus.SEE_OTHER)
 
 
-async def _shown(
+async def _run_page(
     request: Request,
     service: ResearchService,
     row: RunRow,
-    template: str,
+    template: str = "run.html",
     *,
     problem: str = "",
     plan: JsonObject | None = None,
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
+    """Return a run that is not done; `problem` is why what was asked of it cannot be, `plan` what was sent."""
     progress = await service.progress_of(row)
     events = await service.store.read_events(row.id, after=max(0, progress.seq - _LOGGED))
     lines = ProgressLines(words_in(language_of(request)), is_verbose=True)
