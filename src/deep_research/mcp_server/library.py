@@ -11,7 +11,7 @@ from deep_research.errors import NotFound, SourceError, UnknownRun, UsageError
 from deep_research.in_thread import in_thread
 from deep_research.report.citation import Source
 from deep_research.service.identity import Identity
-from deep_research.service.report_text import Places, report_text
+from deep_research.service.report_text import Links, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.text.analyzer import content_terms
@@ -56,8 +56,8 @@ class _Candidate(NamedTuple):
 class Library:
     """The reports, sources and documents of one account."""
 
-    def __init__(self, service: ResearchService, who: Identity, places: Places) -> None:
-        self._service, self._who, self._places = service, who, places
+    def __init__(self, service: ResearchService, who: Identity, links: Links) -> None:
+        self._service, self._who, self._links = service, who, links
 
     async def search(self, query: str) -> SearchResults:
         """Return what fits a query, by the share of its words that title and text hold."""
@@ -91,12 +91,12 @@ class Library:
     async def report(self, run: str, id_: str) -> FetchedItem:
         """Return a report as Markdown."""
         row = await self._service.get(run, self._who)
-        report = await report_text(self._service, row, self._who, self._places)
+        report = await report_text(self._service, row, self._who, self._links)
         return FetchedItem(
             id=id_,
             title=report.title,
             text=report.text,
-            url=self._places.report(row.id),
+            url=self._links.report(row.id),
             metadata={
                 "kind": "report",
                 "run": row.id,
@@ -119,7 +119,7 @@ class Library:
             id=id_,
             title=source.title,
             text=stored.text,
-            url=self._places.source(row.id, source),
+            url=self._links.source(row.id, source),
             metadata={"kind": "source", "run": row.id, "address": source.address}
             | {name: value for name, value in facts.items() if value},
         )
@@ -136,7 +136,7 @@ class Library:
             await corpus.close()
         title = passages[0].title if passages else address
         metadata = {"kind": "document", "collection": collection, "name": address}
-        url = self._places.document(collection, address)
+        url = self._links.document(collection, address)
         return FetchedItem(id=id_, title=title, text=_joined(passages), url=url, metadata=metadata)
 
     def _of_runs(self, rows: Iterable[RunRow]) -> list[_Candidate]:
@@ -145,10 +145,10 @@ class Library:
         for row in rows:
             learned = (row.result or {}).get("learnings")
             said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
-            item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._places.report(row.id))
+            item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._links.report(row.id))
             reports.append(_Candidate(item, f"{row.title} {row.request.question} {said}"))
             for source in _sources(row):
-                url = self._places.source(row.id, source)
+                url = self._links.source(row.id, source)
                 item = FoundItem(id=f"source:{row.id}:{source.document}", title=source.title, url=url)
                 # The newest run that read it stands for all.
                 sources.setdefault(source.document, _Candidate(item, f"{source.title} {source.address}"))
@@ -161,7 +161,7 @@ class Library:
             for hit in hits.passages:
                 id_ = f"file:{collection.id}:{hit.address}"
                 before = found[id_].words if id_ in found else hit.title
-                url = self._places.document(collection.id, hit.address)
+                url = self._links.document(collection.id, hit.address)
                 item = FoundItem(id=id_, title=hit.title or hit.address, url=url)
                 found[id_] = _Candidate(item, f"{before} {hit.text}")
         return list(found.values())

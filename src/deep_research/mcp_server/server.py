@@ -30,15 +30,25 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun
-from deep_research.mcp_server.catalogue import INSTRUCTIONS, TOOLS
 from deep_research.mcp_server.library import FetchedItem, Library
-from deep_research.mcp_server.tools import Caller, ToolSpec
+from deep_research.mcp_server.tools import TOOLS, Caller, ToolSpec
 from deep_research.service.identity import Identity
 from deep_research.service.public_text import public_message
-from deep_research.service.report_text import SCHEME, Places
+from deep_research.service.report_text import SCHEME, Links
 from deep_research.service.service import ResearchService
 
 _log = logging.getLogger(__name__)
+_INSTRUCTIONS = """\
+Deep Research answers questions that need many sources. It plans, searches the web and the user's documents, reads, and
+writes a report in Markdown whose sentences carry numbered citations, each checked against a stored passage.
+
+Call research with a whole question. It takes from seconds to many minutes: if the answer says that it is under way,
+call research_status with the run's id until it is done. If it asks something back, put the question to the user and
+pass the answer on with answer. Quote reports with their citation numbers and sources.
+
+search and fetch look through what is there already: finished reports, the sources read for them, and the user's
+documents. Try them before starting a new research on the same subject.
+"""
 _URI = re.compile(
     rf"{SCHEME}://(?:runs/(?P<run>[0-9a-f]+)/(?:report\.md|sources/(?P<document>[0-9a-f]+))"
     r"|documents/(?P<collection>\w+)/(?P<address>.+))"
@@ -49,16 +59,16 @@ Context = ServerRequestContext[Any, Any]
 
 
 class ResearchServer:
-    """Serves one service; `who_calls` and `places_of` say for each request who it is from and how they reach us."""
+    """Serves one service; `who_calls` and `links_of` say for each request who it is from and how they reach us."""
 
     def __init__(
         self,
         service: ResearchService,
         *,
         who_calls: Callable[[Context], Identity],
-        places_of: Callable[[Context], Places] = lambda _: Places(),
+        links_of: Callable[[Context], Links] = lambda _: Links(),
     ) -> None:
-        self._service, self._who_calls, self._places_of = service, who_calls, places_of
+        self._service, self._who_calls, self._links_of = service, who_calls, links_of
         self._tools = {spec.name: spec for spec in TOOLS}
 
     def protocol(self) -> Server[Any]:
@@ -67,7 +77,7 @@ class ResearchServer:
             "deep-research",
             title="Deep Research",
             version=version("deep-research"),
-            instructions=INSTRUCTIONS,
+            instructions=_INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -83,8 +93,8 @@ class ResearchServer:
         if spec is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(self._tools)}.")
         try:
-            given = spec.takes.model_validate(params.arguments or {})
-            result = await spec.work(given, self._caller(context))
+            given = spec.arguments.model_validate(params.arguments or {})
+            result = await spec.call(given, self._caller(context))
         except ValidationError as exc:
             return _failed("; ".join(_misfit(error["loc"], error["msg"]) for error in exc.errors()))
         except UnknownRun as exc:
@@ -107,14 +117,14 @@ class ResearchServer:
             told += 1
             await context.session.report_progress(told, None, text)
 
-        return Caller(self._service, self._who_calls(context), self._places_of(context), tell)
+        return Caller(self._service, self._who_calls(context), self._links_of(context), tell)
 
     async def _list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         rows = await self._library(context).reports(_LISTED)
         return ListResourcesResult(
             resources=[
                 Resource(
-                    uri=Places().report(row.id),
+                    uri=Links().report(row.id),
                     name=row.id,
                     title=row.title,
                     description=row.request.question[:500],
@@ -156,7 +166,7 @@ class ResearchServer:
         return await library.report(found["run"], found[0]), "text/markdown"
 
     def _library(self, context: Context) -> Library:
-        return Library(self._service, self._who_calls(context), self._places_of(context))
+        return Library(self._service, self._who_calls(context), self._links_of(context))
 
 
 def _listed(spec: ToolSpec) -> Tool:
@@ -164,8 +174,8 @@ def _listed(spec: ToolSpec) -> Tool:
         name=spec.name,
         title=spec.title,
         description=spec.description,
-        input_schema=spec.takes.model_json_schema(),
-        output_schema=spec.gives.model_json_schema(),
+        input_schema=spec.arguments.model_json_schema(),
+        output_schema=spec.answer.model_json_schema(),
         annotations=ToolAnnotations(
             title=spec.title,
             read_only_hint=spec.is_read_only,

@@ -1,31 +1,43 @@
-"""The tools: what each takes, what it does, and what it says to the model that calls it."""
+"""The tools: what each does, and what the model that calls it is told about it."""
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Any, Literal, NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
 from deep_research.errors import NotFound, UsageError
 from deep_research.events import ENDED, RunEvent
-from deep_research.mcp_server.library import Library
+from deep_research.mcp_server.library import FetchedItem, Library, SearchResults
+from deep_research.mcp_server.schemas import (
+    WAIT_S,
+    AnswerArguments,
+    Arguments,
+    CancelArguments,
+    CitedSource,
+    FetchArguments,
+    Report,
+    ReportArguments,
+    ResearchArguments,
+    RunState,
+    SearchArguments,
+    Section,
+    StatusArguments,
+)
 from deep_research.pipeline.control import is_answered, options_of, question_lines, words_of
-from deep_research.request import Budget, DepthName, Language, ReportLength, SearchKind
+from deep_research.request import Budget
 from deep_research.service.identity import Identity
-from deep_research.service.new_run import MAX_CONTEXT_CHARS, MAX_QUESTION_CHARS, NewRun
+from deep_research.service.new_run import NewRun
 from deep_research.service.news import ProgressLines
 from deep_research.service.public_text import public_message
-from deep_research.service.report_text import Places, ReportText, report_text
+from deep_research.service.report_text import Links, ReportText, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 
-# Many clients give a call a minute.
-_WAIT_S = 45
-_MAX_WAIT_S = 600
 _CHAPTER = re.compile(r"^## (.+)$", re.MULTILINE)
 Tell = Callable[[str], Awaitable[None]]
 
@@ -35,7 +47,7 @@ class Caller(NamedTuple):
 
     service: ResearchService
     who: Identity
-    places: Places
+    links: Links
     tell: Tell
 
 
@@ -44,145 +56,6 @@ class Result(NamedTuple):
 
     text: str
     data: BaseModel
-
-
-class Arguments(BaseModel):
-    """What a tool takes; anything else is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-WaitSeconds = Field(
-    default=_WAIT_S,
-    ge=0,
-    le=_MAX_WAIT_S,
-    description="How long to wait for the end before answering with where the research stands.",
-)
-RunName = Field(min_length=4, max_length=64, description="Id of the run, as research returned it.")
-
-
-class ResearchArguments(Arguments):
-    """What is to be researched."""
-
-    question: str = Field(
-        min_length=1, max_length=MAX_QUESTION_CHARS, description="The question in one or more whole sentences."
-    )
-    context: str = Field(
-        default="",
-        max_length=MAX_CONTEXT_CHARS,
-        description="What was said before, if the question points at it ('it', 'that plant').",
-    )
-    depth: DepthName | None = Field(
-        default=None, description="quick (some minutes), standard, or deep; by default as the server is set up."
-    )
-    language: Language | None = Field(default=None, description="Language of the report; by default the question's.")
-    length: ReportLength | None = Field(default=None, description="How much the report tells.")
-    strategy: SearchKind | None = Field(
-        default=None, description="Kind of source to look for; local searches the user's documents alone."
-    )
-    focus: list[str] = Field(default=[], max_length=5, description="Sides of the question that matter most.")
-    sites: list[str] = Field(default=[], max_length=20, description="Of the web, search only these hosts.")
-    since: date | None = Field(default=None, description="Leave out sources known to be older (YYYY-MM-DD).")
-    until: date | None = Field(default=None, description="Leave out sources known to be newer (YYYY-MM-DD).")
-    documents: str | None = Field(default=None, max_length=64, description="Id of a collection of documents.")
-    assume: bool = Field(
-        default=False,
-        description="Never ask back: start on assumptions, which the report states. Use it if no user is there.",
-    )
-    follow_up_of: str | None = Field(
-        default=None,
-        max_length=64,
-        description="Id of a finished run that this question is about; its sources are reused.",
-    )
-    budget_usd: float | None = Field(default=None, ge=0, description="Most money to spend on models, in US dollars.")
-    wait_seconds: int = WaitSeconds
-
-
-class StatusArguments(Arguments):
-    """Which run is asked about."""
-
-    run: str = RunName
-    wait_seconds: int = WaitSeconds
-
-
-class AnswerArguments(Arguments):
-    """An answer to what a run asks."""
-
-    run: str = RunName
-    answer: str = Field(
-        min_length=1, max_length=MAX_QUESTION_CHARS, description="The number of an option, or an answer in words."
-    )
-    wait_seconds: int = WaitSeconds
-
-
-class CancelArguments(Arguments):
-    """Which run is to stop."""
-
-    run: str = RunName
-
-
-class ReportArguments(Arguments):
-    """Which report, or which part of it."""
-
-    run: str = RunName
-    section: str = Field(default="", max_length=500, description="Title of one section; by default the whole report.")
-    format: Literal["markdown", "json"] = Field(
-        default="markdown", description="markdown for reading; json gives sections with their citations apart."
-    )
-
-
-class SearchArguments(Arguments):
-    """What is looked for."""
-
-    query: str = Field(min_length=1, max_length=1_000, description="A few words to look for.")
-
-
-class FetchArguments(Arguments):
-    """What is read."""
-
-    id: str = Field(min_length=1, max_length=2_000, description="An id from the results of search.")
-
-
-class RunState(BaseModel):
-    """Where a run stands: `question` and `options` while it waits for an answer, `report` once it is done."""
-
-    run: str
-    status: str
-    title: str = ""
-    question: str = ""
-    options: list[str] = []
-    report: str = ""
-    is_verified: bool | None = None
-    error: str = ""
-    next: str = ""
-
-
-class CitedSource(BaseModel):
-    """A numbered source of a report; `id` is what fetch takes for its text."""
-
-    number: int
-    title: str
-    url: str
-    id: str
-
-
-class Section(BaseModel):
-    """A section of a report as Markdown, and the numbers of the sources that it cites."""
-
-    title: str
-    text: str
-    citations: list[int]
-
-
-class Report(BaseModel):
-    """A report, or one section of it."""
-
-    run: str
-    title: str
-    is_verified: bool
-    url: str
-    sections: list[Section]
-    sources: list[CitedSource]
 
 
 async def research(given: ResearchArguments, caller: Caller) -> Result:
@@ -224,8 +97,8 @@ async def report(given: ReportArguments, caller: Caller) -> Result:
     row = await caller.service.get(given.run, caller.who)
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report yet; it is {row.status}. Call research_status to wait for it.")
-    found = await report_text(caller.service, row, caller.who, caller.places)
-    data = _parts(row, found, caller.places)
+    found = await report_text(caller.service, row, caller.who, caller.links)
+    data = _parts(row, found, caller.links)
     if not given.section:
         return Result(data.model_dump_json() if given.format == "json" else found.text, data)
     section = next((part for part in data.sections if part.title.casefold() == given.section.strip().casefold()), None)
@@ -242,13 +115,13 @@ async def report(given: ReportArguments, caller: Caller) -> Result:
 
 async def search(given: SearchArguments, caller: Caller) -> Result:
     """Look through reports, sources and documents."""
-    found = await Library(caller.service, caller.who, caller.places).search(given.query)
+    found = await Library(caller.service, caller.who, caller.links).search(given.query)
     return Result(found.model_dump_json(), found)
 
 
 async def fetch(given: FetchArguments, caller: Caller) -> Result:
     """Read something that was found."""
-    item = await Library(caller.service, caller.who, caller.places).fetch(given.id)
+    item = await Library(caller.service, caller.who, caller.links).fetch(given.id)
     return Result(item.model_dump_json(), item)
 
 
@@ -260,7 +133,7 @@ async def _waited(row: RunRow, seconds: float, caller: Caller) -> RunRow:
     with suppress(TimeoutError):
         async with (
             asyncio.timeout(seconds),
-            aclosing(caller.service.events(row.id, caller.who, beat_s=_WAIT_S)) as events,
+            aclosing(caller.service.events(row.id, caller.who, beat_s=WAIT_S)) as events,
         ):
             async for event in events:
                 if not isinstance(event, RunEvent):
@@ -281,7 +154,7 @@ async def _asks(row: RunRow, caller: Caller) -> bool:
 async def _state(row: RunRow, caller: Caller) -> Result:
     state = RunState(run=row.id, status=row.status, title=row.title)
     if row.status == "done":
-        found = await report_text(caller.service, row, caller.who, caller.places)
+        found = await report_text(caller.service, row, caller.who, caller.links)
         state.report, state.is_verified = found.text, found.is_verified
         state.next = f"Ask on with research and follow_up_of={row.id!r}; read a section with report."
         return Result(found.text, state)
@@ -298,7 +171,7 @@ async def _state(row: RunRow, caller: Caller) -> Result:
     return Result(f"The research is under way (run {row.id}). {state.next}", state)
 
 
-def _parts(row: RunRow, found: ReportText, places: Places) -> Report:
+def _parts(row: RunRow, found: ReportText, links: Links) -> Report:
     heads = list(_CHAPTER.finditer(found.text))
     ends = [head.start() for head in heads[1:]] + [len(found.text)]
     sections = [
@@ -313,7 +186,7 @@ def _parts(row: RunRow, found: ReportText, places: Places) -> Report:
         CitedSource(
             number=number,
             title=source.title,
-            url=places.source(row.id, source),
+            url=links.source(row.id, source),
             id=f"source:{row.id}:{source.document}",
         )
         for number, source in enumerate(found.sources, start=1)
@@ -322,7 +195,7 @@ def _parts(row: RunRow, found: ReportText, places: Places) -> Report:
         run=row.id,
         title=found.title,
         is_verified=found.is_verified,
-        url=places.report(row.id),
+        url=links.report(row.id),
         sections=sections,
         sources=sources,
     )
@@ -335,7 +208,90 @@ class ToolSpec:
     name: str
     title: str
     description: str
-    takes: type[Arguments]
-    gives: type[BaseModel]
-    work: Callable[[Any, Caller], Awaitable[Result]]
+    arguments: type[Arguments]
+    answer: type[BaseModel]
+    call: Callable[[Any, Caller], Awaitable[Result]]
     is_read_only: bool = False
+
+
+TOOLS = (
+    ToolSpec(
+        name="research",
+        title="Research a question",
+        description=(
+            "Research a question thoroughly and return a report with checked citations. Use it for questions "
+            "that need several sources, comparison or up-to-date facts; not for what you know or for small "
+            "talk. Waits up to wait_seconds and tells progress meanwhile. Returns the report; or a question to "
+            "the user (pass the answer on with answer); or, if it takes longer, the run's id for "
+            "research_status. The research goes on if you stop waiting."
+        ),
+        arguments=ResearchArguments,
+        answer=RunState,
+        call=research,
+    ),
+    ToolSpec(
+        name="research_status",
+        title="Where a research stands",
+        description=(
+            "Wait for a research that was started earlier and return its report, its question to the user, or "
+            "that it is still under way. Call it again as long as it is."
+        ),
+        arguments=StatusArguments,
+        answer=RunState,
+        call=research_status,
+        is_read_only=True,
+    ),
+    ToolSpec(
+        name="answer",
+        title="Answer a question of a research",
+        description=(
+            "Answer what a research asked (its status is 'waiting') and wait for it to go on, like research "
+            "does. The answer is the number of an option or words of the user; 'start now' lets it begin "
+            "without one."
+        ),
+        arguments=AnswerArguments,
+        answer=RunState,
+        call=answer,
+    ),
+    ToolSpec(
+        name="report",
+        title="Read a report",
+        description=(
+            "Return the report of a finished research, whole or one section by its title, as Markdown with "
+            "numbered citations or as JSON with sections, citations and sources apart."
+        ),
+        arguments=ReportArguments,
+        answer=Report,
+        call=report,
+        is_read_only=True,
+    ),
+    ToolSpec(
+        name="cancel",
+        title="Cancel a research",
+        description="Stop a research that is under way or waits for an answer. What it has found so far is kept.",
+        arguments=CancelArguments,
+        answer=RunState,
+        call=cancel,
+    ),
+    ToolSpec(
+        name="search",
+        title="Search reports, sources and documents",
+        description=(
+            "Find finished reports, sources that were read for them, and the user's own documents by a few "
+            "words. Searches only what is there already and starts no research. Returns ids for fetch."
+        ),
+        arguments=SearchArguments,
+        answer=SearchResults,
+        call=search,
+        is_read_only=True,
+    ),
+    ToolSpec(
+        name="fetch",
+        title="Read a report, source or document",
+        description="Return the whole text of something that search found, by its id.",
+        arguments=FetchArguments,
+        answer=FetchedItem,
+        call=fetch,
+        is_read_only=True,
+    ),
+)

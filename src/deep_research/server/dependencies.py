@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 
 from deep_research.server.origin import Connection
 from deep_research.service.identity import Identity
-from deep_research.service.report_text import Places
+from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 
 
@@ -20,10 +20,10 @@ def identity_of(request: Request) -> Identity:
     return cast("Identity", request.state.identity)
 
 
-def places_of(request: Request) -> Places:
+def links_of(request: Request) -> Links:
     """Return where things are found, under the address by which the asker knows this server."""
     connection: Connection = request.state.connection
-    return Places(f"{connection.scheme}://{connection.authority}")
+    return Links(f"{connection.scheme}://{connection.authority}")
 
 
 # FastAPI would run dependencies that are no coroutines in a thread each.

@@ -9,9 +9,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from deep_research.mcp_server.server import Context, ResearchServer
-from deep_research.server.dependencies import identity_of, places_of
+from deep_research.server.dependencies import identity_of, links_of
 from deep_research.service.identity import Identity
-from deep_research.service.report_text import Places
+from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 
 router = APIRouter(tags=["mcp"])
@@ -24,7 +24,7 @@ async def serving_mcp(app: FastAPI, service: ResearchService) -> AsyncIterator[N
     No request depends on an earlier one, so that a client goes on after the server was started again. Host and Origin
     have been checked by then.
     """
-    protocol = ResearchServer(service, who_calls=_who_calls, places_of=_places_of).protocol()
+    protocol = ResearchServer(service, who_calls=_who_calls, links_of=_links_of).protocol()
     app.state.mcp = StreamableHTTPSessionManager(protocol, stateless=True)
     async with app.state.mcp.run():
         yield
@@ -52,8 +52,8 @@ def _who_calls(context: Context) -> Identity:
     return identity_of(_request(context))
 
 
-def _places_of(context: Context) -> Places:
-    return places_of(_request(context))
+def _links_of(context: Context) -> Links:
+    return links_of(_request(context))
 
 
 def _request(context: Context) -> Request:

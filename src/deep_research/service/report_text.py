@@ -19,7 +19,7 @@ _MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 SCHEME = "deep-research"
 
 
-class Places(NamedTuple):
+class Links(NamedTuple):
     """Where things are found: below the address of a server, or, where there is none, as resources of MCP."""
 
     site: str = ""
@@ -64,20 +64,20 @@ class ReportText(NamedTuple):
     is_verified: bool
 
 
-async def report_text(service: ResearchService, row: RunRow, who: Identity, places: Places) -> ReportText:
+async def report_text(service: ResearchService, row: RunRow, who: Identity, links: Links) -> ReportText:
     """Return the report of a run that is done."""
     result = await service.result(row.id, who)
     edition = await _edition(service, row, who)
     captions = edition.captions if edition else []
     files = {
-        caption.file(".png"): places.picture(row.id, caption.figure.png) for caption in captions if caption.figure.png
+        caption.file(".png"): links.picture(row.id, caption.figure.png) for caption in captions if caption.figure.png
     }
-    text = _FILE.sub(lambda link: f"]({files.get(link[1], places.report(row.id))})", result.final_report)
+    text = _FILE.sub(lambda link: f"]({files.get(link[1], links.report(row.id))})", result.final_report)
     sources = tuple(Source.from_json(source) for source in result.sources)
     # The list of references repeats each number once; it is no citation.
     words = words_in(edition.language) if edition else words_of(row)
     body = text.rpartition(f"\n## {words('report.references')}\n")[0] or text
-    citations = tuple(_citations(body, sources, row.id, places))
+    citations = tuple(_citations(body, sources, row.id, links))
     return ReportText(result.title, text, citations, sources, result.is_verified)
 
 
@@ -88,11 +88,11 @@ async def _edition(service: ResearchService, row: RunRow, who: Identity) -> Edit
         return None
 
 
-def _citations(text: str, sources: tuple[Source, ...], run: str, places: Places) -> list[Citation]:
+def _citations(text: str, sources: tuple[Source, ...], run: str, links: Links) -> list[Citation]:
     found = []
     for marker in _MARKER.finditer(text):
         number = int(marker[1])
         if 0 < number <= len(sources):
             source = sources[number - 1]
-            found.append(Citation(*marker.span(), places.source(run, source), source.title, number))
+            found.append(Citation(*marker.span(), links.source(run, source), source.title, number))
     return found

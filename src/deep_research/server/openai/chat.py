@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.control import words_of
-from deep_research.server.dependencies import Service, Who, places_of
+from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
@@ -48,7 +48,7 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
     asked = Asked(body.conversation(), body.model, body.deep_research or {})
     turn = await conversations_of(request).turn_of(asked, who)
     row = await service.get(turn.run, who)
-    reader = TurnReader(service, turn, who, places_of(request))
+    reader = TurnReader(service, turn, who, links_of(request))
     head = {
         "id": f"chatcmpl-{turn.name}",
         "created": int(row.created_at.timestamp()),

@@ -12,7 +12,7 @@ from deep_research.errors import UnknownRun
 from deep_research.events import ENDED, RunEvent
 from deep_research.pipeline.control import words_of
 from deep_research.request import Depth
-from deep_research.server.dependencies import Service, Who, places_of
+from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ResponsesBody
@@ -50,7 +50,7 @@ async def create_response(body: ResponsesBody, request: Request, service: Servic
     writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, body.model, echoed)
     if body.background and not body.stream:
         return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
-    events = _events(TurnReader(service, turn, who, places_of(request)), writer, row)
+    events = _events(TurnReader(service, turn, who, links_of(request)), writer, row)
     if body.stream:
         return _streamed(events)
     return JSONResponse(await _last_response(events))
@@ -68,7 +68,7 @@ async def read_response(
     """Read a response again, or follow it from the event after a number; one that is under way says so."""
     turn, row = await _found(response, service, who)
     writer = _writer(turn, row, service.settings)
-    events = _events(TurnReader(service, turn, who, places_of(request)), writer, row)
+    events = _events(TurnReader(service, turn, who, links_of(request)), writer, row)
     if stream:
         return _streamed(events, after=starting_after)
     if not await _is_over(turn, row, service):
@@ -86,7 +86,7 @@ async def cancel_response(response: str, request: Request, service: Service, who
     if row.status != "cancelled" and row.cancel_requested:
         # The process that works on it stops within moments.
         return JSONResponse(writer.response("cancelled"))
-    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, places_of(request)), writer, row)))
+    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, links_of(request)), writer, row)))
 
 
 @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)

@@ -17,7 +17,7 @@ from deep_research.server.openai.errors import Refused
 from deep_research.service.feed import Beat
 from deep_research.service.identity import Identity
 from deep_research.service.public_text import public_message
-from deep_research.service.report_text import Citation, Places, report_text
+from deep_research.service.report_text import Citation, Links, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
@@ -77,7 +77,7 @@ class TurnReader:
     service: ResearchService
     turn: Turn
     who: Identity
-    places: Places
+    links: Links
     _begun: datetime | None = None
     _last: RunEvent | None = None
     _question: Question | None = field(default=None)
@@ -118,7 +118,7 @@ class TurnReader:
         if status == "waiting":
             return Reply("completed", self._question_text(row), usage=usage)
         if status == "done":
-            report = await report_text(self.service, row, self.who, self.places)
+            report = await report_text(self.service, row, self.who, self.links)
             return Reply("completed", report.text, report.citations, usage)
         if status == "cancelled":
             return Reply("cancelled", usage=usage, error=words_of(row)("shell.cancelled", run=row.id))
