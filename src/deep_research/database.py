@@ -1,17 +1,22 @@
 """SQLite files: private to their owner, readable where nothing can be written, and what SQLite's errors mean.
 
-Knows no tables; the store, the index, the cache and the checkpoints open their files here.
+Knows no tables; the store, the server, the index, the cache and the checkpoints open their files here. Statements are
+named in `queries.sql` of a package; the schemas of store and server are numbered `migrations` of theirs.
 """
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from deep_research.errors import NewerStore
 from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 
 # `locked`: another process has it. `refused`: its rights, or a disk that cannot be written. `full`: no room, or a disk
@@ -48,6 +53,70 @@ def fault_of(error: Exception) -> Fault | None:
     return _FAULTS.get(code & 0xFF, "damaged")
 
 
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+_MIGRATION = re.compile(r"^(\d{4})_\w+\.sql$")
+OTHER_HOME = "set DEEP_RESEARCH_HOME to another folder"
+
+
+@cache
+def load_queries(package: str) -> dict[str, str]:
+    """Return the statements of a package's `queries.sql` by name."""
+    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return {name: _COMMENT.sub("", body).strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def load_migrations(package: str) -> dict[int, tuple[str, ...]]:
+    """Return the statements of every migration of a package by the schema number they lead to, in order."""
+    folder = files(package).joinpath("migrations")
+    named = sorted((found[1], file) for file in folder.iterdir() if (found := _MIGRATION.match(file.name)))
+    return {int(number): _statements(file.read_text(encoding="utf-8")) for number, file in named}
+
+
+def _statements(script: str) -> tuple[str, ...]:
+    statements, pending = [], ""
+    for line in script.splitlines():
+        pending += line + "\n"
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(pending):
+            statements.append(pending)
+            pending = ""
+    if pending.strip():
+        raise ValueError("a migration ends inside a statement")
+    return tuple(statements)
+
+
+def schema_number(connection: sqlite3.Connection) -> int:
+    """Return the number of the last migration that a database has seen."""
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return number
+
+
+def migrate(connection: sqlite3.Connection, path: Path, package: str) -> None:
+    """Bring a database up to the newest schema of a package, all the way or not at all; refuse one that is newer."""
+    newest, present = max(load_migrations(package)), schema_number(connection)
+    if present < newest:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated while this one waited.
+            present = schema_number(connection)
+            for number, statements in load_migrations(package).items():
+                for statement in statements if number > present else ():
+                    connection.execute(statement)
+            connection.execute("COMMIT")
+        except BaseException:
+            # SQLite may have rolled back by itself, and a disk that fails a write may fail this too.
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+    if present > newest:
+        raise NewerStore(
+            f"{path} has schema {present}, this version of Deep Research knows {newest}: "
+            f"upgrade Deep Research, or {OTHER_HOME}."
+        )
+
+
 def files_of(path: Path) -> tuple[Path, Path, Path]:
     """Return a database, its log and the index of its log."""
     return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
@@ -73,8 +142,8 @@ def can_be_written(path: Path) -> bool:
     """Return whether a database that is there can be written; one that is not there can be tried."""
     if not os.access(path, os.F_OK):
         return True
-    present = [file for file in files_of(path) if os.access(file, os.F_OK)]
-    return all(os.access(file, os.W_OK) for file in (path.parent, *present))
+    # Another process that closes the database may take its log away between two looks.
+    return all(os.access(file, os.W_OK) or not os.access(file, os.F_OK) for file in (path.parent, *files_of(path)))
 
 
 def connect_read_only(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:

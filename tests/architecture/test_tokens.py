@@ -6,7 +6,7 @@ from tools.count_tokens import count_tokens, python_tokens
 
 # Tokens of Python and words of data files, by package; "." are the modules that stand alone.
 BUDGETS = {
-    ".": 13_100,  # every option of the command line from Python; follow-ups, updates, replays; the checks of doctor
+    ".": 13_450,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
     "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
@@ -28,7 +28,7 @@ BUDGETS = {
     "service": 34_500,  # accounts, limits, uploads, schedules, notifications, events for many readers
     "settings": 4_500,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
-    "store": 12_300,  # runs chosen by user, words, tag and page; what a server must go on with
+    "store": 11_900,  # runs chosen by user, words, tag and page; what a server must go on with
     "text": 13_200,  # bounds, columns, units and months of tables
     "verify": 31_200,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_000,  # the next provider, the sandbox, traces

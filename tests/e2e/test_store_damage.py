@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database import load_migrations
 from deep_research.errors import StoreCorrupt
 from deep_research.store.sqlite import SqliteStore
-from deep_research.store.sqlite_file import SEALED, Column, load_migrations
+from deep_research.store.sqlite_file import SEALED, Column
 from deep_research.store.sqlite_rows import call_columns, json_column, run_columns, time_column
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
@@ -152,7 +153,7 @@ def _write_old_store(path: Path) -> None:
     }
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for number in (1, 2):
-            for statement in load_migrations()[number]:
+            for statement in load_migrations("deep_research.store")[number]:
                 connection.execute(statement)
         for table, columns in tables.items():
             marks = ", ".join(f":{name}" for name in columns)

@@ -5,19 +5,25 @@ Whatever is wrong with the file, nothing is found in it, and no run fails.
 
 import asyncio
 import logging
-import re
 import sqlite3
 import threading
 import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, TypeVar
 
-from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
+from deep_research.database import (
+    FileErrors,
+    can_be_written,
+    connect,
+    connect_read_only,
+    fault_of,
+    files_of,
+    load_queries,
+)
 
 T = TypeVar("T")
 Column = str | int | float | bytes
@@ -32,7 +38,6 @@ _TOUCH_EVERY_S: Final = 60.0
 # What a row costs beside its value, about; and how full the cache is after the least used have made room.
 _ROW_BYTES: Final = 200
 _FULL_ENOUGH: Final = 0.9
-_NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _log = logging.getLogger(__name__)
 
 
@@ -209,13 +214,7 @@ def _clear(connection: sqlite3.Connection) -> int:
 
 
 def _send(connection: sqlite3.Connection, query: str, **values: Column) -> sqlite3.Cursor:
-    return connection.execute(_queries()[query], values)
-
-
-@cache
-def _queries() -> dict[str, str]:
-    parts = _NAME.split(_resource("queries.sql"))
-    return dict(zip(parts[1::2], (body.strip() for body in parts[2::2]), strict=True))
+    return connection.execute(load_queries("deep_research.cache")[query], values)
 
 
 def _resource(name: str) -> str:

@@ -24,7 +24,9 @@ def serve(*, host: str, port: int, with_browser: bool | None) -> None:
     from deep_research.service.accounts import has_accounts
 
     settings = load_settings()
-    if not is_loopback(host) and not asyncio.run(has_accounts(settings)):
+    # Looked up in any case: files that this version cannot use are told of before anybody waits for an answer.
+    with_accounts = asyncio.run(has_accounts(settings))
+    if not is_loopback(host) and not with_accounts:
         raise UsageError(
             f"Without accounts the server listens on this machine only, not at {host}: deep-research users add NAME"
         )

@@ -1,6 +1,5 @@
 """The index file: opening, making it anew when another version made it, transactions, and SQLite's errors as ours."""
 
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -9,7 +8,15 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from deep_research.database import FileErrors, can_be_written, connect, connect_read_only, fault_of, files_of
+from deep_research.database import (
+    FileErrors,
+    can_be_written,
+    connect,
+    connect_read_only,
+    fault_of,
+    files_of,
+    load_queries,
+)
 from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.readers.versions import all_extractors, package_version
 from deep_research.text.analyzer import ANALYZER_VERSION
@@ -23,7 +30,6 @@ _PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
 _BUSY_TIMEOUT_S = 30.0
 # Two processes that open a new file at once: SQLite refuses the switch to WAL without waiting.
 _RETRY_PAUSE_S = 0.01
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 class _NotAnIndex(Exception):
@@ -39,7 +45,7 @@ class IndexSession:
 
     def rows(self, query: str, **values: Column) -> sqlite3.Cursor:
         """Return the rows of a named query, one after the other."""
-        statement = _queries()[query].replace("{folder}", str(self.folder))
+        statement = load_queries("deep_research.corpus")[query].replace("{folder}", str(self.folder))
         return self._connection.execute(statement, {"folder": self.folder, **values})
 
     def one(self, query: str, **values: Column) -> sqlite3.Row | None:
@@ -188,12 +194,6 @@ def _is_ours(session: IndexSession) -> bool:
             raise
         return False
     return row is not None and row["code"] == _maker()
-
-
-@cache
-def _queries() -> dict[str, str]:
-    parts = _NAME.split(_resource("queries.sql"))
-    return dict(zip(parts[1::2], (body.strip() for body in parts[2::2]), strict=True))
 
 
 def _resource(name: str) -> str:

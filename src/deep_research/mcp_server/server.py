@@ -101,7 +101,7 @@ class ResearchServer:
             return _failed(f"{public_message(str(exc))} Take run ids from research, or find reports with search.")
         except DeepResearchError as exc:
             return _failed(public_message(str(exc)))
-        except Exception:
+        except Exception:  # Told without its words, which may quote paths and pages.
             _log.exception("the tool %s failed", spec.name)
             return _failed("Something went wrong in the server; its log says what. Another try may help.")
         return CallToolResult(

@@ -1,32 +1,20 @@
 """`server.db`: accounts, collections of documents, schedules and what else a server keeps beside the runs."""
 
 import asyncio
-import re
 import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.database import FileErrors, connect, fault_of
+from deep_research.database import FileErrors, closed_on_failure, connect, fault_of, load_queries, migrate
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
 
 T = TypeVar("T")
 Column = str | int | float | bytes | None
 _SAME_MOMENT_S = 0.05
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-
-
-@cache
-def queries() -> dict[str, str]:
-    """Return every statement by its name."""
-    text = files("deep_research.service").joinpath("queries.sql").read_text(encoding="utf-8")
-    _, *parts = _NAME.split(text)
-    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+_PACKAGE = "deep_research.service"
 
 
 class Records:
@@ -37,16 +25,16 @@ class Records:
 
     def all(self, query: str, **values: Column) -> list[sqlite3.Row]:
         """Return every row of a named query."""
-        return self._connection.execute(queries()[query], values).fetchall()
+        return self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall()
 
     def one(self, query: str, **values: Column) -> sqlite3.Row | None:
         """Return the first row of a named query, if there is one."""
-        found: sqlite3.Row | None = self._connection.execute(queries()[query], values).fetchone()
+        found: sqlite3.Row | None = self._connection.execute(load_queries(_PACKAGE)[query], values).fetchone()
         return found
 
     def run(self, query: str, **values: Column) -> int:
         """Send a named statement and return how many rows it changed."""
-        return self._connection.execute(queries()[query], values).rowcount
+        return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
 
 
 class ServerDatabase:
@@ -102,7 +90,7 @@ class ServerDatabase:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 result = work(Records(connection))
-            except BaseException:
+            except BaseException:  # Nothing is kept of work that was broken off, by whatever; it is raised again.
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
@@ -112,12 +100,11 @@ class ServerDatabase:
 
     def _opened(self) -> sqlite3.Connection:
         connection = connect(self.path, timeout_s=self._busy_timeout_s, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        schema = files("deep_research.service").joinpath("schema.sql").read_text(encoding="utf-8")
-        with closing(connection.cursor()) as cursor:
-            cursor.executescript(schema)
+        with closed_on_failure(connection):
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            migrate(connection, self.path, _PACKAGE)
         return connection
 
     def _in_words(self, exc: Exception) -> DeepResearchError:

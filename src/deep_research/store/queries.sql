@@ -12,9 +12,6 @@ PRAGMA foreign_keys = ON
 -- name: refuse_writes
 PRAGMA query_only = ON
 
--- name: schema_number
-PRAGMA user_version
-
 -- name: begin_write
 BEGIN IMMEDIATE
 

@@ -1,6 +1,6 @@
 """One SQLite file: its queries and migrations, seals on its rows, transactions, and SQLite's errors as ours.
 
-Knows nothing of runs. Queries and migrations are read from the `.sql` files beside it.
+Knows nothing of runs.
 
 A seal is a sum over the columns of a row, kept beside them, by which a flipped byte is seen when the row is read.
 Triggers of our own connections keep the seals; nobody else who changes a row can, and that is seen as well.
@@ -10,7 +10,6 @@ Writes that come while the disk is busy are kept together, with one wait for the
 
 import asyncio
 import marshal
-import re
 import sqlite3
 import threading
 import time
@@ -21,11 +20,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
 from deep_research.database import (
+    OTHER_HOME,
     FileErrors,
     can_be_written,
     closed_on_failure,
@@ -33,44 +32,16 @@ from deep_research.database import (
     connect_copy,
     connect_read_only,
     fault_of,
+    load_migrations,
+    load_queries,
+    migrate,
+    schema_number,
 )
-from deep_research.errors import CannotWrite, DeepResearchError, InputError, NewerStore, StoreCorrupt, StoreLocked
+from deep_research.errors import CannotWrite, DeepResearchError, InputError, StoreCorrupt, StoreLocked
 
 Column = str | int | float | bytes | None
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
-_MIGRATION = re.compile(r"^(\d{4})_\w+\.sql$")
-
-
-@cache
-def load_queries() -> dict[str, str]:
-    """Return the statements of `queries.sql` by name."""
-    text = files("deep_research.store").joinpath("queries.sql").read_text(encoding="utf-8")
-    _, *parts = _NAME.split(text)
-    return {name: _COMMENT.sub("", body).strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
-
-
-@cache
-def load_migrations() -> dict[int, tuple[str, ...]]:
-    """Return the statements of every migration by the schema number they lead to, in order."""
-    folder = files("deep_research.store").joinpath("migrations")
-    named = sorted((found[1], file) for file in folder.iterdir() if (found := _MIGRATION.match(file.name)))
-    return {int(number): _statements(file.read_text(encoding="utf-8")) for number, file in named}
-
-
-def _statements(script: str) -> tuple[str, ...]:
-    statements, pending = [], ""
-    for line in script.splitlines():
-        pending += line + "\n"
-        if line.rstrip().endswith(";") and sqlite3.complete_statement(pending):
-            statements.append(pending)
-            pending = ""
-    if pending.strip():
-        raise ValueError("a migration ends inside a statement")
-    return tuple(statements)
-
-
+_PACKAGE = "deep_research.store"
 SEAL = "seal"
 SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
 SEAL_FUNCTION = "seal_of"
@@ -121,7 +92,6 @@ T = TypeVar("T")
 
 # SQLite answers some conflicts (switching to WAL, a log being cleaned up) without waiting for its own busy timeout.
 _RETRY_PAUSE_S = 0.01
-_OTHER_HOME = "set DEEP_RESEARCH_HOME to another folder"
 
 
 class Session:
@@ -134,7 +104,7 @@ class Session:
     def all(self, query: str, **values: Column) -> list[sqlite3.Row]:
         """Return every row of a query."""
         with _our_errors(self.path):
-            return self._connection.execute(load_queries()[query], values).fetchall()
+            return self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall()
 
     def one(self, query: str, **values: Column) -> sqlite3.Row | None:
         """Return the first row of a query, if there is one."""
@@ -144,7 +114,7 @@ class Session:
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""
         with _our_errors(self.path):
-            return self._connection.execute(load_queries()[query], values).rowcount
+            return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
 
 
 class SqliteFile:
@@ -206,7 +176,7 @@ class SqliteFile:
             self._patiently(lambda: session.run("use_write_ahead_log"))
             session.run("sync_every_commit")
             session.run("check_references")
-            self._bring_up_to_date(session, connection)
+            self._bring_up_to_date(connection)
             keep_seals(connection)
         return connection
 
@@ -214,14 +184,14 @@ class SqliteFile:
         """Open a store that cannot be written: reading it is possible all the same, and every write is refused."""
         connection = connect_read_only(self.path)
         with closed_on_failure(connection):
-            is_old = _schema_number(self._begin(connection)) < max(load_migrations())
+            is_old = schema_number(connection) < max(load_migrations(_PACKAGE))
         if is_old:
             # What an older version wrote is read from a copy, which can be brought up to date.
             connection.close()
             connection = connect_copy(self.path)
         with closed_on_failure(connection):
             session = self._begin(connection)
-            self._bring_up_to_date(session, connection)
+            self._bring_up_to_date(connection)
             session.run("refuse_writes")
         return connection
 
@@ -230,21 +200,12 @@ class SqliteFile:
         teach_seals(connection)
         return Session(connection, self.path)
 
-    def _bring_up_to_date(self, session: Session, connection: sqlite3.Connection) -> None:
-        newest = max(load_migrations())
-        present = self._patiently(lambda: _schema_number(session))
-        if present < newest:
-            with self._transaction(connection, "begin_write"):
-                # Another process may have migrated while this one waited.
-                present = _schema_number(session)
-                for number, statements in load_migrations().items():
-                    for statement in statements if number > present else ():
-                        connection.execute(statement)
-        if present > newest:
-            raise NewerStore(
-                f"The store {self.path} has schema {present}, this version of Deep Research knows {newest}: "
-                f"upgrade Deep Research, or {_OTHER_HOME}."
-            )
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        def attempt() -> None:
+            with _our_errors(self.path):
+                migrate(connection, self.path, _PACKAGE)
+
+        self._patiently(attempt)
         if _layout_of(connection) != _own_layout():
             raise corrupt(self.path)
 
@@ -261,12 +222,7 @@ class SqliteFile:
 
 def corrupt(path: Path) -> StoreCorrupt:
     """Return what is said of a store whose file is damaged."""
-    return StoreCorrupt(f"The store {path} is damaged: restore it from a copy, or {_OTHER_HOME}.")
-
-
-def _schema_number(session: Session) -> int:
-    number: int = session.all("schema_number")[0][0]
-    return number
+    return StoreCorrupt(f"The store {path} is damaged: restore it from a copy, or {OTHER_HOME}.")
 
 
 @cache
@@ -274,7 +230,7 @@ def _own_layout() -> dict[str, list[tuple[Column, ...]]]:
     """Return the tables and columns that the migrations make."""
     with closing(sqlite3.connect(":memory:")) as connection:
         teach_seals(connection)
-        for statements in load_migrations().values():
+        for statements in load_migrations(_PACKAGE).values():
             for statement in statements:
                 connection.execute(statement)
         return _layout_of(connection)
@@ -310,7 +266,7 @@ def _translate(error: Exception, path: Path) -> DeepResearchError | None:
         case "full":
             return CannotWrite(f"The store {path} cannot be written: free space on its disk, or check the disk.")
         case "foreign":
-            return StoreCorrupt(f"{path} is not a store of Deep Research: move it away, or {_OTHER_HOME}.")
+            return StoreCorrupt(f"{path} is not a store of Deep Research: move it away, or {OTHER_HOME}.")
         case "damaged":
             return corrupt(path)
     return None

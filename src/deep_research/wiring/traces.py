@@ -75,7 +75,7 @@ class Traces:
         ) as span:
             try:
                 yield
-            except BaseException as exc:
+            except BaseException as exc:  # A cancelled call is marked too; all are raised again.
                 span.set_attribute("error.type", type(exc).__name__)
                 span.set_status(StatusCode.ERROR)
                 raise

@@ -81,7 +81,7 @@ class OpenAIRoute(APIRoute):
         async def handle_in_shape(request: Request) -> Response:
             try:
                 return await handle(request)
-            except Exception as exc:
+            except Exception as exc:  # Clients read no other shape, whatever went wrong.
                 status, error = refusal_of(exc, words_for(request))
                 headers = dict(exc.headers or {}) if isinstance(exc, HTTPException) else {}
                 if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -99,5 +99,5 @@ async def guarded(frames: AsyncIterator[str], frame_of: Callable[[Any], str]) ->
     try:
         async for frame in frames:
             yield frame
-    except Exception as exc:
+    except Exception as exc:  # Without a last frame a client would take the stream for whole.
         yield frame_of(refusal_of(exc, words_in("en"))[1])

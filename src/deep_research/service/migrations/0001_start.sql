@@ -1,5 +1,6 @@
 -- What a server keeps beside the runs. Times are ISO-8601 text in UTC; columns marked JSON hold JSON text.
 -- Secrets (passwords, tokens, sign-ins) are kept as digests only.
+-- Files from before the first release have these tables, but no number of a schema.
 
 CREATE TABLE IF NOT EXISTS users (
     id            TEXT PRIMARY KEY,
@@ -124,3 +125,5 @@ CREATE TABLE IF NOT EXISTS notifications (
     error    TEXT NOT NULL DEFAULT '',
     sent_at  TEXT
 );
+
+PRAGMA user_version = 1;
