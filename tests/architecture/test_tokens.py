@@ -6,7 +6,7 @@ from tools.count_tokens import count_tokens, python_tokens
 
 # Tokens of Python and words of data files, by package; "." are the modules that stand alone.
 BUDGETS = {
-    ".": 13_450,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
+    ".": 13_550,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
     "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
