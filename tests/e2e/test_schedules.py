@@ -25,6 +25,7 @@ from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChang
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from tests.e2e.harness import User
+from tests.support.authority import Authority
 from tests.support.loopback import LoopbackServer, Request, head_of
 from tests.support.mail_server import MailServer
 from tests.support.server import Client, serving, settings_for
@@ -93,17 +94,15 @@ def told_by_mail(mail: MailServer) -> dict[str, Any]:
 async def carried_out(service: ResearchService, schedule: Schedule) -> Schedule:
     """Have a schedule due, and wait until its run is over and all are told; the service does so itself meanwhile."""
     before = schedule.last_run
-    await service.schedules.run_now(schedule.id, LOCAL)
-    end = time.monotonic() + 60
+    due = await service.schedules.run_now(schedule.id, LOCAL)
     while True:
         await service.scheduler.look()
         await service.notifier.deliver()
         shown = await service.schedules.get(schedule.id, LOCAL)
-        is_begun = shown.next_at > datetime.now(UTC) and (shown.last_run != before or shown.note)
+        is_begun = shown.next_at != due.next_at and (shown.last_run != before or shown.note)
         is_over = shown.note or shown.done_run == shown.last_run
         if is_begun and is_over and all(each.tries and (each.sent_at or each.error) for each in shown.deliveries):
             return shown
-        assert time.monotonic() < end, shown
         await asyncio.sleep(0.05)
 
 
@@ -168,13 +167,15 @@ async def test_a_change_of_claims_is_told_and_nothing_else_is(tmp_path, docs, ho
 async def test_a_request_is_signed_so_that_its_receiver_can_check_it(tmp_path, docs, hook):
     async with resting(settings_of(tmp_path, f"127.0.0.1:{hook.port}")) as service:
         await _note_news(service, webhook=hook.address)
-        await service.notifier.deliver()
-        await service.notifier.close()
+        at = datetime.now(UTC) + timedelta(hours=1)
+        notifier = Notifier(service.settings, service.database, now=lambda: at)
+        await notifier.deliver()
+        await notifier.close()
     (request,) = hook.requests
     signed = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
     digest = hmac.new(base64.b64decode(SECRET.removeprefix("whsec_")), signed, hashlib.sha256).digest()
     assert request.headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"
-    assert abs(int(request.headers["webhook-timestamp"]) - time.time()) < 300
+    assert int(request.headers["webhook-timestamp"]) == int(at.timestamp())
     assert request.headers["webhook-id"] == json.loads(request.body)["id"]
 
 
@@ -198,10 +199,17 @@ async def test_asked_anew_in_chinese_and_told_always(tmp_path, docs, hook, mail)
     assert "五亿元" in mail.mails[-1].message.get_content()
 
 
-@pytest.mark.parametrize(("missed", "runs"), [(timedelta(days=10, hours=5), 1), (-timedelta(hours=1), 0)])
-async def test_times_that_nobody_was_there_for_are_made_up_for_once(tmp_path, docs, missed, runs):
+@pytest.mark.parametrize(
+    ("every", "missed", "runs", "next_after"),
+    [
+        ("1d", timedelta(days=10, hours=5), 1, timedelta(days=11)),
+        ("1d", -timedelta(hours=1), 0, timedelta()),
+        ("1h", timedelta(days=1), 1, timedelta(hours=25)),
+    ],
+)
+async def test_times_that_nobody_was_there_for_are_made_up_for_once(tmp_path, docs, every, missed, runs, next_after):
     async with resting(settings_of(tmp_path)) as service:
-        schedule = await service.schedules.add(NewSchedule(question=QUESTION, every="1d"), LOCAL)
+        schedule = await service.schedules.add(NewSchedule(question=QUESTION, every=every), LOCAL)
         due = datetime(2026, 3, 1, tzinfo=UTC)
         await set_due(service, schedule, due)
         scheduler = Scheduler(service.database, service, address="", now=lambda: due + missed)
@@ -209,7 +217,7 @@ async def test_times_that_nobody_was_there_for_are_made_up_for_once(tmp_path, do
             await scheduler.look()
         assert await runs_of(service) == runs
         next_at = (await service.schedules.get(schedule.id, LOCAL)).next_at
-        assert next_at == (due + timedelta(days=11) if runs else due)
+        assert next_at == due + next_after
 
 
 async def test_a_clock_that_is_turned_back_does_not_stop_a_schedule(tmp_path, docs):
@@ -393,16 +401,42 @@ async def test_a_mail_that_is_refused_is_tried_again_and_its_head_holds_no_more_
         (delivery,) = (await service.schedules.get(schedule.id, LOCAL)).deliveries
         assert delivery.tries == 2
         assert delivery.sent_at
-        secure = settings.with_changes(smtp_tls="starttls")
-        other = await _note_news(service, email="ben@example.org")
-        await Notifier(secure, service.database).deliver()
-        (unsent,) = (await service.schedules.get(other.id, LOCAL)).deliveries
-        assert "NotSupported" in unsent.error
     (letter,) = mail.mails
     assert letter.recipients == ["ann@example.org"]
     assert letter.message["Bcc"] is None
     assert letter.message["To"] == "ann@example.org"
     assert len(letter.message["Subject"]) <= 120
+
+
+async def test_mails_go_over_tls_to_a_server_that_is_trusted_and_to_no_other(tmp_path, docs):
+    authority = Authority(tmp_path)
+    with (
+        MailServer(tls=authority.server_side("localhost")) as upgraded,
+        MailServer(tls=authority.server_side("localhost"), begins_with_tls=True) as secret,
+        MailServer() as plain,
+    ):
+        settings = settings_of(tmp_path, **told_by_mail(plain), smtp_ca=authority.file)
+        async with resting(settings) as service:
+
+            async def sent(server: MailServer, **changes: Any) -> str:
+                """Return what is said of a mail to this server, "" where it arrived."""
+                given = settings.with_changes(smtp_port=server.port, **{"smtp_host": "localhost", **changes})
+                schedule = await _note_news(service, email="ann@example.org")
+                await Notifier(given, service.database).deliver()
+                (delivery,) = (await service.schedules.get(schedule.id, LOCAL)).deliveries
+                assert bool(delivery.sent_at) != bool(delivery.error)
+                return delivery.error
+
+            assert await sent(upgraded, smtp_tls="starttls") == ""
+            assert await sent(secret, smtp_tls="tls") == ""
+            for server, mode in ((upgraded, "starttls"), (secret, "tls")):
+                assert "smtp_ca" in await sent(server, smtp_tls=mode, smtp_ca=None)
+                assert "smtp_host" in await sent(server, smtp_tls=mode, smtp_host="127.0.0.1")
+            assert "does not speak TLS" in await sent(plain, smtp_tls="tls")
+            assert "offers no STARTTLS" in await sent(plain, smtp_tls="starttls")
+            assert "refused the mail" in await sent(upgraded, smtp_tls="off")
+            assert "could not be reached" in await sent(plain, smtp_host="localhost.invalid")
+    assert [len(server.mails) for server in (upgraded, secret, plain)] == [1, 1, 0]
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
@@ -522,7 +556,5 @@ def _runs(client: Client) -> list[dict[str, Any]]:
 
 
 def _await(condition: Any) -> None:
-    end = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < end, "it never happened"
         time.sleep(0.1)

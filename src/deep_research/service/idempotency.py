@@ -11,16 +11,19 @@ from deep_research.value import digest
 _KEPT = timedelta(hours=24)
 
 
-async def reserved_run(database: ServerDatabase, key: str, new: NewRun, user: str) -> str:
+async def reserved_run(
+    database: ServerDatabase, key: str, new: NewRun, user: str, *, now: datetime | None = None
+) -> str:
     """Return the id of the run that a key stands for, whether or not it has been made yet.
 
     Whoever comes first settles it, so that two requests at once, or one sent again after a crash, make the same run.
     """
-    now, asked = datetime.now(UTC), digest(new.model_dump(mode="json"))
+    at, asked = now or datetime.now(UTC), digest(new.model_dump(mode="json"))
 
     def work(records: Records) -> str:
-        records.run("forget_keys", before=(now - _KEPT).isoformat())
-        records.run("keep_key", user=user, key=key, request=asked, run=uuid4().hex, now=now.isoformat())
+        # A time far ahead was set before somebody turned the clock back.
+        records.run("forget_keys", before=(at - _KEPT).isoformat(), after=(at + _KEPT).isoformat())
+        records.run("keep_key", user=user, key=key, request=asked, run=uuid4().hex, now=at.isoformat())
         kept = records.one("find_key", user=user, key=key)
         assert kept is not None, "it was kept just now"
         if kept["request"] != asked:

@@ -26,6 +26,7 @@ from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
+from deep_research.net.tls import new_context
 from deep_research.report.escaping import one_line
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.schedules import every_of
@@ -160,20 +161,48 @@ class Notifier:
         try:
             with self._connection() as connection:
                 if settings.smtp_tls == "starttls":
-                    connection.starttls(context=ssl.create_default_context())
+                    connection.starttls(context=self._trusted())
                 if settings.smtp_user and settings.smtp_password:
                     connection.login(settings.smtp_user, settings.smtp_password.get_secret_value())
                 connection.send_message(message)
-        except smtplib.SMTPException as exc:
-            raise SourceError(f"The mail server refused the mail ({type(exc).__name__}).") from exc
-        except OSError as exc:
-            raise NetworkError(f"The mail server could not be reached ({type(exc).__name__}).") from exc
+        except (OSError, smtplib.SMTPException) as exc:
+            raise _mail_failure(exc) from exc
 
     def _connection(self) -> smtplib.SMTP:
         host, port = self._settings.smtp_host, self._settings.smtp_port
         if self._settings.smtp_tls == "tls":
-            return smtplib.SMTP_SSL(host, port, timeout=_TIMEOUT_S, context=ssl.create_default_context())
+            return smtplib.SMTP_SSL(host, port, timeout=_TIMEOUT_S, context=self._trusted())
         return smtplib.SMTP(host, port, timeout=_TIMEOUT_S)
+
+    def _trusted(self) -> ssl.SSLContext:
+        context = new_context()
+        if self._settings.smtp_ca is not None:
+            context.load_verify_locations(cafile=self._settings.smtp_ca)
+        return context
+
+
+def _mail_failure(exc: OSError | smtplib.SMTPException) -> CallFailed:
+    """Return what to do about a mail that could not be sent; what the mail server says may quote addresses."""
+    match exc:
+        case ssl.SSLCertVerificationError():
+            return SourceError(
+                f"The certificate of the mail server is not to be trusted ({exc.verify_message}): check smtp_host, or "
+                "name the file of its authority in smtp_ca."
+            )
+        case ssl.SSLError():
+            return SourceError(
+                "The mail server does not speak TLS at smtp_port: set smtp_tls to starttls, or to tls with its port."
+            )
+        case smtplib.SMTPNotSupportedError():
+            return SourceError(
+                "The mail server offers no STARTTLS or no sign-in that it needs: set smtp_tls to tls with its port, or "
+                "to off for one on this machine."
+            )
+        case smtplib.SMTPAuthenticationError():
+            return SourceError("The mail server refused smtp_user or smtp_password.")
+        case smtplib.SMTPException():
+            return SourceError(f"The mail server refused the mail ({type(exc).__name__}).")
+    return NetworkError(f"The mail server could not be reached ({type(exc).__name__}).")
 
 
 def signature(secret: str, id_: str, stamp: str, body: bytes) -> str:

@@ -42,7 +42,7 @@ WHERE collection IN (SELECT id FROM collections WHERE user = :user)
 -- Idempotency keys
 
 -- name: forget_keys
-DELETE FROM idempotency WHERE created_at < :before
+DELETE FROM idempotency WHERE created_at < :before OR created_at > :after
 
 -- name: keep_key
 INSERT INTO idempotency (user, key, request, run, created_at) VALUES (:user, :key, :request, :run, :now)

@@ -1,5 +1,6 @@
 """Settings of `deep-research serve`."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -55,6 +56,11 @@ class ServerSettings(BaseModel):
         default="starttls",
         description="How the connection to the mail server is kept secret: `starttls`, `tls` from the beginning, or "
         "`off` for one on this machine.",
+    )
+    smtp_ca: Path | None = Field(
+        default=None,
+        description="File with the certificate of the authority that vouches for the mail server; not set, the "
+        "system's authorities do.",
     )
     smtp_user: str = Field(default="", description="Account at the mail server; not set, none is used.")
     smtp_password: Key = Field(default=None, description="Password of the account at the mail server.")

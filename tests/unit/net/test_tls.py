@@ -7,7 +7,7 @@ import pytest
 from deep_research.errors import SourceError
 from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard
-from tests.unit.net.authority import Authority
+from tests.support.authority import Authority
 from tests.unit.net.site import PUBLIC_IP, Http2Site, ListedNames, Site, Wires, page
 
 

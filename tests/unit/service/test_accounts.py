@@ -206,6 +206,19 @@ async def test_a_sign_in_ends_by_itself(house):
     assert await house.accounts.of_sign_in(secret) is None
 
 
+async def test_a_clock_that_is_put_right_signs_nobody_out_and_keeps_nobody_waiting_longer(house):
+    await house.user()
+    secret = await house.signed_in()
+    for jump in (-timedelta(hours=1), timedelta(days=1)):
+        house.now += jump
+        assert await house.accounts.of_sign_in(secret)
+    await house.failures(5)
+    with pytest.raises(TooManyTries):
+        await house.signed_in()
+    house.now += timedelta(days=1)
+    assert await house.signed_in()
+
+
 async def test_a_token_ends_when_it_was_said_to(house):
     await house.user()
     token = await house.accounts.make_token("ann", scopes=["read"], expires_in=timedelta(days=30))

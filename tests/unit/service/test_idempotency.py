@@ -1,8 +1,7 @@
 """Keys that make it safe to send a request again."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -22,10 +21,13 @@ async def test_a_key_stands_for_one_run_of_one_user_for_a_day(tmp_path):
         assert await reserved_run(first, "k", new, "ben") != run
         with pytest.raises(InputError):
             await reserved_run(first, "k", other, "ann")
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("UPDATE idempotency SET created_at = '2020-01-01T00:00:00+00:00'")
-            connection.commit()
-        assert await reserved_run(first, "k", other, "ann") != run
+        now = datetime.now(UTC)
+        # A clock that is put right by some hours makes no second run of a request that is sent again.
+        for hours in (-1, 23, -23):
+            assert await reserved_run(first, "k", new, "ann", now=now + timedelta(hours=hours)) == run
+        later = await reserved_run(first, "k", other, "ann", now=now + timedelta(days=300))
+        assert later != run
+        assert await reserved_run(first, "k", new, "ann", now=now) != later
     finally:
         await first.close()
         await second.close()

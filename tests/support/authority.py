@@ -25,6 +25,13 @@ class Authority:
         certificate = certificate.add_extension(uses, critical=True)
         self._root = certificate.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
+    @property
+    def file(self) -> Path:
+        """The file of its own certificate, for those who are to trust it."""
+        file = self._folder / "authority.pem"
+        file.write_bytes(self._root)
+        return file
+
     def client_side(self) -> ssl.SSLContext:
         """Return what a client needs to trust this authority and no other."""
         return ssl.create_default_context(cadata=self._root.decode())
