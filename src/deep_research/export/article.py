@@ -314,9 +314,16 @@ class _Writer:
         for cells, sentence in zip(table.rows, table.sentences, strict=True):
             id_ = self._noted(sentence)
             marks = [span for span in cells[-1] if span.kind == "marker"]
+            colon = self.words("report.colon")
             own = [
-                tag("td", *self._spans(cell, id_), class_="number" if is_numeric else None, dir="auto")
-                for cell, is_numeric in zip(cells[:-1], numeric, strict=False)
+                tag(
+                    "td",
+                    *self._spans(cell, id_),
+                    class_="number" if is_numeric else None,
+                    data_label=f"{name}{colon}" if sentence.backing else None,
+                    dir="auto",
+                )
+                for cell, name, is_numeric in zip(cells[:-1], table.head, numeric, strict=False)
             ]
             end = tag("td", *self._tail(sentence, marks, id_), class_="marks")
             body.append(tag("tr", *own, end, id=id_))

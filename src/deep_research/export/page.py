@@ -18,7 +18,8 @@ def page(title: str, *body: Html, words: Words, parts: Sequence[str] = ()) -> by
     `parts` are those of the ids `contents` and `sources` that the body has beside it; the bar links to them.
     The policy names our own style and script by their hashes: nothing else runs, and only pictures in the page show.
     """
-    style, script = (_packaged(f"page.{kind}") + _packaged(f"reading.{kind}") for kind in ("css", "js"))
+    style = "".join(map(_packaged, ("tokens.css", "page.css", "reading.css")))
+    script = "".join(map(_packaged, ("page.js", "reading.js")))
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

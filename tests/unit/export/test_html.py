@@ -501,11 +501,13 @@ def luminance(colour: str) -> float:
         *((front, back) for front in ("text", "muted", "accent") for back in ("paper", "surface", "tint")),
         *((front, back) for front in ("text", "warn") for back in ("paper", "surface", "warn-tint")),
         *(("text", back) for back in ("mark", "mark-strong")),
-        ("surface", "accent"),
+        *((front, "sunken") for front in ("text", "muted")),
+        *((kind, back) for kind in ("good", "bad") for back in ("paper", "surface", f"{kind}-tint")),
+        *((front, back) for front in ("surface", "on-accent") for back in ("accent", "accent-strong")),
     ],
 )
 def test_every_text_has_contrast(front, back, at):
-    style = (Path(__file__).parents[3] / "src/deep_research/export/page.css").read_text(encoding="utf-8")
+    style = (Path(__file__).parents[3] / "src/deep_research/export/tokens.css").read_text(encoding="utf-8")
     colours = {match[1]: match[at + 1] for match in COLOURS.finditer(style)}
     darker, lighter = sorted((luminance(colours[front]), luminance(colours[back])))
     assert (lighter + 0.05) / (darker + 0.05) >= 4.5

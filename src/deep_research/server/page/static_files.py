@@ -19,7 +19,7 @@ _FOREVER: Final = "public, max-age=31536000, immutable"
 @cache
 def _contents() -> dict[str, bytes]:
     folder, export = files("deep_research.server").joinpath("static"), files("deep_research.export")
-    shared = (export.joinpath(name) for name in ("reading.css", "reading.js"))
+    shared = (export.joinpath(name) for name in ("tokens.css", "reading.css", "reading.js"))
     return {file.name: file.read_bytes() for file in (*folder.iterdir(), *shared) if file.is_file()}
 
 
