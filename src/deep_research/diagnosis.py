@@ -14,6 +14,7 @@ from deep_research.llm.address import is_local, place_of
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
 from deep_research.masking import MASK, masked, masked_data
+from deep_research.messages.words import Words
 from deep_research.private_files import HOME_FILES, is_open_to_others, make_folder
 from deep_research.request import Depth
 from deep_research.search.mcp_servers import McpServer
@@ -73,145 +74,149 @@ def _fields(server: McpServer) -> dict[str, object]:
     return fields | {"environment": dict.fromkeys(server.environment, MASK)} if server.environment else fields
 
 
-async def diagnose(settings: Settings) -> list[Line]:
+async def diagnose(settings: Settings, words: Words) -> list[Line]:
     """Return what works and what does not, each with its fix; no secret stands in it."""
+    modules = (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     lines: list[Line] = [
-        (OK, "python", f"{sys.version_info.major}.{sys.version_info.minor} on {sys.platform}"),
-        _home(settings),
-        await _store(settings),
-        _documents(settings),
-        _depth(settings),
-        *_models(settings),
-        *_sources(settings),
-        *(_module(name, module) for name, module in (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))),
-        await _sandbox(settings),
-        _program("chromium", "chromium", "pages drawn by scripts, with the setting render_pages"),
+        (OK, "python", words("doctor.python", version=version, system=sys.platform)),
+        _home(settings, words),
+        await _store(settings, words),
+        _documents(settings, words),
+        _depth(settings, words),
+        *_models(settings, words),
+        *_sources(settings, words),
+        *(_module(name, module, words) for name, module in modules),
+        await _sandbox(settings, words),
+        _chromium(words),
     ]
     return [(state, name, masked(detail)) for state, name, detail in lines]
 
 
-async def sandbox_state(settings: Settings) -> tuple[bool, str]:
+async def sandbox_state(settings: Settings, words: Words) -> tuple[bool, str]:
     """Return whether chart code can be run, and in what, or why not."""
     sandbox = sandbox_from(settings)
     if sandbox is None:
-        return False, "off: SANDBOX_BACKEND says so; charts are drawn by rules alone"
+        return False, words("doctor.sandbox_off")
     try:
-        return True, f"{await sandbox.check()}: chart code of a model runs in it (tried just now)"
+        return True, words("doctor.sandbox", kind=await sandbox.check())
     except CallFailed as failure:
-        return False, str(failure)
+        return False, failure.in_words(words)
     finally:
         await sandbox.close()
 
 
-def _home(settings: Settings) -> Line:
+def _home(settings: Settings, words: Words) -> Line:
     home = settings.home
     nearest = next(folder for folder in (home, *home.parents) if os.access(folder, os.F_OK))
     if not os.access(nearest, os.W_OK | os.X_OK):
-        return MISSING, "home", f"{home}; cannot be written: set DEEP_RESEARCH_HOME to a folder that can"
+        return MISSING, "home", words("doctor.home_closed", home=home)
     if nearest == home:
         make_folder(home, ours=HOME_FILES)
         if is_open_to_others(home):
-            return OK, "home", f"{home}; others on this machine can look into it: chmod 700 {home}"
+            return OK, "home", words("doctor.home_open", home=home)
     return OK, "home", str(home)
 
 
-async def _store(settings: Settings) -> Line:
+async def _store(settings: Settings, words: Words) -> Line:
     if not os.access(settings.store_path, os.F_OK):
-        return OK, "store", f"{settings.store_path} (will be made by the first run)"
+        return OK, "store", words("doctor.store_new", path=settings.store_path)
     store = open_store(settings)
     try:
         size = await store.size()
     except DeepResearchError as exc:
-        return MISSING, "store", str(exc)
+        return MISSING, "store", exc.in_words(words)
     finally:
         await store.close()
-    held = f"{size.runs} runs, {size.documents} documents, {size.bytes_on_disk / _MEBI:.1f} MiB"
-    return OK, "store", f"{settings.store_path}: {held}"
+    held = {"runs": size.runs, "documents": size.documents, "size": f"{size.bytes_on_disk / _MEBI:.1f}"}
+    return OK, "store", words("doctor.store", path=settings.store_path, **held)
 
 
-def _documents(settings: Settings) -> Line:
+def _documents(settings: Settings, words: Words) -> Line:
     if settings.docs is None:
-        return OFF, "documents", "no folder set: name one with --docs, or docs in config.toml"
+        return OFF, "documents", words("doctor.documents_unset")
     if not settings.docs.exists():
-        return MISSING, "documents", f"{settings.docs} is neither a folder nor a file: name another with --docs"
+        return MISSING, "documents", words("doctor.documents_gone", path=settings.docs)
     return OK, "documents", str(settings.docs)
 
 
-def _depth(settings: Settings) -> Line:
+def _depth(settings: Settings, words: Words) -> Line:
     depth = settings.research_depth()
     rounds = depth.rounds()
-    effort = f"queries: {sum(rounds)}, rounds: {len(rounds)}, pages for each query: {depth.urls_per_query}"
+    effort = {"queries": sum(rounds), "rounds": len(rounds), "pages": depth.urls_per_query}
     changed = [name for name in Depth.model_fields if settings.source_of(name) not in ("depth", "default")]
-    own = f" ({', '.join(changed)} set)" if changed else ""
-    return OK, "depth", f"{settings.depth}; at most: {effort}{own}"
+    own = words("doctor.depth_own", names=", ".join(changed)) if changed else ""
+    return OK, "depth", words("doctor.depth", depth=settings.depth, **effort) + own
 
 
-def _models(settings: Settings) -> list[Line]:
+def _models(settings: Settings, words: Words) -> list[Line]:
     """Return which models would be used and why, which cannot be, and how to set one."""
     try:
         models = chosen_models(settings)
     except DeepResearchError as exc:
-        return [(MISSING, "model", str(exc))]
+        return [(MISSING, "model", exc.in_words(words))]
     given = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
-    why = f"{given} is set by {settings.source_of(given)}" if given else ""
+    why = words("doctor.set_by", name=given, source=settings.source_of(given)) if given else ""
     if not models:
-        without = "none: rules without a model research and write"
-        how = "set a key such as OPENAI_API_KEY, or name a local one: --provider ollama:MODEL"
-        if variable := key_unused_offline(settings):
-            how = f"{variable} is set, and offline forbids to use it"
-        return [(OFF, "model", f"{without} ({why})" if settings.provider == "none" else f"{without}; {how}")]
+        how = words("doctor.model_how")
+        if settings.provider == "none":
+            how = why
+        elif variable := key_unused_offline(settings):
+            how = words("doctor.model_offline", variable=variable)
+        return [(OFF, "model", words("doctor.model_none", how=how))]
     thinking, task, *others = models
-    why = why or f"{model_named(thinking).provider.key_variable} is set"
-    chosen = f"{thinking} for plans and reports, {task} for the rest ({why})"
+    why = why or words("doctor.is_set", variable=model_named(thinking).provider.key_variable)
+    chosen = words("doctor.model", thinking=thinking, task=task, why=why)
     return [
-        _model("model", chosen, (thinking, task), settings),
-        *(_model("fallback", name, (name,), settings) for name in others),
-        *((MISSING, "fallback", f"{name}: {why}") for name, why in models_left_out(settings).items()),
+        _model("model", chosen, (thinking, task), settings, words),
+        *(_model("fallback", name, (name,), settings, words) for name in others),
+        *((MISSING, "fallback", f"{name}: {exc.in_words(words)}") for name, exc in models_left_out(settings).items()),
     ]
 
 
-def _model(label: str, chosen: str, names: Sequence[str], settings: Settings) -> Line:
-    silent = _silence(names, settings)
+def _model(label: str, chosen: str, names: Sequence[str], settings: Settings, words: Words) -> Line:
+    silent = _silence(names, settings, words)
     return (MISSING, label, f"{chosen}; {silent}") if silent else (OK, label, chosen)
 
 
-def _sources(settings: Settings) -> list[Line]:
+def _sources(settings: Settings, words: Words) -> list[Line]:
     """Return which sources of the web are asked, and which lack a key or an address."""
     try:
         used = chosen_engines(settings)
         specs = known_engines(settings)
     except DeepResearchError as exc:
-        return [(MISSING, "web", str(exc))]
+        return [(MISSING, "web", exc.in_words(words))]
     if not used:
         why = "offline" if settings.offline else "strategy local" if settings.strategy == "local" else "engines none"
-        return [(OFF, "web", f"{why}: nothing outside this machine is searched")]
-    lacking = [problem_of(spec, settings) for spec in specs.values() if not spec.is_model_search]
-    asked = f"would ask {', '.join(specs[name].title for name in used)}"
+        return [(OFF, "web", words("doctor.web_off", why=why))]
+    lacking = [problem_of(spec, settings, words) for spec in specs.values() if not spec.is_model_search]
+    asked = words("doctor.web", names=", ".join(specs[name].title for name in used))
     return [(OK, "web", asked), *((OFF, "web", problem) for problem in lacking if problem)]
 
 
-def _silence(models: Sequence[str], settings: Settings) -> str:
+def _silence(models: Sequence[str], settings: Settings, words: Words) -> str:
     """Return which server on this machine does not answer, and what to do; other machines are not asked."""
     for name in map(model_named, models):
         address, provider = address_of(name, settings), name.provider
         if is_local(address) and not is_answered(address):
-            start = f"start it with {provider.start_command}" if provider.start_command else "start the server there"
+            command = provider.start_command
+            start = words("doctor.start_with", command=command) if command else words("doctor.start")
             variable = variable_of(f"{provider.setting}_address")
-            return f"nobody answers at {place_of(address)}: {start}, or set {variable}"
+            return words("doctor.silent", place=place_of(address), start=start, variable=variable)
     return ""
 
 
-def _module(name: str, module: str) -> Line:
+def _module(name: str, module: str, words: Words) -> Line:
     if find_spec(module) is None:
-        return MISSING, name, f"the package {module} is missing: install deep-research again"
-    return OK, name, f"read with {module}"
+        return MISSING, name, words("doctor.module_gone", module=module)
+    return OK, name, words("doctor.module", module=module)
 
 
-async def _sandbox(settings: Settings) -> Line:
-    is_usable, about = await sandbox_state(settings)
+async def _sandbox(settings: Settings, words: Words) -> Line:
+    is_usable, about = await sandbox_state(settings, words)
     return (OK if is_usable else OFF), "sandbox", about
 
 
-def _program(program: str, package: str, use: str) -> Line:
-    found = shutil.which(program)
-    return (OK, program, found) if found else (OFF, program, f"not installed ({package}); used for {use}")
+def _chromium(words: Words) -> Line:
+    found = shutil.which("chromium")
+    return (OK, "chromium", found) if found else (OFF, "chromium", words("doctor.chromium_gone"))

@@ -108,7 +108,9 @@ def test_a_follow_up_is_asked_and_the_chain_is_shown(browser: Browser, client: S
     with reading(browser, client.address) as reader:
         page = reader.page
         page.goto(f"/runs/{report}")
-        page.get_by_role("textbox", name="Ask a follow-up question").fill("What do the critics count?")
+        page.get_by_role("link", name="Ask on").click()
+        expect(page.get_by_role("textbox", name="Ask a follow-up question")).to_be_focused()
+        page.keyboard.type("What do the critics count?")
         page.get_by_role("button", name="Ask", exact=True).click()
         page.wait_for_url(lambda address: report not in address)
         follow = page.url.rpartition("/")[2]
@@ -230,6 +232,7 @@ def test_settings_name_what_is_missing_and_no_secret(browser: Browser, client: S
         page = reader.page
         page.goto("/settings")
         expect(page.locator(".checks li", has_text="Model")).to_contain_text("rules without a model research and write")
+        page.get_by_text("Every setting").click()
         row = page.locator(".settings tr", has=page.get_by_role("rowheader", name="tavily_api_key", exact=True))
         expect(row).to_contain_text("set")
         expect(row).to_contain_text("TAVILY_API_KEY")
@@ -281,7 +284,7 @@ def test_long_reports_stay_usable(browser: Browser, client: Site, width: int):
 @pytest.mark.parametrize("locale", ["zh-CN", "zh-TW"])
 def test_everything_speaks_the_language_of_the_reader(browser: Browser, client: Site, locale: str):
     run = client.finished(CHINESE)["id"]
-    words = {"zh-CN": ("已核查", "历史记录", "文档", "设置"), "zh-TW": ("已核查", "歷史記錄", "文件", "設定")}[locale]
+    words = {"zh-CN": ("已核查", "历史记录", "文档", "设置"), "zh-TW": ("已查核", "歷史記錄", "文件", "設定")}[locale]
     with reading(browser, client.address, locale=locale, viewport={"width": 360, "height": 780}) as reader:
         page = reader.page
         for address, word in zip((f"/runs/{run}", "/runs", "/documents", "/settings"), words, strict=True):

@@ -203,8 +203,13 @@ def test_money_that_is_spent_is_refused_with_402_until_the_month_ends(visit, ope
 
 def test_new_limits_hold_for_the_next_run_and_updates_and_retries_count(visit, operator):
     operator.users("add", "busy", "--runs-a-day", "1")
-    client = visit.program(operator.token("busy"))
+    client, browser = visit.program(operator.token("busy")), visit.browser("busy")
+    assert "0 of 1 left" not in browser.http.get("/").text
     run = client.finished()["id"]
+    usage = client.http.get("/api/me").json()["usage"]
+    assert (usage["limits"]["runs_a_day"], usage["runs_a_day"]) == (1, 1)
+    for path in ("/", "/settings"):
+        assert "0 of 1 left" in browser.http.get(path).text
     follow = {"question": "What did it cost?"}
     for path, body in (("update", {}), ("retry", {}), ("follow-up", follow)):
         assert client.http.post(f"/api/runs/{run}/{path}", json=body).status_code == 429, path

@@ -4,6 +4,7 @@ import asyncio
 
 from deep_research.cli.printing import show, show_json
 from deep_research.diagnosis import MISSING, diagnose, shown_settings
+from deep_research.messages.words import words_in
 from deep_research.settings import load_settings
 
 # Without these no run can begin, or none that does what the settings say.
@@ -28,7 +29,7 @@ def print_config(*, as_json: bool) -> None:
 
 def print_diagnosis() -> int:
     """Print what works and what does not; return 0 if research can run."""
-    lines = asyncio.run(diagnose(load_settings()))
+    lines = asyncio.run(diagnose(load_settings(), words_in("en")))
     for state, name, detail in lines:
         show(f"{state:<8} {name:<12} {detail}")
     return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1

@@ -4,6 +4,7 @@ import asyncio
 
 from deep_research.cli.printing import show, tell
 from deep_research.diagnosis import sandbox_state
+from deep_research.messages.words import words_in
 from deep_research.sandbox.docker import Docker
 from deep_research.settings import load_settings
 
@@ -12,7 +13,7 @@ EXIT_NONE = 70
 
 def check_sandbox() -> int:
     """Start the sandbox, try to get out of it and draw in it, and say how that went; return 0 if it holds."""
-    is_usable, about = asyncio.run(sandbox_state(load_settings()))
+    is_usable, about = asyncio.run(sandbox_state(load_settings(), words_in("en")))
     (show if is_usable else tell)(about)
     return 0 if is_usable else EXIT_NONE
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from sqlite3 import Row
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from pydantic import AwareDatetime
 
@@ -30,8 +30,24 @@ from deep_research.value import Value
 _ABANDONED = timedelta(minutes=10)
 # A run that is tried again has its old status until its turn comes; so long after, nobody goes on with it.
 _NOT_BEGUN = timedelta(minutes=1)
+# So little of a limit, or less, is worth a word before the next run.
+_LITTLE: Final = 0.2
 # Sums of prices carry rounding errors far below any price.
 _ROUNDING = 1e-9
+
+
+class Left(NamedTuple):
+    """What is left of a limit; `renews_at` is None where a run that ends gives it back."""
+
+    limit: str
+    most: float
+    left: float
+    renews_at: datetime | None
+
+    @property
+    def is_little(self) -> bool:
+        """Return whether it may not be enough for the next run; of runs at once, only whether none can begin."""
+        return self.left <= 0 if self.renews_at is None else self.left <= _LITTLE * self.most
 
 
 class Used(Value):
@@ -50,15 +66,21 @@ class Used(Value):
         most: float | None = getattr(self.limits, limit)
         return None if most is None else max(0.0, round(most - getattr(self, limit), 6))
 
+    def each(self) -> list[Left]:
+        """Return what is left of each limit that is set."""
+        limits = ((limit, getattr(self.limits, limit), self.left(limit)) for limit in Limits.model_fields)
+        return [Left(limit, most, left, self._renews_at(limit)) for limit, most, left in limits if left is not None]
+
+    def _renews_at(self, limit: str) -> datetime | None:
+        return {"runs_at_once": None, "usd_a_month": self.month_renews_at}.get(limit, self.day_renews_at)
+
     def require(self, limit: str, wanted: float | None = None) -> None:
         """Raise `LimitReached` unless something is left of a limit, or so much of it."""
         left = self.left(limit)
         is_enough = left is None or (left > 0 if wanted is None else wanted <= left + _ROUNDING)
         if not is_enough:
-            renews_at = {"runs_at_once": None, "usd_a_month": self.month_renews_at}.get(limit, self.day_renews_at)
-            raise LimitReached(
-                limit=limit, most=float(getattr(self.limits, limit)), left=left or 0.0, renews_at=renews_at
-            )
+            most = float(getattr(self.limits, limit))
+            raise LimitReached(limit=limit, most=most, left=left or 0.0, renews_at=self._renews_at(limit))
 
 
 @dataclass
@@ -90,6 +112,10 @@ class UsageLimits:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database, self._store, self._queue, self._at_once, self._now = database, store, queue, at_once, now
+
+    async def used_by(self, who: Identity) -> Used | None:
+        """Return what the account of a request has used; None where there are no accounts, and so no limits."""
+        return None if who.user == LOCAL_USER else await self.used(who.user)
 
     async def used(self, user: str) -> Used:
         """Return what an account has used."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
+from deep_research.messages.words import Words, words_in
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
@@ -72,12 +73,13 @@ def chosen_engines(settings: Settings) -> tuple[str, ...]:
     )
 
 
-def problem_of(spec: EngineSpec, settings: Settings) -> str:
-    """Return what a source lacks and how to correct it; "" where it can be asked."""
+def problem_of(spec: EngineSpec, settings: Settings, words: Words | None = None) -> str:
+    """Return what a source lacks and how to correct it, in English unless asked otherwise; "" where it can be asked."""
+    words = words or words_in("en")
     if spec.needs_key and not key_of(spec, settings):
-        return f"{spec.title} needs a key: set {spec.key_variable}."
+        return words("doctor.needs_key", title=spec.title, variable=spec.key_variable)
     if spec.address_setting and not address_of(spec, settings):
-        return f"{spec.title} needs an address: set {variable_of(spec.address_setting)}."
+        return words("doctor.needs_address", title=spec.title, variable=variable_of(spec.address_setting))
     return ""
 
 

@@ -101,6 +101,7 @@ async def _form_page(
         most_characters=MAX_QUESTION_CHARS,
         limits=service.settings.budget(),
         examples=await _examples(request, service, who),
+        usage=await service.limits.used_by(who),
         recent=await service.list(who, limit=_RECENT),
         shown_status=service.shown_status,
     )

@@ -36,9 +36,10 @@ export function say(text) {
 
 // Moments are shown in the reader's own time.
 export function showLocalTimes(root = document) {
-  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
   for (const time of root.querySelectorAll("time[data-local]")) {
-    time.textContent = format.format(new Date(time.dateTime));
+    const at = new Date(time.dateTime);
+    const [month, day, hour, minute] = [at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, "0"));
+    time.textContent = `${at.getFullYear()}-${month}-${day} ${hour}:${minute}`;
     time.removeAttribute("data-local");
   }
 }

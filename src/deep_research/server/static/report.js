@@ -37,6 +37,15 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
+// Whoever goes to the question wants to type it.
+const field = form.elements.question;
+document.querySelector('a[href="#ask"]').addEventListener("click", (event) => {
+  // The browser's own jump would take the focus away again.
+  event.preventDefault();
+  field.focus();
+});
+if (location.hash === "#ask") field.focus();
+
 // Charts are drawn for light and for dark pages; which one is shown follows the theme of the page.
 const root = document.documentElement;
 const shade = () => {

@@ -3,15 +3,6 @@
 import { say } from "./frame.js";
 import { ask } from "./request.js";
 
-/** Show times in the reader's own zone, in the form in which they came. */
-export function localTimes(within = document) {
-  for (const time of within.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    const two = (number) => String(number).padStart(2, "0");
-    time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
-  }
-}
-
 /** Words between commas, each once. */
 const tagsIn = (text) => [...new Set(text.split(/[,，、;；]/).map((tag) => tag.trim()).filter(Boolean))];
 
@@ -91,7 +82,6 @@ export function confirmDelete(name, address, then) {
 
 /** Make the buttons of every run on the page work. */
 export function actOnRuns(deleted) {
-  localTimes();
   document.addEventListener("click", (event) => {
     const edit = event.target.closest("[data-edit-tags]");
     if (edit) editTags(edit.closest("[data-tags]"), edit);
