@@ -109,6 +109,8 @@ async def test_a_question_is_researched_with_progress_and_found_again(connect: C
         assert (await client.read_resource(uri)).contents[0].text == state["report"]
 
 
+# What tools do does not depend on the transport, which the test above tries both ways.
+@pytest.mark.parametrize("connect", ["http"], indirect=True)
 async def test_a_chinese_question_is_asked_back_answered_and_followed_up(connect: Connect) -> None:
     async with connect() as client:
         waiting = await call(client, "research", question="它怎么样？")
@@ -125,6 +127,7 @@ async def test_a_chinese_question_is_asked_back_answered_and_followed_up(connect
         assert f"report:{more['run']}" in [item["id"] for item in found]
 
 
+@pytest.mark.parametrize("connect", ["http"], indirect=True)
 async def test_refusals_name_a_way_out_and_nothing_of_the_machine(connect: Connect) -> None:
     async with connect() as client:
         unknown = await refused(client, "report", run="0" * 32)

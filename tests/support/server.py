@@ -157,11 +157,11 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(folder: Path, **env: str) -> Iterator[ServerProcess]:
+def server_process(folder: Path, *arguments: str, **env: str) -> Iterator[ServerProcess]:
     """Run a server in a process of its own as long as the context lasts; it is started by then."""
     server = ServerProcess(folder, env)
     try:
-        server.start()
+        server.start(*arguments)
         yield server
     finally:
         if server.process is not None and server.process.poll() is None:
