@@ -9,13 +9,13 @@ BUDGETS = {
     ".": 13_950,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
+    "cli": 19_800,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
     "corpus": 14_800,  # single files, a list of contents, pages and words of files
     "evidence": 200,
     "export": 21_600,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_000,
-    "mcp_server": 5_400,  # tools, resources and progress for MCP clients
+    "mcp_server": 5_300,  # tools, resources and progress for MCP clients
     "messages": 11_700,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_600,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
@@ -25,7 +25,7 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
     "server": 35_300,  # the API, the page, OpenAI's protocol, access
-    "service": 34_500,  # accounts, limits, uploads, schedules, notifications, events for many readers
+    "service": 34_600,  # times as people write them, accounts, limits, uploads, schedules, notifications, events for many readers
     "settings": 4_500,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_900,  # runs chosen by user, words, tag and page; what a server must go on with

@@ -401,7 +401,7 @@ def test_a_silent_run_keeps_its_connection_alive(
     gated: tuple[Client, GatedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, model = gated
-    monkeypatch.setattr(turns, "BEAT_S", 0.05)
+    monkeypatch.setattr(turns, "HEARTBEAT_S", 0.05)
     body = {"model": MODEL, "messages": [user(QUESTION)], "stream": True}
     with client.http.stream("POST", "/v1/chat/completions", json=body) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")

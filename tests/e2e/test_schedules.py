@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from deep_research.errors import NotFound, UsageError
 from deep_research.service.identity import LOCAL, Identity
-from deep_research.service.notifications import WAITS_S, Notifier, add_notifications, mail_of, news_of
+from deep_research.service.notifications import WAITS_S, Notifier, add_notifications, mail_of, notification_of
 from deep_research.service.scheduler import SKIPPED, Scheduler
 from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChange, seconds_of
 from deep_research.service.service import ResearchService
@@ -443,7 +443,7 @@ async def test_mails_go_over_tls_to_a_server_that_is_trusted_and_to_no_other(tmp
 @pytest.mark.parametrize("kind", ["first-report", "claims-changed", "no-change", "run-failed"])
 def test_mails_are_written_in_three_languages(language, kind):
     schedule = {"id": "abcdef", "every_s": 86_400, "mode": "update"}
-    news = news_of(
+    news = notification_of(
         schedule | {"request": json.dumps({"question": "Q?", "language": language})}, kind=kind, address="", error="e"
     )
     claim = {"kind": "gone", "before": "It was so.", "after": "", "edits": [], "section": "", "sources": []}
@@ -541,7 +541,7 @@ async def _note_news(
     def add(records: Any) -> None:
         row = next(dict(row) for row in records.all("list_schedules", user=LOCAL.user) if row["id"] == schedule.id)
         row |= {"webhook": webhook, "email": email}
-        add_notifications(records, row, "", news_of(row, kind="run-failed", address="", error="It broke."))
+        add_notifications(records, row, "", notification_of(row, kind="run-failed", address="", error="It broke."))
 
     await service.database.work(add)
     return schedule

@@ -15,10 +15,10 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
-from deep_research.service.news import (
+from deep_research.service.progress_lines import (
     RESEARCH_STEPS,
     Data,
-    News,
+    EventLines,
     ProgressLines,
     score_line,
     what_follows,
@@ -131,7 +131,7 @@ class Bars(Display):
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
-        self._news = News(words, is_verbose=is_verbose)
+        self._news = EventLines(words, is_verbose=is_verbose)
         self._sections = SectionLines(words)
         self._sources: set[str] = set()
         self._evidence = 0

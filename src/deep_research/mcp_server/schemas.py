@@ -110,7 +110,7 @@ class FetchArguments(Arguments):
     id: str = Field(min_length=1, max_length=2_000, description="An id from the results of search.")
 
 
-class RunState(BaseModel):
+class ResearchState(BaseModel):
     """Where a run stands: `question` and `options` while it waits for an answer, `report` once it is done."""
 
     run: str

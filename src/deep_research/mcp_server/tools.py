@@ -23,7 +23,7 @@ from deep_research.mcp_server.schemas import (
     Report,
     ReportArguments,
     ResearchArguments,
-    RunState,
+    ResearchState,
     SearchArguments,
     Section,
     StatusArguments,
@@ -32,7 +32,7 @@ from deep_research.pipeline.control import is_answered, options_of, question_lin
 from deep_research.request import Budget
 from deep_research.service.identity import Identity
 from deep_research.service.new_run import NewRun
-from deep_research.service.news import ProgressLines
+from deep_research.service.progress_lines import ProgressLines
 from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Links, ReportText, report_text
 from deep_research.service.service import ResearchService
@@ -51,14 +51,14 @@ class Caller(NamedTuple):
     tell: Tell
 
 
-class Result(NamedTuple):
+class ToolResult(NamedTuple):
     """What a tool answers: in words, and as data."""
 
     text: str
     data: BaseModel
 
 
-async def research(given: ResearchArguments, caller: Caller) -> Result:
+async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
     """Start a run and wait for it."""
     own = ("question", "context", "depth", "language", "length", "strategy", "since", "until", "documents", "assume")
     new = NewRun(
@@ -72,27 +72,27 @@ async def research(given: ResearchArguments, caller: Caller) -> Result:
     return await _state(await _waited(row, given.wait_seconds, caller), caller)
 
 
-async def research_status(given: StatusArguments, caller: Caller) -> Result:
+async def research_status(given: StatusArguments, caller: Caller) -> ToolResult:
     """Wait for a run and say where it stands."""
     row = await caller.service.get(given.run, caller.who)
     return await _state(await _waited(row, given.wait_seconds, caller), caller)
 
 
-async def answer(given: AnswerArguments, caller: Caller) -> Result:
+async def answer(given: AnswerArguments, caller: Caller) -> ToolResult:
     """Answer what a run asks, and wait for it."""
     row = await caller.service.answer(given.run, given.answer, caller.who)
     return await _state(await _waited(row, given.wait_seconds, caller), caller)
 
 
-async def cancel(given: CancelArguments, caller: Caller) -> Result:
+async def cancel(given: CancelArguments, caller: Caller) -> ToolResult:
     """Stop a run."""
     row = await caller.service.cancel(given.run, caller.who)
     if row.status in ENDED and row.status != "cancelled":
         raise UsageError(f"Run {row.id} is {row.status}; there is nothing to cancel.")
-    return Result(f"Run {row.id} is cancelled.", RunState(run=row.id, status="cancelled"))
+    return ToolResult(f"Run {row.id} is cancelled.", ResearchState(run=row.id, status="cancelled"))
 
 
-async def report(given: ReportArguments, caller: Caller) -> Result:
+async def report(given: ReportArguments, caller: Caller) -> ToolResult:
     """Return a report or a section of it."""
     row = await caller.service.get(given.run, caller.who)
     if row.result is None:
@@ -100,7 +100,7 @@ async def report(given: ReportArguments, caller: Caller) -> Result:
     found = await report_text(caller.service, row, caller.who, caller.links)
     data = _parts(row, found, caller.links)
     if not given.section:
-        return Result(data.model_dump_json() if given.format == "json" else found.text, data)
+        return ToolResult(data.model_dump_json() if given.format == "json" else found.text, data)
     section = next((part for part in data.sections if part.title.casefold() == given.section.strip().casefold()), None)
     if section is None:
         titles = "; ".join(part.title for part in data.sections)
@@ -108,21 +108,21 @@ async def report(given: ReportArguments, caller: Caller) -> Result:
     cited = [source for source in data.sources if source.number in section.citations]
     data = data.model_copy(update={"sections": [section], "sources": cited})
     if given.format == "json":
-        return Result(data.model_dump_json(), data)
+        return ToolResult(data.model_dump_json(), data)
     listed = "\n".join(f"[{source.number}] {source.title} - {source.url}" for source in cited)
-    return Result(f"## {section.title}\n\n{section.text}\n\n{listed}".rstrip() + "\n", data)
+    return ToolResult(f"## {section.title}\n\n{section.text}\n\n{listed}".rstrip() + "\n", data)
 
 
-async def search(given: SearchArguments, caller: Caller) -> Result:
+async def search(given: SearchArguments, caller: Caller) -> ToolResult:
     """Look through reports, sources and documents."""
     found = await Library(caller.service, caller.who, caller.links).search(given.query)
-    return Result(found.model_dump_json(), found)
+    return ToolResult(found.model_dump_json(), found)
 
 
-async def fetch(given: FetchArguments, caller: Caller) -> Result:
+async def fetch(given: FetchArguments, caller: Caller) -> ToolResult:
     """Read something that was found."""
     item = await Library(caller.service, caller.who, caller.links).fetch(given.id)
-    return Result(item.model_dump_json(), item)
+    return ToolResult(item.model_dump_json(), item)
 
 
 async def _waited(row: RunRow, seconds: float, caller: Caller) -> RunRow:
@@ -133,7 +133,7 @@ async def _waited(row: RunRow, seconds: float, caller: Caller) -> RunRow:
     with suppress(TimeoutError):
         async with (
             asyncio.timeout(seconds),
-            aclosing(caller.service.events(row.id, caller.who, beat_s=WAIT_S)) as events,
+            aclosing(caller.service.events(row.id, caller.who, heartbeat_s=WAIT_S)) as events,
         ):
             async for event in events:
                 if not isinstance(event, RunEvent):
@@ -151,24 +151,24 @@ async def _asks(row: RunRow, caller: Caller) -> bool:
     return now.status == "waiting" and not await is_answered(caller.service.store, now)
 
 
-async def _state(row: RunRow, caller: Caller) -> Result:
-    state = RunState(run=row.id, status=row.status, title=row.title)
+async def _state(row: RunRow, caller: Caller) -> ToolResult:
+    state = ResearchState(run=row.id, status=row.status, title=row.title)
     if row.status == "done":
         found = await report_text(caller.service, row, caller.who, caller.links)
         state.report, state.is_verified = found.text, found.is_verified
         state.next = f"Ask on with research and follow_up_of={row.id!r}; read a section with report."
-        return Result(found.text, state)
+        return ToolResult(found.text, state)
     if row.status == "waiting" and row.pending is not None and await _asks(row, caller):
         state.question, state.options = str(row.pending.get("question", "")), options_of(row.pending)
         state.next = f"Ask the user, then call answer with run={row.id!r} and their answer or an option's number."
         asked = "\n".join(question_lines(row.pending, words_of(row)))
-        return Result(f"The research needs an answer before it goes on.\n\n{asked}\n\n{state.next}", state)
+        return ToolResult(f"The research needs an answer before it goes on.\n\n{asked}\n\n{state.next}", state)
     if row.status in ("failed", "cancelled"):
         state.error = public_message(row.failure) or f"The run was {row.status}."
         state.next = "Call research again, with another wording if the error names the question."
-        return Result(f"Run {row.id} {row.status}: {state.error} {state.next}", state)
+        return ToolResult(f"Run {row.id} {row.status}: {state.error} {state.next}", state)
     state.next = f"Call research_status with run={row.id!r} to wait for it; it goes on meanwhile."
-    return Result(f"The research is under way (run {row.id}). {state.next}", state)
+    return ToolResult(f"The research is under way (run {row.id}). {state.next}", state)
 
 
 def _parts(row: RunRow, found: ReportText, links: Links) -> Report:
@@ -210,7 +210,7 @@ class ToolSpec:
     description: str
     arguments: type[Arguments]
     answer: type[BaseModel]
-    call: Callable[[Any, Caller], Awaitable[Result]]
+    call: Callable[[Any, Caller], Awaitable[ToolResult]]
     is_read_only: bool = False
 
 
@@ -226,7 +226,7 @@ TOOLS = (
             "research_status. The research goes on if you stop waiting."
         ),
         arguments=ResearchArguments,
-        answer=RunState,
+        answer=ResearchState,
         call=research,
     ),
     ToolSpec(
@@ -237,7 +237,7 @@ TOOLS = (
             "that it is still under way. Call it again as long as it is."
         ),
         arguments=StatusArguments,
-        answer=RunState,
+        answer=ResearchState,
         call=research_status,
         is_read_only=True,
     ),
@@ -250,7 +250,7 @@ TOOLS = (
             "without one."
         ),
         arguments=AnswerArguments,
-        answer=RunState,
+        answer=ResearchState,
         call=answer,
     ),
     ToolSpec(
@@ -270,7 +270,7 @@ TOOLS = (
         title="Cancel a research",
         description="Stop a research that is under way or waits for an answer. What it has found so far is kept.",
         arguments=CancelArguments,
-        answer=RunState,
+        answer=ResearchState,
         call=cancel,
     ),
     ToolSpec(

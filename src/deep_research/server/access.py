@@ -25,8 +25,8 @@ from deep_research.server.origin import (
     is_own_page,
     is_proven_own_page,
 )
-from deep_research.server.problems import problem, told
-from deep_research.server.rules import audited, needed_scope
+from deep_research.server.problems import error_response, problem_response
+from deep_research.server.route_policy import audited, needed_scope
 from deep_research.service.accounts import Accounts
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.identity import LOCAL, Identity
@@ -53,7 +53,7 @@ class _NoLongerAllowed(Exception):
     """Whoever reads a stream has lost the right to."""
 
 
-class Access:
+class AccessMiddleware:
     """Lets a request through to the application, or answers why not."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -72,7 +72,9 @@ class Access:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
-            await problem(HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")(scope, receive, send)
+            await problem_response(HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")(
+                scope, receive, send
+            )
             return
         if refused := self._refusal(connection, scope):
             await refused(scope, receive, send)
@@ -80,26 +82,26 @@ class Access:
         service: ResearchService = scope["app"].state.service
         find = _finder(service.accounts, connection, Headers(scope=scope))
         identity = await find()
-        if refused := await _unfit(service.accounts, connection, identity, scope):
+        if refused := await _refusal_for(service.accounts, connection, identity, scope):
             await refused(scope, receive, send)
             return
         scope.setdefault("state", {}).update(connection=connection, identity=identity)
-        sent = _Sent(send, find if identity is not None else None)
+        sent = _CheckedSend(send, find if identity is not None else None)
         try:
             await self._app(scope, receive, sent.send)
         except _NoLongerAllowed:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        await _write_down(service.audit, scope, sent.status, identity)
+        await _record(service.audit, scope, sent.status, identity)
 
     def _refusal(self, connection: Connection, scope: Scope) -> Response | None:
         """Return why a request is answered for nobody, whoever asks."""
         if not is_our_name(connection, self._settings.server_hosts):
-            return problem(
+            return problem_response(
                 HTTPStatus.MISDIRECTED_REQUEST,
                 f"This server is not called {connection.name}; name it in the setting server_hosts if it is.",
             )
         if not is_own_page(connection, scope["method"], Headers(scope=scope)):
-            return problem(HTTPStatus.FORBIDDEN, "Pages of other sites may not use this server.")
+            return problem_response(HTTPStatus.FORBIDDEN, "Pages of other sites may not use this server.")
         return None
 
 
@@ -157,14 +159,14 @@ def _finder(accounts: Accounts, connection: Connection, headers: Headers) -> Fin
     return find
 
 
-async def _unfit(
+async def _refusal_for(
     accounts: Accounts, connection: Connection, identity: Identity | None, scope: Scope
 ) -> Response | None:
     """Return why a request is not answered for whoever asks."""
     method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
     needed, has_accounts = needed_scope(method, path), await accounts.exist()
     if identity is None and not has_accounts:
-        return problem(
+        return problem_response(
             HTTPStatus.FORBIDDEN,
             "This server has no accounts, and answers only on its own machine: deep-research users add NAME",
         )
@@ -173,10 +175,12 @@ async def _unfit(
     if has_accounts and method not in SAFE_METHODS and "authorization" not in headers:
         is_ours = is_proven_own_page(headers) and (identity is None or _has_strict_cookie(connection, headers))
         if not is_ours:
-            return problem(HTTPStatus.FORBIDDEN, "Only a page of this server may send this; programs send a token.")
+            return problem_response(
+                HTTPStatus.FORBIDDEN, "Only a page of this server may send this; programs send a token."
+            )
     if identity is not None and needed is not None and needed not in identity.scopes:
         detail = f"This needs the scope {needed}, which the account or token has not."
-        return told(Request(scope), HTTPStatus.FORBIDDEN, detail)
+        return error_response(Request(scope), HTTPStatus.FORBIDDEN, detail)
     return None
 
 
@@ -186,18 +190,18 @@ def _sign_in_first(scope: Scope, headers: Headers) -> Response:
         query = scope.get("query_string", b"").decode("latin-1")
         back = quote(path + (f"?{query}" if query else ""), safe="")
         return RedirectResponse(f"/sign-in?next={back}", status_code=HTTPStatus.SEE_OTHER)
-    answer = problem(HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
+    answer = problem_response(HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
     answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
 
 
-async def _write_down(audit: AuditLog, scope: Scope, status: int, identity: Identity | None) -> None:
+async def _record(audit: AuditLog, scope: Scope, status: int, identity: Identity | None) -> None:
     done = audited(scope["method"], scope["path"]) if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else None
     if done is not None and identity is not None:
         await audit.record(identity, *done)
 
 
-class _Sent:
+class _CheckedSend:
     """Passes an answer on, keeps its status, and ends a stream whose reader has lost the right to it."""
 
     def __init__(self, send: Send, find: FindIdentity | None) -> None:

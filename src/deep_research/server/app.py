@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from deep_research.server import mcp
-from deep_research.server.access import Access
+from deep_research.server.access import AccessMiddleware
 from deep_research.server.api import (
     documents,
     estimate,
@@ -21,11 +21,11 @@ from deep_research.server.api import (
     steering,
 )
 from deep_research.server.api import settings as settings_api
-from deep_research.server.api.responses import describe
-from deep_research.server.body_limit import BodyLimit
-from deep_research.server.metrics import Measured, Metrics
+from deep_research.server.api.openapi import describe
+from deep_research.server.body_limit import BodyLimitMiddleware
+from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
-from deep_research.server.openai.shape import OpenAIShape
+from deep_research.server.openai.error_middleware import OpenAIErrorMiddleware
 from deep_research.server.page import routes as page
 from deep_research.server.problems import add_problem_details
 from deep_research.service.service import ResearchService
@@ -62,9 +62,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(responses.router)
     app.include_router(mcp.router)
     app.include_router(health.router)
-    app.add_middleware(BodyLimit)
-    app.add_middleware(Access, settings=settings)
-    app.add_middleware(OpenAIShape)
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(BodyLimitMiddleware)
+    app.add_middleware(AccessMiddleware, settings=settings)
+    app.add_middleware(OpenAIErrorMiddleware)
+    app.add_middleware(MetricsMiddleware, metrics=metrics)
     describe(app)
     return app

@@ -6,14 +6,14 @@ from http import HTTPStatus
 from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deep_research.server.problems import problem, words_for
+from deep_research.server.problems import problem_response, words_for
 
 # More than the longest question with the longest conversation before it, however it is spelled in JSON.
 MAX_BYTES = 2_000_000
 _UPLOADS = re.compile(r"/api/collections/[^/]+/files/?")
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Refuses a request whose body is longer than any that is meant."""
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BYTES) -> None:
@@ -29,7 +29,7 @@ class BodyLimit:
         detail = words_for(request)("fault.body_too_large", limit=self._limit)
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self._limit:
-            await problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
+            await problem_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
             return
         left = self._limit
 

@@ -34,10 +34,10 @@ async def serving_mcp(app: FastAPI, service: ResearchService) -> AsyncIterator[N
 @router.api_route("/mcp", methods=["GET", "POST", "DELETE"], response_class=Response, include_in_schema=False)
 async def speak_mcp(request: Request) -> Response:
     """Answer a message of a client of the Model Context Protocol (streamable HTTP)."""
-    return _Spoken(request.app.state.mcp)
+    return _ProtocolResponse(request.app.state.mcp)
 
 
-class _Spoken(Response):
+class _ProtocolResponse(Response):
     """An answer that the SDK writes itself."""
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:

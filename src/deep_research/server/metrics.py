@@ -99,7 +99,7 @@ class Metrics:
             self._run_seconds.labels(row.status).observe(row.active_s)
 
 
-class Measured:
+class MetricsMiddleware:
     """Counts each request by its route, which holds no id and no name of anybody."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -96,7 +96,7 @@ def add_problem_details(app: FastAPI) -> None:
         detail = detail_of(exc, words_for(request))
         if isinstance(exc, LimitReached) and not wants_page(request):
             return _limit(exc, detail)
-        return told(request, status_of(exc), detail)
+        return error_response(request, status_of(exc), detail)
 
     @app.exception_handler(HTTPException)
     async def theirs(request: Request, exc: HTTPException) -> Response:
@@ -106,16 +106,16 @@ def add_problem_details(app: FastAPI) -> None:
             detail = words("fault.no_such_address")
         elif status == HTTPStatus.METHOD_NOT_ALLOWED:
             detail = words("fault.wrong_method", method=request.method)
-        return told(request, status, detail, exc.headers)
+        return error_response(request, status, detail, exc.headers)
 
     @app.exception_handler(RequestValidationError)
     async def misfit(request: Request, exc: RequestValidationError) -> Response:
         errors = [{"at": ".".join(map(str, error["loc"])), "problem": error["msg"]} for error in exc.errors()]
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, words_for(request)("fault.misfit"), errors=errors)
+        return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, words_for(request)("fault.misfit"), errors=errors)
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, _: Exception) -> Response:
-        return told(request, HTTPStatus.INTERNAL_SERVER_ERROR, words_for(request)("fault.unforeseen"))
+        return error_response(request, HTTPStatus.INTERNAL_SERVER_ERROR, words_for(request)("fault.unforeseen"))
 
 
 def status_of(exc: DeepResearchError) -> HTTPStatus:
@@ -136,7 +136,7 @@ def words_for(request: Request) -> Words:
     return words_in(language_of(request))
 
 
-def problem(
+def problem_response(
     status: HTTPStatus,
     detail: str,
     headers: Mapping[str, str] | None = None,
@@ -162,9 +162,11 @@ def _limit(exc: LimitReached, detail: str) -> Response:
     renews_at = exc.renews_at.isoformat() if exc.renews_at else None
     left = {"limit": exc.limit, "most": exc.most, "left": exc.left, "renews_at": renews_at}
     seconds = (exc.renews_at - datetime.now(UTC)).total_seconds() if exc.renews_at else 60.0
-    return problem(status_of(exc), detail, {"Retry-After": str(max(1, math.ceil(seconds)))}, more=left)
+    return problem_response(status_of(exc), detail, {"Retry-After": str(max(1, math.ceil(seconds)))}, more=left)
 
 
-def told(request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(
+    request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return an error as whoever asked can read it: a page for people, else problem details."""
-    return error_page(request, status, detail) if wants_page(request) else problem(status, detail, headers)
+    return error_page(request, status, detail) if wants_page(request) else problem_response(status, detail, headers)

@@ -28,8 +28,8 @@ from deep_research.readers.sniff import HEAD_BYTES, needs_all
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.file_names import free_name, safe_name
 from deep_research.service.identity import Identity
-from deep_research.service.incoming import IncomingFile, IncomingFolder, Upload, UploadLimits
 from deep_research.service.indexing import Indexing
+from deep_research.service.uploads import IncomingFile, IncomingFolder, Upload, UploadLimits
 from deep_research.settings import Settings
 from deep_research.store.port import Store
 from deep_research.value import Value, digest_of
@@ -86,7 +86,7 @@ class CollectionContents(Collection):
     documents: tuple[StoredFile, ...]
 
 
-class Refused(Value):
+class RefusedFile(Value):
     """A file of an upload that was not kept, and why."""
 
     name: str
@@ -98,7 +98,7 @@ class Uploaded(Value):
     """What became of the files of an upload."""
 
     added: tuple[StoredFile, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedFile, ...]
 
 
 class Found(Value):
@@ -222,10 +222,10 @@ class Documents:
     async def add(self, collection: str, files: Iterable[IncomingFile], who: Identity) -> Uploaded:
         """Keep those files of an upload that can be read, each by itself."""
         added: list[StoredFile] = []
-        refused: list[Refused] = []
+        refused: list[RefusedFile] = []
         for file in files:
             kept = await self._take(collection, file, who)
-            if isinstance(kept, Refused):
+            if isinstance(kept, RefusedFile):
                 refused.append(kept)
             else:
                 added.append(kept)
@@ -272,23 +272,23 @@ class Documents:
             await asyncio.to_thread(shutil.rmtree, folder)
             await asyncio.to_thread(self._catalogue.forget, folder)
 
-    async def _take(self, collection: str, file: IncomingFile, who: Identity) -> StoredFile | Refused:
+    async def _take(self, collection: str, file: IncomingFile, who: Identity) -> StoredFile | RefusedFile:
         if file.is_too_large:
             most = self._settings.upload_max_file_mb
-            return Refused(name=file.name, code="too_large", reason=f"It is larger than {most} MB.")
+            return RefusedFile(name=file.name, code="too_large", reason=f"It is larger than {most} MB.")
         if not file.bytes:
-            return Refused(name=file.name, code="empty", reason="It is empty.")
+            return RefusedFile(name=file.name, code="empty", reason="It is empty.")
         try:
             file_format = await in_thread(_format_of, file)
         except SourceError as exc:
-            return Refused(name=file.name, code="unreadable", reason=str(exc))
+            return RefusedFile(name=file.name, code="unreadable", reason=str(exc))
         folder = self._folder(collection)
         await asyncio.to_thread(make_folder, folder)
         return await self._database.work(lambda records: self._keep(records, collection, file, file_format, who))
 
     def _keep(
         self, records: Records, collection: str, file: IncomingFile, file_format: FileFormat, who: Identity
-    ) -> StoredFile | Refused:
+    ) -> StoredFile | RefusedFile:
         """Enter a file into the database and move it to its folder, or say why not: all of it, or nothing."""
         if records.one("find_collection", id=collection, user=who.user) is None:
             raise _unknown(collection)
@@ -296,9 +296,9 @@ class Documents:
         same = next((each for each in files if each["digest"] == file.digest), None)
         if same is not None:
             reason = f"It is the same file as {same['name']!r}, which is in the collection already."
-            return Refused(name=file.name, code="duplicate", reason=reason)
+            return RefusedFile(name=file.name, code="duplicate", reason=reason)
         if full := self._is_full(records, files, file, who):
-            return Refused(name=file.name, code="full", reason=full)
+            return RefusedFile(name=file.name, code="full", reason=full)
         row: dict[str, str | int] = {
             "id": uuid4().hex,
             "collection": collection,

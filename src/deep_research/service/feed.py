@@ -32,7 +32,7 @@ _LIVE_S = 30.0
 _PROSE_ACTS, _KEPT_CHARS = ("draft", "recall"), 100_000
 
 
-class Beat(NamedTuple):
+class Heartbeat(NamedTuple):
     """Nothing happened for a while; tells a reader that the connection lives."""
 
 
@@ -56,13 +56,13 @@ class Written(NamedTuple):
     is_cut: bool
 
 
-Item = RunEvent | LiveText | Beat | Missed | Written
+Item = RunEvent | LiveText | Heartbeat | Missed | Written
 
 
 def frame_of(item: Item) -> bytes:
     """Return an item in the format of an event stream (server-sent events)."""
     match item:
-        case Beat():
+        case Heartbeat():
             return b": beat\n\n"
         case RunEvent():
             # The path of a report is that of a file on the server's disk.
@@ -98,7 +98,7 @@ def _entry(item: Item) -> Entry:
     return Entry(item, frame_of(item))
 
 
-_BEAT = _entry(Beat())
+_HEARTBEAT = _entry(Heartbeat())
 
 
 @dataclass(eq=False)
@@ -149,7 +149,7 @@ class _Channel:
     is_over: bool = False
     is_closed: bool = False
     readers: int = 0
-    beat_s: float = math.inf
+    heartbeat_s: float = math.inf
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     poll: asyncio.Task[None] | None = None
@@ -213,13 +213,13 @@ class _Channel:
         """Return how many characters of a report have come and are not shown yet."""
         return sum(len(item.text) for item in self._fresh if isinstance(item, LiveText) and _is_prose(item))
 
-    def is_due(self, beat_s: float) -> bool:
+    def is_due(self, heartbeat_s: float) -> bool:
         """Say whether nothing was shown for so long that readers should hear a beat."""
-        return asyncio.get_running_loop().time() - max(self._shown_at, self._beat_at) >= beat_s
+        return asyncio.get_running_loop().time() - max(self._shown_at, self._beat_at) >= heartbeat_s
 
     def beat(self) -> None:
         """Wake the readers where one should hear a beat: one timer for all, not one for each."""
-        if self.is_due(self.beat_s):
+        if self.is_due(self.heartbeat_s):
             self.wake()
             asyncio.get_running_loop().call_soon(self._has_beaten)
 
@@ -297,16 +297,16 @@ class EventFeed:
         for channel in self._channels.values():
             channel.close()
 
-    async def read(self, run: str, *, after: int = 0, beat_s: float = 15.0) -> AsyncIterator[Item]:
+    async def read(self, run: str, *, after: int = 0, heartbeat_s: float = 15.0) -> AsyncIterator[Item]:
         """Yield the events of a run after a number, then what comes, until the run is over or was deleted."""
-        async for entries in self.batches(run, after=after, beat_s=beat_s):
+        async for entries in self.batches(run, after=after, heartbeat_s=heartbeat_s):
             for entry in entries:
                 yield entry.item
 
-    async def batches(self, run: str, *, after: int = 0, beat_s: float = 15.0) -> AsyncIterator[list[Entry]]:
+    async def batches(self, run: str, *, after: int = 0, heartbeat_s: float = 15.0) -> AsyncIterator[list[Entry]]:
         """Yield the same as `read`, with how it is sent, as much at a time as a reader may hold."""
         channel = await self._opened(run)
-        channel.beat_s = min(channel.beat_s, beat_s)
+        channel.heartbeat_s = min(channel.heartbeat_s, heartbeat_s)
         try:
             seq, texts = after, channel.texts
             if after > channel.shown_seq and after > await self._store.last_seq(run):
@@ -339,8 +339,8 @@ class EventFeed:
                         return
                     else:
                         await channel.changed.wait()
-                        if channel.count == position and channel.is_due(beat_s):
-                            yield [_BEAT]
+                        if channel.count == position and channel.is_due(heartbeat_s):
+                            yield [_HEARTBEAT]
         finally:
             self._left(run, channel)
 

@@ -36,7 +36,7 @@ from deep_research.value import json_of
 from deep_research.verify.changes import ChangeKind, Changes
 
 _log = logging.getLogger(__name__)
-NewsKind = Literal["first-report", "claims-changed", "no-change", "run-failed"]
+NotificationKind = Literal["first-report", "claims-changed", "no-change", "run-failed"]
 # After these many seconds it is tried again, then nobody tries any longer: all in all about two days.
 WAITS_S = (60, 300, 1_800, 7_200, 21_600, 43_200, 86_400)
 # A server that was killed while it sent something leaves it to others after so long.
@@ -48,10 +48,10 @@ _LIMITS = ClientLimits(connect_s=10, read_s=_TIMEOUT_S, total_s=30, max_bytes=65
 TOLD: tuple[ChangeKind, ...] = ("changed", "gone", "new")
 
 
-def news_of(
+def notification_of(
     schedule: Mapping[str, Any],
     *,
-    kind: NewsKind,
+    kind: NotificationKind,
     address: str,
     run: RunRow | None = None,
     changes: Changes | None = None,
@@ -258,7 +258,7 @@ def _claim_lines(claim: Mapping[str, Any], words: Words) -> list[str]:
     return [words(f"versions.{part}", text=text) for part, text in dict.fromkeys(said)]
 
 
-_SUBJECTS: dict[NewsKind, str] = {
+_SUBJECTS: dict[NotificationKind, str] = {
     "first-report": "first",
     "claims-changed": "changed",
     "no-change": "same",

@@ -16,7 +16,7 @@ from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.service.new_run import NewRun
-from deep_research.service.notifications import TOLD, NewsKind, add_notifications, news_of
+from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
 from deep_research.store.port import RunRow, Store
 from deep_research.value import json_of
@@ -97,7 +97,7 @@ class Scheduler:
         except DeepResearchError as exc:
             _log.warning("schedule %s: %s", row["id"], exc)
             error = public_message(str(exc))
-            news = news_of(row, kind="run-failed", address=self._address, error=error)
+            news = notification_of(row, kind="run-failed", address=self._address, error=error)
             await self._database.work(lambda records: add_notifications(records, row, "", news))
             await self._note(row, f"failed: {error}")
             return
@@ -129,7 +129,7 @@ class Scheduler:
             await self._settled(row, run.id, "", news)
         elif run.status == "failed":
             error = public_message(run.failure)
-            news = news_of(row, kind="run-failed", address=self._address, run=run, error=error)
+            news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
             await self._settled(row, row["done_run"], f"failed: {error}", news)
         else:
             await self._settled(row, row["done_run"], "the run was cancelled", None)
@@ -145,12 +145,12 @@ class Scheduler:
     async def _news(self, row: Mapping[str, Any], run: RunRow) -> dict[str, Any] | None:
         """Return what is to be told about a finished run; None where nobody wants to know."""
         changes = await self._changes(row, run)
-        kind: NewsKind = "first-report"
+        kind: NotificationKind = "first-report"
         if changes is not None:
             kind = "claims-changed" if any(changes.of(each) for each in TOLD) else "no-change"
         if kind != "claims-changed" and row["notify"] != "always":
             return None
-        return news_of(row, kind=kind, address=self._address, run=run, changes=changes)
+        return notification_of(row, kind=kind, address=self._address, run=run, changes=changes)
 
     async def _changes(self, row: Mapping[str, Any], run: RunRow) -> Changes | None:
         who = Identity(user=row["user"])

@@ -289,11 +289,11 @@ class ResearchService:
         return await self._progress.get(row)
 
     async def events(
-        self, run: str, who: Identity, *, after: int = 0, beat_s: float = 15.0
+        self, run: str, who: Identity, *, after: int = 0, heartbeat_s: float = 15.0
     ) -> AsyncGenerator[Item, None]:
         """Yield the events of a run after a number, then what comes, until it is over."""
         row = await self.get(run, who)
-        async for item in self.feed.read(row.id, after=after, beat_s=beat_s):
+        async for item in self.feed.read(row.id, after=after, heartbeat_s=heartbeat_s):
             yield item
 
     async def finished(self, run: str, who: Identity) -> RunRow:

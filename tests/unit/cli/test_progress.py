@@ -7,7 +7,7 @@ import pytest
 from deep_research.cli.progress import Bars, Display, Lines
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words_in
-from deep_research.service.news import News
+from deep_research.service.progress_lines import EventLines
 from deep_research.value import JsonObject
 
 
@@ -21,13 +21,16 @@ def coverage(section: str, round_: int, share: float, *, is_sufficient: bool) ->
 
 
 def test_the_same_failure_is_said_once():
-    news, failed = News(words_in("en")), event("error", message="extract: the model is overloaded", step="extract")
+    news, failed = (
+        EventLines(words_in("en")),
+        event("error", message="extract: the model is overloaded", step="extract"),
+    )
     assert news.of(failed) == "  ! extract: the model is overloaded"
     assert news.of(failed) == ""
 
 
 def test_a_plan_is_shown_title_by_title_and_a_section_that_is_written_is_not() -> None:
-    news = News(words_in("en"))
+    news = EventLines(words_in("en"))
     written = event("message", type="text", text="成本与资金")
     assert news.of(written.model_copy(update={"key": "message:plan:1a2b3c4d"})) == "  · 成本与资金"
     assert news.of(written.model_copy(update={"key": "message:draft/section/1:0"})) == ""
@@ -35,7 +38,7 @@ def test_a_plan_is_shown_title_by_title_and_a_section_that_is_written_is_not() -
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
-    news = News(words_in(language))
+    news = EventLines(words_in(language))
     first = news.of(event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
     second = news.of(event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
     assert first != second
@@ -43,7 +46,7 @@ def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(la
 
 
 def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
-    news = News(words_in("en"))
+    news = EventLines(words_in("en"))
     rounds = [
         coverage("Costs", 1, 0.2, is_sufficient=False),
         coverage("People", 1, 0.3, is_sufficient=False),
@@ -58,7 +61,7 @@ def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_who_gets_the_queries_that_others_left_over_is_told_where_somebody_does(language):
-    news = News(words_in(language))
+    news = EventLines(words_in(language))
     assert news.of(event("progress", step="supervise", status="done", data={"dealt": {}})) == ""
     told = news.of(event("progress", step="supervise", status="done", data={"dealt": {"Costs": 3}}))
     assert "Costs" in told

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from deep_research.cli.progress import SectionLines
 from deep_research.messages.words import words_in
 from deep_research.request import Language
-from deep_research.service.news import coverage_line
+from deep_research.service.progress_lines import coverage_line
 from tests.unit.cli.test_progress import event
 
 DIMENSIONS = {"coverage": 5, "depth": 4, "diversity": 2, "consistency": 9, "recency": 6}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.events import LiveText, RunEvent
-from deep_research.service.feed import Beat, EventFeed, Item, Missed, Written, frame_of
+from deep_research.service.feed import EventFeed, Heartbeat, Item, Missed, Written, frame_of
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
@@ -62,7 +62,7 @@ def live(text: str, run: str = RUN) -> LiveText:
 
 
 async def read_all(feed: EventFeed, after: int = 0) -> list[Item]:
-    return [item async for item in feed.read(RUN, after=after) if not isinstance(item, Beat)]
+    return [item async for item in feed.read(RUN, after=after) if not isinstance(item, Heartbeat)]
 
 
 def numbers(items: list[Item]) -> list[int]:
@@ -179,9 +179,9 @@ async def test_an_event_number_that_the_run_never_had_is_a_gap_and_all_is_told(s
 
 async def test_nothing_happens_and_the_reader_hears_a_beat(store, feed, claim):
     await Writer(store, claim, feed).write("a")
-    async with aclosing(feed.read(RUN, beat_s=0.01)) as stream:
+    async with aclosing(feed.read(RUN, heartbeat_s=0.01)) as stream:
         assert numbers([await anext(stream)]) == [1]
-        assert isinstance(await anext(stream), Beat)
+        assert isinstance(await anext(stream), Heartbeat)
 
 
 async def test_a_deleted_run_ends_its_streams(store, feed, claim):

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from deep_research.server.api.responses import problems
+from deep_research.server.api.openapi import problems
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.estimate import Estimate
 from deep_research.service.new_run import NewRun

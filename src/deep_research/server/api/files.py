@@ -54,7 +54,7 @@ def safe_media_type(media_type: str) -> str:
     return kind if _MEDIA_TYPE.fullmatch(kind) else "application/octet-stream"
 
 
-class Kept:
+class CacheValidators:
     """Marks of something that does not change: a client that has it need not be sent it again."""
 
     def __init__(self, tag: str, changed_at: datetime) -> None:

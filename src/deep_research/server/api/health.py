@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from deep_research.errors import DeepResearchError
 from deep_research.server.dependencies import Service
 from deep_research.server.metrics import Metrics
-from deep_research.server.problems import problem
+from deep_research.server.problems import problem_response
 
 router = APIRouter(tags=["health"])
 
@@ -44,9 +44,9 @@ async def ready(service: Service) -> Response:
             await service.database.work(lambda _: None)
             await service.store.count_by_status()
     except (DeepResearchError, OSError) as exc:
-        return problem(HTTPStatus.SERVICE_UNAVAILABLE, f"The store cannot be used: {type(exc).__name__}.")
+        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, f"The store cannot be used: {type(exc).__name__}.")
     if not service.is_accepting:
-        return problem(HTTPStatus.SERVICE_UNAVAILABLE, "The server is starting or stopping.")
+        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, "The server is starting or stopping.")
     return Response(Health().model_dump_json(), media_type="application/json")
 
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from deep_research.errors import NotFound, UsageError
 from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.in_thread import in_thread
-from deep_research.server.api.files import Kept, attachment, file_name
-from deep_research.server.api.responses import files, problems
+from deep_research.server.api.files import CacheValidators, attachment, file_name
+from deep_research.server.api.openapi import files, problems
 from deep_research.server.api.shapes import Report, in_json, report_shape
 from deep_research.server.dependencies import Service, Who
 from deep_research.store.port import RunRow
@@ -36,10 +36,10 @@ _VERSION = version("deep-research")
 async def read_report(run: str, request: Request, service: Service, who: Who) -> Response:
     """Read the report of a run that is done, with its sources and findings."""
     row = await service.finished(run, who)
-    kept = _kept(row, "report")
-    if unchanged := kept.unchanged(request):
+    validators = _validators(row, "report")
+    if unchanged := validators.unchanged(request):
         return unchanged
-    return in_json(report_shape(*await service.report_of(row)), kept.headers)
+    return in_json(report_shape(*await service.report_of(row)), validators.headers)
 
 
 @router.get(
@@ -53,8 +53,8 @@ async def export_report(run: str, format: str, request: Request, service: Servic
     if name not in FORMATS:
         raise NotFound().with_message("fault.unknown_format", format=format[:64], formats=", ".join(FORMATS))
     row = await service.finished(run, who)
-    kept = _kept(row, name)
-    if unchanged := kept.unchanged(request):
+    validators = _validators(row, name)
+    if unchanged := validators.unchanged(request):
         return unchanged
     try:
         check_format(name)
@@ -68,7 +68,7 @@ async def export_report(run: str, format: str, request: Request, service: Servic
         content,
         name=file_name(contents.edition.report.title, ending),
         media_type=_MEDIA_TYPES[name],
-        headers=kept.headers,
+        headers=validators.headers,
     )
 
 
@@ -84,14 +84,14 @@ async def read_picture(run: str, picture: str, request: Request, service: Servic
     content = contents.pictures.get(picture)
     if content is None:
         raise NotFound().with_message("fault.unknown_picture", picture=picture[:64])
-    kept = Kept(picture, row.updated_at)
-    if unchanged := kept.unchanged(request):
+    validators = CacheValidators(picture, row.updated_at)
+    if unchanged := validators.unchanged(request):
         return unchanged
     is_vector = any(caption.figure.svg == picture for caption in contents.edition.captions)
     headers = {
         "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
         "X-Content-Type-Options": "nosniff",
-        **kept.headers,
+        **validators.headers,
     }
     return Response(content, media_type="image/svg+xml" if is_vector else "image/png", headers=headers)
 
@@ -102,6 +102,6 @@ async def read_changes(run: str, service: Service, who: Who) -> Changes:
     return await service.changes(run, who)
 
 
-def _kept(row: RunRow, form: str) -> Kept:
+def _validators(row: RunRow, form: str) -> CacheValidators:
     """Return the marks of a report in a form: another version of ours may lay it out otherwise."""
-    return Kept(f"{(row.result or {})['report']}-{form}-{_VERSION}", row.updated_at)
+    return CacheValidators(f"{(row.result or {})['report']}-{form}-{_VERSION}", row.updated_at)

@@ -4,9 +4,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.configured import Configured, configured
 from deep_research.service.identity import Scope
 from deep_research.service.limits import Used
+from deep_research.service.public_settings import PublicSettings, public_settings
 
 router = APIRouter(prefix="/api", tags=["server"])
 
@@ -26,6 +26,6 @@ async def read_me(service: Service, who: Who) -> Me:
 
 
 @router.get("/settings")
-async def read_settings(service: Service, who: Who) -> Configured:  # noqa: ARG001 - only somebody known may ask
+async def read_settings(service: Service, who: Who) -> PublicSettings:  # noqa: ARG001 - only somebody known may ask
     """Read what is configured: models, sources of the web, and what a run does unless you say otherwise."""
-    return configured(service.settings)
+    return public_settings(service.settings)

@@ -16,7 +16,7 @@ from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Reply, TurnReader, Usage
-from deep_research.service.news import ProgressLines
+from deep_research.service.progress_lines import ProgressLines
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.

@@ -20,7 +20,7 @@ from deep_research.server.openai.response_events import Event, ResponseWriter
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
 from deep_research.service.identity import Identity
-from deep_research.service.news import ProgressLines
+from deep_research.service.progress_lines import ProgressLines
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow

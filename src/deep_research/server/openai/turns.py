@@ -14,7 +14,7 @@ from deep_research.pipeline.control import options_of, question_lines, words_of
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.statistics import model_use
 from deep_research.server.openai.errors import Refused
-from deep_research.service.feed import Beat
+from deep_research.service.feed import Heartbeat
 from deep_research.service.identity import Identity
 from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Citation, Links, report_text
@@ -22,7 +22,7 @@ from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
 
-BEAT_S = 15.0
+HEARTBEAT_S = 15.0
 _NAME = re.compile(r"([0-9a-f]{32})_(\d{1,4})")
 Status = Literal["completed", "failed", "cancelled"]
 
@@ -82,17 +82,17 @@ class TurnReader:
     _last: RunEvent | None = None
     _question: Question | None = field(default=None)
 
-    async def events(self) -> AsyncIterator[RunEvent | Beat]:
+    async def events(self) -> AsyncIterator[RunEvent | Heartbeat]:
         """Yield the events of the turn until it ends, and a beat where nothing was told for a while."""
         asked, clock = 0, asyncio.get_running_loop().time
         told_at = clock()
-        async with aclosing(self.service.events(self.turn.run, self.who, beat_s=BEAT_S)) as items:
+        async with aclosing(self.service.events(self.turn.run, self.who, heartbeat_s=HEARTBEAT_S)) as items:
             async for item in items:
                 if not isinstance(item, RunEvent):
                     # A model that writes for minutes makes no events.
-                    if not isinstance(item, LiveText) or clock() - told_at >= BEAT_S:
+                    if not isinstance(item, LiveText) or clock() - told_at >= HEARTBEAT_S:
                         told_at = clock()
-                        yield Beat()
+                        yield Heartbeat()
                     continue
                 if asked == self.turn.number:
                     self._note(item)

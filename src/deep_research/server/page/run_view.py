@@ -18,8 +18,8 @@ from deep_research.server.page.report import report_view
 from deep_research.server.page.views import render
 from deep_research.server.problems import status_of
 from deep_research.service.identity import Identity
-from deep_research.service.news import ProgressLines
 from deep_research.service.plans import PlanEdit
+from deep_research.service.progress_lines import ProgressLines
 from deep_research.service.public_text import sendable
 from deep_research.service.service import ResearchService, ShownStatus
 from deep_research.store.port import RunRow

@@ -13,8 +13,8 @@ from deep_research.messages.words import words_in
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import language_of
 from deep_research.server.page.views import render
-from deep_research.service.configured import configured
 from deep_research.service.identity import Identity
+from deep_research.service.public_settings import public_settings
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,7 +33,7 @@ async def show_settings(request: Request, service: Service, who: Who) -> Respons
     return render(
         request,
         "settings.html",
-        configured=configured(service.settings),
+        configured=public_settings(service.settings),
         usage=await service.limits.used_by(who),
         schedules=await service.schedules.list(who),
         shown=shown_settings(service.settings) if _runs_the_server(who) else {},

@@ -10,7 +10,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from deep_research.server.page.packing import packed
+from deep_research.server.page.compression import compressed
 
 router = APIRouter(include_in_schema=False)
 _FOREVER: Final = "public, max-age=31536000, immutable"
@@ -54,4 +54,4 @@ async def static_file(version: str, name: str, request: Request) -> Response:
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return packed(request, content, kind, status=HTTPStatus.OK, headers=headers)
+    return compressed(request, content, kind, status=HTTPStatus.OK, headers=headers)

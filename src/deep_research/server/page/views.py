@@ -8,8 +8,8 @@ from fastapi import Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deep_research.messages.words import words_in
+from deep_research.server.page.compression import compressed
 from deep_research.server.page.language import LANGUAGES, language_of, page_words
-from deep_research.server.page.packing import packed
 from deep_research.server.page.static_files import static_address
 from deep_research.service.identity import Identity
 
@@ -51,7 +51,7 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
     """Return a view as a page: `t` gives its words, `m` those of reports, `static` where scripts and styles are."""
     # A broken file may hold half a character, which nobody can send.
     content = filled(request, template, **values).encode("utf-8", "replace")
-    return packed(request, content, "text/html", status=status, headers=HEADERS)
+    return compressed(request, content, "text/html", status=status, headers=HEADERS)
 
 
 def filled(request: Request, template: str, **values: object) -> str:

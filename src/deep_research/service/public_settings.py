@@ -15,7 +15,7 @@ from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import chosen_engines
 
 
-class Configured(Value):
+class PublicSettings(Value):
     """What a server has to work with, and what a run does unless its asker says otherwise.
 
     `models` are none where rules research alone; `problem` says what keeps a model or a source from being used.
@@ -45,12 +45,12 @@ class Configured(Value):
     lengths: tuple[ReportLength, ...] = get_args(ReportLength)
 
 
-def configured(settings: Settings) -> Configured:
+def public_settings(settings: Settings) -> PublicSettings:
     """Return what is configured."""
     models, no_models = _tried(chosen_models, settings)
     engines, no_engines = _tried(chosen_engines, settings)
     same = ("offline", "strategy", "depth", "length", "clarify", "language", "confirm_above_usd", "charts", "cache")
-    return Configured(
+    return PublicSettings(
         version=version("deep-research"),
         models=models,
         problem=no_models or no_engines,

@@ -12,7 +12,7 @@ from deep_research.server.problems import MEDIA_TYPE
 _PREFIX = "/v1/"
 
 
-class OpenAIShape:
+class OpenAIErrorMiddleware:
     """Turns problem details below /v1 into errors as OpenAI's clients read them; all else passes as it is."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -13,7 +13,7 @@ _STOPS = ("sufficient", "budget", "iterations", "exhausted")
 RESEARCH_STEPS = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
 
 
-class News:
+class EventLines:
     """What a run's events say to a person: the plan as it is written, thin sections, what failed; each thing once.
 
     With `is_verbose`, also each query and each source that was read.
@@ -82,7 +82,7 @@ class ProgressLines:
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
-        self._news = News(words, is_verbose=is_verbose)
+        self._news = EventLines(words, is_verbose=is_verbose)
         # Stages that get no line any more, or never.
         self._passed = set(RESEARCH_STEPS - {"harvest"})
 

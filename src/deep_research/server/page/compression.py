@@ -1,4 +1,4 @@
-"""Pages, scripts and styles are sent packed to whoever can unpack them: a list of sources is mostly the same words."""
+"""Pages, scripts and styles are sent compressed to whoever takes that: lists of sources are mostly the same words."""
 
 import gzip
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ _LEVEL: Final = 5
 _MIN_BYTES: Final = 1_000
 
 
-def packed(request: Request, content: bytes, kind: str, *, status: int, headers: Mapping[str, str]) -> Response:
-    """Return a response of a kind of text, packed where the reader takes that."""
+def compressed(request: Request, content: bytes, kind: str, *, status: int, headers: Mapping[str, str]) -> Response:
+    """Return a response of a kind of text, compressed where the reader takes that."""
     sent = {**headers, "Vary": "Accept-Encoding"}
     if len(content) >= _MIN_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         content, sent["Content-Encoding"] = gzip.compress(content, _LEVEL), "gzip"
