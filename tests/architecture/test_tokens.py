@@ -25,7 +25,7 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
     "server": 35_300,  # the API, the page, OpenAI's protocol, access
-    "service": 34_600,  # times as people write them, accounts, limits, uploads, schedules, notifications, events for many readers
+    "service": 34_600,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
     "settings": 4_500,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_900,  # runs chosen by user, words, tag and page; what a server must go on with
