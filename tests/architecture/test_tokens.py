@@ -20,17 +20,17 @@ BUDGETS = {
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_600,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
     "readers": 38_100,
-    "reasoning": 72_900,  # answers first, by rules and by a model; series of figures for charts; code has to go
+    "reasoning": 73_000,  # answers first, by rules and by a model; series of figures for charts; code has to go
     "report": 6_800,  # lists, conclusions, calculations, figures, a layout for all formats
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
-    "server": 35_300,  # the API, the page, OpenAI's protocol, access
+    "server": 35_600,  # the API, the page, OpenAI's protocol, access
     "service": 34_600,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
     "settings": 4_500,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_900,  # runs chosen by user, words, tag and page; what a server must go on with
-    "text": 13_200,  # bounds, columns, units and months of tables
-    "verify": 31_200,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
+    "text": 13_400,  # titles cut, bounds, columns, units and months of tables
+    "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_000,  # the next provider, the sandbox, traces
 }
 

@@ -90,6 +90,23 @@ def test_a_citation_shows_its_passage_and_leads_to_the_stored_source(browser: Br
         assert download.value.path().stat().st_size > 100
 
 
+def test_a_long_question_without_an_answer_has_a_short_title_and_is_not_called_verified(browser: Browser, client: Site):
+    asked = f"Who won the 1994 chess championship? {'It matters who played in the final. ' * 100}".strip()[:3000]
+    run = client.finished(asked)["id"]
+    assert client.http.get(f"/api/runs/{run}/report").json()["is_answered"] is False
+    with reading(browser, client.address) as reader:
+        page = reader.page
+        page.goto(f"/runs/{run}")
+        expect(page.get_by_text("No answer found")).to_be_visible()
+        expect(page.get_by_text("Verified", exact=True)).to_have_count(0)
+        assert len(page.get_by_role("heading", level=1).inner_text()) <= 240
+        assert len(page.title()) <= 100
+        page.locator("details.asked summary").click()
+        expect(page.locator("details.asked p")).to_have_text(asked)
+        page.goto("/runs?q=chess")
+        assert len(page.locator(".run h2").inner_text()) <= 200
+
+
 def test_every_format_can_be_had(browser: Browser, client: Site, report: str):
     with reading(browser, client.address) as reader:
         page = reader.page
@@ -108,7 +125,7 @@ def test_a_follow_up_is_asked_and_the_chain_is_shown(browser: Browser, client: S
     with reading(browser, client.address) as reader:
         page = reader.page
         page.goto(f"/runs/{report}")
-        page.get_by_role("link", name="Ask on").click()
+        page.get_by_role("link", name="Follow up").click()
         expect(page.get_by_role("textbox", name="Ask a follow-up question")).to_be_focused()
         page.keyboard.type("What do the critics count?")
         page.get_by_role("button", name="Ask", exact=True).click()
@@ -122,6 +139,13 @@ def test_a_follow_up_is_asked_and_the_chain_is_shown(browser: Browser, client: S
         expect(later).to_have_attribute("href", f"/runs/{follow}")
         page.goto("/runs?q=critics")
         expect(page.locator(".run .origin")).to_contain_text(QUESTION)
+        page.goto(f"/runs/{report}")
+        page.get_by_role("textbox", name="Ask a follow-up question").fill("Who paid for it?")
+        page.get_by_text("As a section of this report").click()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.wait_for_url("**#part-*")
+        expect(page.get_by_role("heading", name="Who paid for it?")).to_be_in_viewport()
+        expect(page.get_by_role("heading", name=QUESTION)).not_to_be_in_viewport()
 
 
 def test_an_update_shows_what_has_changed(browser: Browser, client: Site):
@@ -129,10 +153,15 @@ def test_an_update_shows_what_has_changed(browser: Browser, client: Site):
     earlier = client.finished()["id"]
     before = changed.read_text(encoding="utf-8")
     assert "163.8" in before
+    same = client.wait(client.http.post(f"/api/runs/{earlier}/update").json()["id"])["id"]
     changed.write_text(before.replace("163.8", "171.2"), encoding="utf-8")
     try:
         with reading(browser, client.address) as reader:
             page = reader.page
+            page.goto(f"/runs/{same}")
+            expect(page.locator(".changes-notice")).to_contain_text("Nothing has changed.")
+            page.get_by_role("link", name="See what was compared").click()
+            expect(page.locator(".changes")).to_contain_text("Nothing has changed.")
             page.goto(f"/runs/{earlier}")
             page.get_by_role("button", name="Update").click()
             page.wait_for_url(lambda address: earlier not in address)

@@ -291,12 +291,23 @@ def test_a_form_that_does_not_fit_says_where_and_keeps_what_was_typed(browser: B
         page.get_by_text("Options", exact=True).click()
         page.get_by_label("US dollars").fill("a lot")
         page.get_by_label("Only these sites").fill(" ".join(f"example{number}.org" for number in range(21)))
+        page.get_by_text("Options", exact=True).click()
         page.get_by_role("button", name="Start research").click()
         expect(page.get_by_text("A number from 0 up.")).to_be_visible()
+        expect(page.get_by_label("Only these sites")).to_be_focused()
+        expect(page.get_by_label("Only these sites")).to_be_in_viewport()
         expect(page.get_by_text("At most 20 sites")).to_be_visible()
         expect(page.get_by_label("US dollars")).to_have_value("a lot")
         expect(page.get_by_label("US dollars")).to_have_attribute("aria-invalid", "true")
         expect(page.get_by_role("textbox", name="What do you want to know?")).to_have_value(QUESTION)
+        # Half a date, in options that are folded: the browser sends nothing, and shows what is wrong.
+        _ask(page, QUESTION)
+        page.get_by_text("Options", exact=True).click()
+        page.get_by_label("Sources from").press_sequentially("12")
+        page.get_by_text("Options", exact=True).click()
+        page.get_by_role("button", name="Start research").click()
+        expect(page.get_by_label("Sources from")).to_be_focused()
+        expect(page.get_by_label("Sources from")).to_be_in_viewport()
         reader.problems.clear()
 
 

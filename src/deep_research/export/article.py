@@ -34,6 +34,7 @@ from deep_research.report.layout import (
     laid_out,
 )
 from deep_research.report.paragraph import Sentence
+from deep_research.text.shortening import shortened
 from deep_research.verify.verification import counted_verdicts, verdict_in_words
 
 # What the report says itself, told from what a source says; each sign has words for those who do not see it.
@@ -45,6 +46,7 @@ _FIGURE = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\d[\d.,\s]*\s?[%�
 _LABEL_BYTES = 90
 # Bytes, as a character of Chinese says as much as three letters, and is as many bytes.
 _LONG_TITLE_BYTES = 100
+_LONG_QUESTION_CHARS = 400
 _SHORT_CELL = 20
 
 
@@ -123,6 +125,9 @@ class _Writer:
         title = edition.report.title
         question = f"{words('page.question')}{words('report.colon')}{edition.question}"
         asked = tag("p", question, class_="asked", dir="auto")
+        if len(question) > _LONG_QUESTION_CHARS:
+            summary = tag("summary", shortened(question, _LONG_QUESTION_CHARS // 2))
+            asked = tag("details", summary, tag("p", edition.question), class_="asked", dir="auto")
         # As verify.json counts: notes and captions say nothing of the world, nor do sentences that only link others.
         counted = Counter[str](
             each.verdict.kind if each.verdict else "not_checked"
@@ -134,7 +139,9 @@ class _Writer:
         is_verified = self.contents.is_verified
         sign, outcome = ("✓", "passed") if is_verified else ("!", "failed")
         facts: list[str] = [tag("strong", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}"))]
-        if counted:
+        if not counted:
+            facts = [words("verification.nothing")]
+        else:
             facts.append(words("verification.sentences", verdicts=counted_verdicts(counted, words)))
         facts.append(tag("a", words("html.method"), href="#checked"))
         made = words(

@@ -15,7 +15,9 @@ _ORDER: tuple[ChangeKind, ...] = ("changed", "gone", "new", "unchecked", "still"
 
 
 def summary_of(changes: Changes, words: Words, key: str, **more: str) -> str:
-    """Say in a line how many claims there are of each kind."""
+    """Say in a line how many claims there are of each kind, or that nothing has changed."""
+    if key == "summary" and not changes.has_changed:
+        return words("versions.same", still=len(changes.of("still")))
     counts = {kind: len(changes.of(kind)) for kind in ("still", "changed", "gone", "new")}
     unread = len(changes.of("unchecked"))
     said = [words(f"versions.{key}", **counts, **more), *([words("versions.unread", count=unread)] if unread else [])]
@@ -64,9 +66,8 @@ class _Telling:
             after_at=after.created_at,
         )
         title = self.words("versions.title", title=after.title)
-        is_same = all(part.kind == "still" for part in self.parts())
-        same = [self.words("versions.nothing")] if is_same else []
         key = "summary" if self.changes.is_update else "compared"
+        same = [self.words("versions.nothing")] if key == "compared" and not self.changes.has_changed else []
         return [title, runs, summary_of(self.changes, self.words, key), *same]
 
     def parts(self) -> Iterator[_Part]:

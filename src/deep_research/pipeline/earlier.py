@@ -19,11 +19,13 @@ from deep_research.request import Language, ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import RunRow
 from deep_research.text.script import tells_script
+from deep_research.text.shortening import shortened
 from deep_research.value import Value, json_of
 
 # So many of its passages are shown to who plans, one of each source.
 _SHOWN_PASSAGES = 12
 _MAX_ANSWER_CHARS = 4_000
+_SECTION_TITLE_CHARS = 120
 
 
 class Earlier(Value):
@@ -163,12 +165,13 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
 
     The chapters of the answer stand under small headings; what the report says already is not said again.
     """
+    title = shortened(question, _SECTION_TITLE_CHARS)
     said = {sentence.text for paragraph in before.paragraphs for sentence in paragraph.sentences}
     figures = [{row.lead for row in table.sentences} for table in before.disagreements]
 
     def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:
         return [
-            each.model_copy(update={"section": question, "lead": each.lead or ("" if each.mark else heading)})
+            each.model_copy(update={"section": title, "lead": each.lead or ("" if each.mark else heading)})
             for each in paragraphs
             if not said.issuperset(sentence.text for sentence in each.sentences)
         ]
@@ -176,18 +179,19 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
     told = as_own(added.abstract)
     for chapter in added.chapters:
         told += as_own(chapter.paragraphs, chapter.title)
-    told = told or [note(question, words("follow.nothing_new"))]
+    told = told or [note(title, words("follow.nothing_new"))]
     disputed = (table for table in added.disagreements if {row.lead for row in table.sentences} not in figures)
     notes = (line for line in (*added.notice, *added.about) if line not in before.about)
     return before.model_copy(
         update={
-            "chapters": (*before.chapters, Chapter(title=question, paragraphs=tuple(told))),
+            "chapters": (*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
             "disagreements": (*before.disagreements, *disputed),
             "knowledge": "\n\n".join(filter(None, (before.knowledge, added.knowledge))),
             "gaps": tuple(dict.fromkeys((*before.gaps, *added.gaps))),
-            "about": (*before.about, *(f"{words('follow.section', title=question)}{line}" for line in notes)),
+            "about": (*before.about, *(f"{words('follow.section', title=title)}{line}" for line in notes)),
             "run_line": added.run_line,
             "has_references": added.has_references,
+            "is_answered": before.is_answered or added.is_answered,
         }
     )
 

@@ -50,7 +50,8 @@ class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
-    found; nothing of it is cited or checked. Without references, the report says where they are.
+    found; nothing of it is cited or checked. Without references, the report says where they are. Where the sources do
+    not answer the question, `is_answered` is false.
     """
 
     title: str
@@ -64,6 +65,7 @@ class Report(Value):
     about: tuple[str, ...] = ()
     run_line: str
     has_references: bool = True
+    is_answered: bool = True
 
     @property
     def paragraphs(self) -> list[Paragraph]:

@@ -32,6 +32,7 @@ from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.schedules import every_of
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
+from deep_research.text.shortening import shortened
 from deep_research.value import json_of
 from deep_research.verify.changes import ChangeKind, Changes
 
@@ -229,7 +230,8 @@ def mail_of(row: Mapping[str, Any], *, sender: str) -> EmailMessage:
         lines.append(words("notification.first"))
     else:
         counts = {name: news["counts"][name] for name in ("still", "changed", "gone", "new")}
-        lines.append(words("versions.summary", **counts))
+        is_same = news["kind"] == "no-change"
+        lines.append(words("versions.same", still=counts["still"]) if is_same else words("versions.summary", **counts))
         for claim in news["claims"]:
             lines += ["", words(f"versions.{claim['kind']}"), *_claim_lines(claim, words)]
         if news["claims_left_out"]:
@@ -241,7 +243,7 @@ def mail_of(row: Mapping[str, Any], *, sender: str) -> EmailMessage:
         ]
     lines += ["", words("notification.schedule", schedule=schedule["id"][:8], every=schedule["every"]), ""]
     message = EmailMessage(policy=SMTP)
-    message["Subject"] = subject if len(subject) <= _MAX_SUBJECT_CHARS else subject[: _MAX_SUBJECT_CHARS - 1] + "…"
+    message["Subject"] = shortened(subject, _MAX_SUBJECT_CHARS)
     message["From"], message["To"] = sender, row["target"].removeprefix("mailto:")
     message["Date"] = format_datetime(datetime.fromisoformat(row["created_at"]))
     # The same at each try, so that a mail that arrived twice is shown once.

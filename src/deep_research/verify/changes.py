@@ -92,6 +92,12 @@ class Changes(Value):
     sources: tuple[SourceChange, ...] = ()
     figures: tuple[FigureChange, ...] = ()
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything is known to differ, or could not be looked up."""
+        parts = ((self.claims, "still"), (self.sources, "same"), (self.figures, "still"))
+        return any(each.kind != kind for changes, kind in parts for each in changes)
+
     def of(self, kind: ChangeKind) -> list[Claim]:
         """Return the claims that something has become of."""
         return [claim for claim in self.claims if claim.kind == kind]

@@ -101,6 +101,7 @@ class ReportGenerator:
             knowledge=knowledge,
             gaps=conclusion.unanswered,
             has_references=context.request.enable_references,
+            is_answered=conclusion.is_answered and any(paragraph.kind != "note" for paragraph in paragraphs),
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         report, unplaced = await with_figures(report, state.get("figures", ()), words, records, before=before)
@@ -118,8 +119,7 @@ class ReportGenerator:
         report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         is_open = bool(report.gaps) or any(each.kind == "absence" for one in told for each in one.sentences)
-        lines = cuts_of(gaps, context.request.budget, words, is_open=is_open)
-        cuts = tuple(note("abstract", line) for line in lines)
+        cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words, is_open=is_open))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
@@ -142,7 +142,7 @@ class ReportGenerator:
             }
         )
         subject, answer = subject_of(findings.brief, earlier), answer_in(report)
-        report = with_section(before, report, question=findings.brief.question, words=words) if before else report
+        report = with_section(before, report, question=context.request.question, words=words) if before else report
         return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:

@@ -86,6 +86,7 @@ from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.analyzer import content_terms
 from deep_research.text.script import detect_language
+from deep_research.text.shortening import shortened
 
 # How many passages a plan looks at.
 _PLAN_PASSAGES = 60
@@ -136,7 +137,7 @@ class ExtractiveReasoner:
         question, parts = brief.question.strip(), brief.analysis.parts
         # Of a long question, what asks is its title.
         title = " ".join(parts) if parts and len(question) > _LONG_TITLE else question
-        return Plan(research_title=title, goal=brief.goal, sections=sections)
+        return Plan(research_title=shortened(title, _LONG_TITLE), goal=brief.goal, sections=sections)
 
     async def _titles(self, brief: Brief) -> list[str]:
         if has_one_subject(brief):

@@ -104,7 +104,8 @@ class ReportSource(Source):
 class Report(BaseModel):
     """The report of a run that is done: its text as Markdown, its sources in the order of their numbers, its figures.
 
-    `is_verified` says whether every sentence passed its check; it was not searched where every search failed.
+    `is_verified` says whether every sentence passed its check, `is_answered` whether the sources answer the question;
+    it was not searched where every search failed.
     """
 
     run: str
@@ -113,6 +114,7 @@ class Report(BaseModel):
     created_at: datetime
     markdown: str
     is_verified: bool
+    is_answered: bool
     is_searched: bool
     sources: list[ReportSource]
     figures: list[ReportFigure]
@@ -141,6 +143,7 @@ def report_shape(result: Result, contents: Contents) -> Report:
         created_at=edition.created_at,
         markdown=contents.markdown,
         is_verified=result.is_verified,
+        is_answered=edition.report.is_answered,
         is_searched=result.is_searched,
         sources=[
             ReportSource(**dict(source), number=number, is_cited=source.document in cited)

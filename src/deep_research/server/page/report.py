@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from deep_research.errors import NotFound, UnknownRun
 from deep_research.export.article import in_parts
 from deep_research.export.changes import changes_in_html, summary_of
+from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.export.page import contents_list
 from deep_research.in_thread import in_thread
@@ -66,10 +67,13 @@ async def report_view(request: Request, service: ResearchService, who: Identity,
         report_language=contents.edition.language,
         title=contents.edition.report.title,
         is_verified=contents.is_verified,
+        is_answered=contents.edition.report.is_answered,
+        added=_added(row, contents, report.entries),
         contents_list=contents_list(report.entries, words),
         exports=exports_of(row.id),
         chain=await chain_of(row, service, who),
         changes=summary_of(changes, words, "summary") if changes else "",
+        has_changed=changes is not None and changes.has_changed,
         spent=spent_so_far(calls),
         unpriced=unpriced_in(row, calls, service.settings),
         shown_status=service.shown_status,
@@ -127,6 +131,14 @@ async def chain_of(row: RunRow, service: ResearchService, who: Identity) -> Chai
         before = earlier[0].origin
     later = await service.list(who, limit=_MAX_LATER, choice=RunChoice(origin=row.id))
     return Chain(earlier, later[::-1], is_cut)
+
+
+def _added(row: RunRow, contents: Contents, entries: list[tuple[str, str]]) -> str:
+    """Return the id of the section that a follow-up has added to a report, "" where it has added none."""
+    if not row.request.add or not contents.edition.report.chapters:
+        return ""
+    title = contents.edition.report.chapters[-1].title
+    return next((id_ for id_, shown in reversed(entries) if shown == title), "")
 
 
 def _range(at: str, characters: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from deep_research.server.page.compression import compressed
 from deep_research.server.page.language import LANGUAGES, language_of, page_words
 from deep_research.server.page.static_files import static_address
 from deep_research.service.identity import Identity
+from deep_research.text.shortening import shortened
 
 THEMES: Final = ("auto", "light", "dark")
 THEME_COOKIE: Final = "theme"
@@ -38,13 +39,15 @@ NAVIGATION: Final = (
 @cache
 def templates() -> Environment:
     """Return the environment of all templates; everything that is filled in is escaped."""
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("deep_research.server"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["shortened"] = shortened
+    return environment
 
 
 def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: object) -> Response:

@@ -22,6 +22,12 @@ for (const example of document.querySelectorAll("[data-example]")) {
   });
 }
 
+// What the browser itself finds wrong may stand in the folded options.
+form.addEventListener("invalid", (event) => {
+  const folded = event.target.closest("details");
+  if (folded) folded.open = true;
+}, true);
+
 // Sent once, and only when every file has arrived.
 let uploads = 0;
 let isSentLater = false;

@@ -21,6 +21,15 @@ update.addEventListener("click", async () => {
   }
 });
 
+// Who has waited for a section to be added reads on there.
+const added = document.querySelector("[data-added]");
+if (added && location.hash === "#added") {
+  location.replace(added.hash);
+  addEventListener("load", () => setTimeout(() => {
+    history.scrollRestoration = "auto";
+  }));
+}
+
 const form = document.getElementById("follow-up");
 form.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -65,7 +65,14 @@ function takeOver(drawn) {
 
 function showReport() {
   stop();
-  window.location.replace(address);
+  if (!root.dataset.add) {
+    window.location.replace(address);
+    return;
+  }
+  // The report has the address of this page: another fragment alone would load nothing.
+  window.history.replaceState(null, "", `${address}#added`);
+  window.history.scrollRestoration = "manual";
+  window.location.reload();
 }
 
 // Text while it is written.
