@@ -26,6 +26,8 @@ DeepResearchError
 │   ├── SourceError
 │   │   ├── AddressRefused         the guard lets nobody open this address
 │   │   ├── SourceGone             there is nothing at its address, or not any more
+│   │   ├── SourceDamaged          a file does not hold what its kind of file must
+│   │   ├── SourceProtected        a file opens only with a password
 │   │   ├── SourceBusy             trying again later may help
 │   │   │   ├── ChallengeShown     it wants a proof that a person is asking
 │   │   │   └── ServiceClosed      it failed so often that nobody is sent there for a while
@@ -255,6 +257,14 @@ class AddressRefused(SourceError):
 
 class SourceGone(SourceError):
     """There is nothing at the address of a source."""
+
+
+class SourceDamaged(SourceError):
+    """A file is damaged."""
+
+
+class SourceProtected(SourceError):
+    """A file is protected by a password."""
 
 
 class SourceBusy(SourceError):

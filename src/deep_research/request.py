@@ -154,10 +154,11 @@ class EarlierRun(Value):
 class ResearchRequest(Value):
     """One question and everything its user decided about the run.
 
-    `docs` is the absolute path of a folder of documents; `models` names the thinking model, the task model and those to
-    fall back on, none where rules research alone; `assume` starts on stated assumptions instead of asking;
-    `interactive` says that somebody is there to approve a costly or complex plan; sources dated before `since` or
-    after `until` are left out, undated ones are kept; of the web, only `sites` are searched where some are named.
+    `docs` is the absolute path of a folder of documents, `also_docs` that of a second one that is searched with it;
+    `models` names the thinking model, the task model and those to fall back on, none where rules research alone;
+    `assume` starts on stated assumptions instead of asking; `interactive` says that somebody is there to approve a
+    costly or complex plan; sources dated before `since` or after `until` are left out, undated ones are kept; of the
+    web, only `sites` are searched where some are named.
     `follow` is the id of a run that this question follows up; with `add` its report is written again with the answer as
     a new section. The report lists its references unless `enable_references` is off, the result names pictures of its
     sources unless `enable_citation_image` is, and `enable_file_format_resource` has all sources written to one file.
@@ -169,6 +170,7 @@ class ResearchRequest(Value):
     follow: str = ""
     add: bool = False
     docs: str = ""
+    also_docs: str = ""
     language: Language | None = None
     clarify: ClarifyMode = "auto"
     assume: bool = False

@@ -308,7 +308,7 @@ async def replay_run(
         documents.mkdir()
         own = settings_of(row.request, settings.with_changes(**_unset_keys(row.request, settings)))
         changes: dict[str, object] = {"home": home, "logs": home / "logs"}
-        own = own.with_changes(**changes, **({"docs": documents} if row.request.docs else {}))
+        own = own.with_changes(**changes, **({"docs": documents, "also_docs": None} if row.request.docs else {}))
         processor = processor_from(own, row.wiring, machine=machine, is_replay=True)
         try:
             await processor.runtime.resume(begun.id)
@@ -373,6 +373,7 @@ def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
     thinking, task, *others = request.models or (None, None)
     own: dict[str, object] = {
         "docs": request.docs or None,
+        "also_docs": request.also_docs or None,
         "offline": request.offline,
         "strategy": request.search.strategy,
         "engines": request.search.engines or NO_ENGINES,
@@ -387,7 +388,9 @@ def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
 
 def settings_to_follow(request: ResearchRequest, settings: Settings, flags: Mapping[str, Any]) -> Settings:
     """Return the settings of a follow-up: it searches where the run before it did, unless its user says otherwise."""
-    own = {"docs": request.docs or None, "strategy": request.search.strategy, "offline": request.offline}
+    own: dict[str, object] = {"strategy": request.search.strategy, "offline": request.offline}
+    if "docs" not in flags:
+        own |= {"docs": request.docs or None, "also_docs": request.also_docs or None}
     return settings.with_changes(**_given({name: value for name, value in own.items() if name not in flags}))
 
 
@@ -395,7 +398,8 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
     """Return the request that settings and a question make."""
     return ResearchRequest(
         question=usable_question(question),
-        docs="" if settings.docs is None else str(settings.docs),
+        docs=str(settings.docs or ""),
+        also_docs=str(settings.also_docs or ""),
         language=settings.language,
         length=settings.length,
         enable_citation_image=settings.enable_citation_image,

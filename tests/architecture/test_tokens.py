@@ -9,13 +9,13 @@ BUDGETS = {
     ".": 13_950,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 19_800,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
-    "corpus": 14_800,  # single files, a list of contents, pages and words of files
+    "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
+    "corpus": 15_600,  # two folders as one; single files, a list of contents, pages and words of files
     "evidence": 200,
     "export": 21_600,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_000,
-    "mcp_server": 5_300,  # tools, resources and progress for MCP clients
+    "mcp_server": 5_600,  # tools, resources and progress for MCP clients
     "messages": 11_700,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_600,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces

@@ -101,6 +101,10 @@ async def test_a_question_is_researched_with_progress_and_found_again(connect: C
             assert set(fetched) == {"id", "title", "text", "url", "metadata"}
             assert (fetched["id"], fetched["title"]) == (item["id"], item["title"])
             assert fetched["text"]
+        # Told in the middle of two documents, and in no title.
+        inside = (await call(client, "search", query="acoustic walls decibels"))["results"]
+        assert {item["id"].partition(":")[0] for item in inside[:3]} >= {"source", "file"}
+        assert "acoustic walls" in (await call(client, "fetch", id=inside[0]["id"]))["text"]
         raw = await client.call_tool("search", {"query": "plant"})
         assert json.loads(raw.content[0].text) == raw.structured_content
 

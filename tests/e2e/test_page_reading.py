@@ -229,6 +229,8 @@ def test_documents_are_uploaded_read_searched_and_deleted(browser: Browser, clie
     note.write_text("# Heat\n\nThe boiler of Kettle Point burns wood chips.\n", encoding="utf-8")
     program = tmp_path / "program.pdf"
     program.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8)
+    damaged = tmp_path / "cut.pdf"
+    damaged.write_bytes(bytes(range(256)) * 8)
     with reading(browser, client.address) as reader:
         page = reader.page
         page.goto("/documents")
@@ -236,11 +238,13 @@ def test_documents_are_uploaded_read_searched_and_deleted(browser: Browser, clie
         page.get_by_role("button", name="Create").click()
         page.wait_for_url("**/documents/*")
         expect(page.get_by_role("heading", level=1)).to_have_text(f"Papers {ATTACK}")
-        page.set_input_files("#choose", [note, program])
+        page.set_input_files("#choose", [note, program, damaged])
+        expect(page.locator("#uploads li", has_text="cut.pdf")).to_contain_text("the file is damaged")
         expect(page.locator("#uploads li", has_text="program.pdf")).to_contain_text("cannot be read")
         row = page.locator(".files tbody tr")
         expect(row).to_have_count(1)
-        expect(row).to_contain_text("passages")
+        expect(row).to_contain_text("1 passage")
+        expect(row).not_to_contain_text("1 passages")
         page.get_by_role("link", name="Research over these").click()
         expect(page.locator("#documents option:checked")).to_contain_text("Papers")
         page.go_back()

@@ -92,6 +92,7 @@ def test_files_are_told_by_their_content_and_the_readable_ones_are_kept(client, 
     sent += [
         ("noise.txt", os.urandom(5_000)),
         ("archive.docx", b"PK\x03\x04 not really"),
+        ("cut.pdf", os.urandom(5_000)),
         ("page.txt", b"<!doctype html><p>" + NOTES),
     ]
     outcome = send(client, collection, *sent)
@@ -101,7 +102,8 @@ def test_files_are_told_by_their_content_and_the_readable_ones_are_kept(client, 
         "program.txt": "unreadable",
         "nothing.md": "empty",
         "noise.txt": "unreadable",
-        "archive.docx": "unreadable",
+        "archive.docx": "damaged",
+        "cut.pdf": "damaged",
     }
     assert "a PNG image" in next(each["reason"] for each in outcome["refused"] if each["name"] == "picture.pdf")
     shown = read(client, collection)
@@ -338,6 +340,37 @@ def test_the_operators_folder_is_searched_and_never_changed(client):
         client.http.patch("/api/collections/server", json={"name": "mine"}),
     ):
         assert answer.status_code == 400
+
+
+def test_a_question_with_files_searches_the_shared_folder_too_and_its_files_go_with_it(client, place):
+    made = client.http.post("/api/collections", json={"name": "notes.md", "for_question": True}).json()
+    assert made["is_of_question"]
+    send(client, made["id"], ("notes.md", NOTES))
+    asked = {"documents": made["id"], "shared_documents": True, "strategy": "local"}
+    run = client.ask(QUESTION, **asked)["id"]
+    assert client.wait(run, "done", "failed")["status"] == "done"
+    addresses = {each["address"] for each in client.http.get(f"/api/runs/{run}/sources").json()["sources"]}
+    assert "notes.md" in addresses
+    assert any(address.startswith("shared/") for address in addresses)
+    assert client.http.get(f"/api/collections/{made['id']}").json()["name"] == QUESTION
+    again = client.http.post(f"/api/runs/{run}/update").json()["id"]
+    client.wait(again, "done", "failed")
+    for deleted, is_kept in ((run, True), (again, False)):
+        assert client.http.delete(f"/api/runs/{deleted}").status_code == 204
+        assert (place / "home" / "uploads" / made["id"]).exists() is is_kept
+        assert (client.http.get(f"/api/collections/{made['id']}").status_code == 200) is is_kept
+
+
+def test_a_server_that_searches_documents_alone_asks_nobody_else(tmp_path):
+    with serving(settings_for(tmp_path, strategy="local")) as client:
+        for strategy in ("general", "news"):
+            refused = client.http.post("/api/runs", json={"question": QUESTION, "strategy": strategy})
+            assert (refused.status_code, "documents alone" in refused.json()["detail"]) == (400, True)
+        form = client.http.get("/").text
+        assert 'value="news" disabled' in form
+        assert "nothing leaves it" in form
+        nothing = client.http.post("/api/runs", json={"question": QUESTION, "shared_documents": False})
+        assert nothing.status_code == 400
 
 
 def test_a_run_that_waits_keeps_its_documents_until_it_is_over(client, collection, place):

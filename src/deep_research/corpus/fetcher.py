@@ -18,11 +18,24 @@ class PageMaker(Protocol[Page]):
         ...
 
 
-class CorpusFetcher(Generic[Page]):
-    """Gets files by their address in the folder, and nothing else."""
+class FileFetcher(Protocol[Page]):
+    """Gets files by their address in a folder."""
 
-    def __init__(self, folder: Path, page: PageMaker[Page], *, timeout_s: float = 30.0) -> None:
-        self._folder = folder
+    @property
+    def timeout_s(self) -> float:
+        """How long one file may take."""
+        ...
+
+    async def fetch(self, address: str) -> Page:
+        """Return a file as it is now."""
+        ...
+
+
+class CorpusFetcher(Generic[Page]):
+    """Gets files by their address in the folder, and nothing else; all addresses begin with `prefix`."""
+
+    def __init__(self, folder: Path, page: PageMaker[Page], *, prefix: str = "", timeout_s: float = 30.0) -> None:
+        self._folder, self._prefix = folder, prefix
         self._page = page
         self.timeout_s = timeout_s
 
@@ -31,8 +44,8 @@ class CorpusFetcher(Generic[Page]):
         return await asyncio.to_thread(self._fetch, address)
 
     def _fetch(self, address: str) -> Page:
-        address, path = locate(self._folder, address)
+        address, path = locate(self._folder, address.removeprefix(self._prefix))
         raw, _ = read_bytes(path, address)
         suffix = PurePosixPath(address).suffix.lower()
         media_type = next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)
-        return self._page(address=address, media_type=media_type, raw=raw)
+        return self._page(address=f"{self._prefix}{address}", media_type=media_type, raw=raw)

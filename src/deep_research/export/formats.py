@@ -1,5 +1,7 @@
 """The formats that a report can be exported to, by name and by file ending."""
 
+import io
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -63,6 +65,16 @@ def exported(contents: Contents, name: str, *, target: Path | None = None) -> by
     module, _, function = FORMATS[name].function.partition(":")
     make: Callable[[Contents, Path | None], bytes] = getattr(import_module(module), function)
     return make(contents, target)
+
+
+def markdown_with_figures(contents: Contents, name: str) -> bytes:
+    """Return a ZIP file with the report under a name and the files of its figures, to which its links lead."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, contents.markdown)
+        for path in sorted(Path(contents.folder).glob("figures/*")):
+            archive.write(path, f"figures/{path.name}")
+    return stream.getvalue()
 
 
 def to_markdown(contents: Contents, target: Path | None) -> bytes:

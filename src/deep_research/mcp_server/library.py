@@ -1,5 +1,7 @@
 """What an account can look things up in: its finished reports, the sources read for them, and its documents."""
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,9 +17,12 @@ from deep_research.service.report_text import Links, report_text
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.text.analyzer import content_terms
+from deep_research.text.folding import to_simplified
 
 # Of older reports nobody is told here.
 _MAX_RUNS = 200
+# Of older sources the texts are not looked through.
+_MAX_SOURCES = 1_000
 _MAX_RESULTS = 20
 _PASSAGES = 20
 
@@ -47,10 +52,10 @@ class FetchedItem(BaseModel):
 
 
 class _Candidate(NamedTuple):
-    """Something that may fit a query, and the words that it is judged by."""
+    """Something that may fit a query, and the terms of the query that it holds."""
 
     item: FoundItem
-    words: str
+    held: frozenset[str]
 
 
 class Library:
@@ -60,13 +65,14 @@ class Library:
         self._service, self._who, self._links = service, who, links
 
     async def search(self, query: str) -> SearchResults:
-        """Return what fits a query, by the share of its words that title and text hold."""
-        terms = set(content_terms(query))
+        """Return what fits a query, by the terms of it that title and text hold; rare ones count more."""
+        terms = frozenset(content_terms(query))
         if not terms:
             raise UsageError("The query is empty: name what to look for in a few words.")
         rows = await self.reports()
-        candidates = [*self._of_runs(rows), *await self._of_documents(query)]
-        return SearchResults(results=(await in_thread(_ranked, terms, candidates))[:_MAX_RESULTS])
+        reports = await in_thread(self._of_reports, rows, terms)
+        candidates = [*reports, *await self._of_sources(rows, terms), *await self._of_documents(query, terms)]
+        return SearchResults(results=_ranked(terms, candidates)[:_MAX_RESULTS])
 
     async def reports(self, limit: int = _MAX_RUNS) -> list[RunRow]:
         """Return the runs with a finished report, the newest first."""
@@ -139,38 +145,59 @@ class Library:
         url = self._links.document(collection, address)
         return FetchedItem(id=id_, title=title, text=_joined(passages), url=url, metadata=metadata)
 
-    def _of_runs(self, rows: Iterable[RunRow]) -> list[_Candidate]:
-        reports: list[_Candidate] = []
-        sources: dict[str, _Candidate] = {}
+    def _of_reports(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_Candidate]:
+        found = []
         for row in rows:
             learned = (row.result or {}).get("learnings")
             said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
             item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._links.report(row.id))
-            reports.append(_Candidate(item, f"{row.title} {row.request.question} {said}"))
-            for source in _sources(row):
-                url = self._links.source(row.id, source)
-                item = FoundItem(id=f"source:{row.id}:{source.document}", title=source.title, url=url)
-                # The newest run that read it stands for all.
-                sources.setdefault(source.document, _Candidate(item, f"{source.title} {source.address}"))
-        return [*reports, *sources.values()]
+            words = f"{row.title} {row.request.question} {said}"
+            found.append(_Candidate(item, terms.intersection(content_terms(words))))
+        return found
 
-    async def _of_documents(self, query: str) -> list[_Candidate]:
+    async def _of_sources(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_Candidate]:
+        """Return the sources of runs, each judged by its whole text; the newest run that read one stands for all."""
+        read: dict[str, tuple[RunRow, Source]] = {}
+        for row in rows:
+            for source in _sources(row):
+                read.setdefault(source.document, (row, source))
+        found = []
+        for document, (row, source) in list(read.items())[:_MAX_SOURCES]:
+            try:
+                text = (await self._service.store.get_document(document)).text
+            except NotFound:
+                text = ""
+            item = FoundItem(
+                id=f"source:{row.id}:{document}", title=source.title, url=self._links.source(row.id, source)
+            )
+            found.append(_Candidate(item, _held(f"{source.title} {source.address} {text}", terms)))
+        return found
+
+    async def _of_documents(self, query: str, terms: frozenset[str]) -> list[_Candidate]:
         found: dict[str, _Candidate] = {}
         for collection in await self._service.documents.list(self._who):
             hits = await self._service.documents.search(collection.id, query, self._who, limit=_PASSAGES)
             for hit in hits.passages:
                 id_ = f"file:{collection.id}:{hit.address}"
-                before = found[id_].words if id_ in found else hit.title
+                before = found[id_].held if id_ in found else frozenset()
                 url = self._links.document(collection.id, hit.address)
                 item = FoundItem(id=id_, title=hit.title or hit.address, url=url)
-                found[id_] = _Candidate(item, f"{before} {hit.text}")
+                found[id_] = _Candidate(item, before | terms.intersection(content_terms(f"{hit.title} {hit.text}")))
         return list(found.values())
 
 
-def _ranked(terms: set[str], candidates: Iterable[_Candidate]) -> list[FoundItem]:
-    shares = [(len(terms & set(content_terms(words))), item) for item, words in candidates]
+def _held(text: str, terms: frozenset[str]) -> frozenset[str]:
+    """Return the terms that a long text holds; stems are looked for as they are, without an analysis of the text."""
+    folded = to_simplified(text.casefold())
+    return frozenset(term for term in terms if term in folded)
+
+
+def _ranked(terms: frozenset[str], candidates: Sequence[_Candidate]) -> list[FoundItem]:
+    counts = Counter(term for candidate in candidates for term in candidate.held)
+    weights = {term: math.log(1 + len(candidates) / (1 + counts[term])) for term in terms}
+    weighed = [(sum(weights[term] for term in held), item) for item, held in candidates if held]
     # Reports come first among equals: they answer, where the others only hold what was read.
-    return [item for share, item in sorted(shares, key=lambda pair: -pair[0]) if share]
+    return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
 
 
 def _sources(row: RunRow) -> list[Source]:

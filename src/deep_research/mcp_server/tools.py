@@ -278,7 +278,8 @@ TOOLS = (
         title="Search reports, sources and documents",
         description=(
             "Find finished reports, sources that were read for them, and the user's own documents by a few "
-            "words. Searches only what is there already and starts no research. Returns ids for fetch."
+            "words that their titles or texts hold. Searches only what is there already and starts no research. "
+            "Returns ids for fetch."
         ),
         arguments=SearchArguments,
         answer=SearchResults,

@@ -16,11 +16,8 @@ from deep_research.request import BUDGET_KINDS, Budget
 _MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}
 
 
-def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words, *, is_open: bool) -> tuple[str, ...]:
-    """Say what changes the worth of the answer: one line for each budget that was reached, and for a lost model.
-
-    Where a report says that something is in no source, the user's own files that could not be read are named.
-    """
+def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> tuple[str, ...]:
+    """Say what changes the worth of the answer: one line for each budget that was reached, and for a lost model."""
     lines = []
     for kind in BUDGET_KINDS:
         refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
@@ -32,10 +29,13 @@ def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words, *, is_open: bool)
     failed_acts = sum(gap.kind in ("act", "model") for gap in gaps if gap.budget is None)
     if any(gap.kind == "model" for gap in gaps):
         lines.append(words("failed.gone", count=failed_acts))
-    unread = [gap.subject for gap in gaps if gap.scope == "index"]
-    if unread and is_open:
-        lines.append(words("failed.unread", files=words("report.list_separator").join(unread)))
     return tuple(lines)
+
+
+def unread_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
+    """Name the user's own files that could not be read, for a report that says that something is in no source."""
+    unread = [gap.subject for gap in gaps if gap.scope == "index"]
+    return (words("failed.unread", files=words("report.list_separator").join(unread)),) if unread else ()
 
 
 def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:

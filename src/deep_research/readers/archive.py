@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from deep_research.errors import SourceError
+from deep_research.errors import SourceDamaged, SourceError, SourceProtected
 from deep_research.readers.port import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES
 
 _ENCRYPTED = 0x1
@@ -66,7 +66,7 @@ def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
     except zipfile.LargeZipFile as exc:
         raise _too_large(name) from exc
     except DAMAGE as exc:
-        raise SourceError(f"{name!r} is damaged: it cannot be unpacked; save or download it again.") from exc
+        raise SourceDamaged(f"{name!r} is damaged: it cannot be unpacked; save or download it again.") from exc
     with archive:
         yield archive
 
@@ -76,7 +76,7 @@ def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
     if len(entries) > MAX_ARCHIVE_ENTRIES or sum(entry.file_size for entry in entries) > MAX_ARCHIVE_BYTES:
         raise _too_large(name)
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
-        raise SourceError(f"{name!r} is protected by a password; save a copy without one.")
+        raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
     return frozenset(entry.filename for entry in entries)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
-from deep_research.errors import SourceError
+from deep_research.errors import SourceDamaged, SourceError, SourceProtected
 from deep_research.readers.blocks import BlockText
 from deep_research.readers.grid import explains_columns, explanation, read_header
 from deep_research.readers.pdf_lines import join_lines, width_of, with_whole_characters
@@ -68,8 +68,8 @@ def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
         document = PdfDocument(raw)
     except PdfiumError as exc:
         if exc.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
-            raise SourceError(f"{name!r} is protected by a password; save a copy without one.") from exc
-        raise SourceError(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
+            raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.") from exc
+        raise SourceDamaged(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
     try:
         pages: list[_Page] = []
         chars = 0
@@ -80,7 +80,7 @@ def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
                 pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=has_room))
         return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
-        raise SourceError(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
+        raise SourceDamaged(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
     finally:
         document.close()
 

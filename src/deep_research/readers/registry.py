@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple, cast
 
-from deep_research.errors import SourceError
+from deep_research.errors import SourceDamaged, SourceError
 from deep_research.readers.blocks import one_line
 from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import decode, in_utf8
@@ -167,9 +167,17 @@ def _format_by_name(name: str, media_type: str) -> FileFormat | None:
 
 def _format_by_content(raw: bytes, name: str, named: FileFormat | None) -> FileFormat:
     found = sniff(raw, name)
-    if found == "text" and named is not None and named.is_text:
+    if found == "text" and named is not None:
         # Text may be anything written in text: the name says what, unless it names a format that is not text.
-        return named
+        if named.is_text:
+            return named
+        try:
+            decode(raw, name)
+        except SourceError:
+            reason = (
+                f"{name!r} is damaged: it does not begin as {named.name.upper()} files do; download or save it again."
+            )
+            raise SourceDamaged(reason) from None
     if found in FORMATS:
         return FORMATS[found]
     raise SourceError(f"{name!r} is {found}, which cannot be read; convert it to one of {' '.join(known_suffixes())}.")

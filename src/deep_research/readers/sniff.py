@@ -2,7 +2,7 @@
 
 import re
 
-from deep_research.errors import SourceError
+from deep_research.errors import SourceError, SourceProtected
 from deep_research.readers.archive import entry_names
 
 _SIGNATURES = (
@@ -61,7 +61,7 @@ def sniff(raw: bytes, name: str) -> str:
         return next((kind for entry, kind in _ARCHIVES if entry in names), "a ZIP archive")
     if raw.startswith(_OLE):
         if _ENCRYPTED_PACKAGE in raw:
-            raise SourceError(f"{name!r} is protected by a password; save a copy without one.")
+            raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
         raise SourceError(f"{name!r} is an old Office file; open it and save it as .docx, .xlsx or .pptx.")
     for signature, description in _SIGNATURES:
         if raw.startswith(signature):

@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -18,11 +18,21 @@ from deep_research.corpus.address import address_of
 from deep_research.corpus.catalogue import Catalogue, IndexedDocument
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit
-from deep_research.errors import CannotWrite, InputError, NotFound, SourceError, TooManyTries, UsageError
+from deep_research.errors import (
+    CannotWrite,
+    InputError,
+    NotFound,
+    SourceDamaged,
+    SourceError,
+    SourceProtected,
+    TooManyTries,
+    UsageError,
+)
 from deep_research.events import UNFINISHED
 from deep_research.in_thread import in_thread
 from deep_research.private_files import make_folder
 from deep_research.readers import format_of
+from deep_research.readers.blocks import one_line
 from deep_research.readers.registry import FORMATS, FileFormat
 from deep_research.readers.sniff import HEAD_BYTES, needs_all
 from deep_research.service.database import Records, ServerDatabase
@@ -48,7 +58,10 @@ _MAX_UPLOADING = 4
 _LOOK_AGAIN_S = 60.0
 
 FileState = Literal["reading", "ready", "unreadable"]
-RefusalCode = Literal["empty", "too_large", "unreadable", "duplicate", "full"]
+RefusalCode = Literal["empty", "too_large", "unreadable", "damaged", "protected", "duplicate", "full"]
+# Files of a question that was never asked are kept so long.
+_UNASKED = timedelta(days=1)
+_MAX_NAME_CHARS = 200
 
 
 class StoredFile(Value):
@@ -70,7 +83,10 @@ class StoredFile(Value):
 
 
 class Collection(Value):
-    """Files that can be searched together; `bytes` is not known of the operator's own folder, which nobody changes."""
+    """Files that can be searched together; `bytes` is not known of the operator's own folder, which nobody changes.
+
+    One that `is_of_question` was made for a single question, and goes when its runs are deleted.
+    """
 
     id: str
     name: str
@@ -78,6 +94,7 @@ class Collection(Value):
     files: int
     bytes: int | None
     is_read_only: bool = False
+    is_of_question: bool = False
 
 
 class CollectionContents(Collection):
@@ -130,8 +147,8 @@ class Documents:
         own = [await self._own_folder()] if self._settings.docs else []
         return [*own, *(Collection(**row) for row in rows)]
 
-    async def create(self, name: str, who: Identity) -> Collection:
-        """Make an empty collection."""
+    async def create(self, name: str, who: Identity, *, for_question: bool = False) -> Collection:
+        """Make an empty collection, to keep or for a question that is about to be asked."""
         row = {"id": uuid4().hex, "user": who.user, "name": name, "created_at": datetime.now(UTC).isoformat()}
         most = self._settings.upload_max_collections
 
@@ -139,6 +156,8 @@ class Documents:
             if len(records.all("list_collections", user=who.user)) >= most:
                 raise UsageError().with_message("fault.max_collections", count=most)
             records.run("add_collection", **row)
+            if for_question:
+                records.run("add_question_collection", collection=row["id"])
 
         await self._database.work(add)
         return await self._collection(row["id"], who)
@@ -159,6 +178,26 @@ class Documents:
             raise _unknown(collection)
         await self.tidy()
 
+    async def note_asked(self, collection: str, question: str, who: Identity) -> None:
+        """Name a collection that was made for a question after it, once it is asked."""
+        name = one_line(question)[:_MAX_NAME_CHARS]
+
+        def note(records: Records) -> None:
+            if records.run("ask_question_collection", collection=collection) and name:
+                records.run("rename_collection", id=collection, user=who.user, name=name)
+
+        await self._database.work(note)
+
+    async def note_deleted(self, docs: str) -> None:
+        """Delete the collection that was made for a question when the last run over it is gone."""
+        folder = Path(docs)
+        if not docs or folder.parent != self._root:
+            return
+        rows = await self._store.list_runs(limit=_MAX_RUNS)
+        if not any(row.request.docs == docs for row in rows):
+            await self._database.work(lambda records: records.run("drop_question_collection", id=folder.name))
+            await self.tidy()
+
     async def read(self, collection: str, who: Identity) -> CollectionContents:
         """Return a collection with its files, and have those read that are not yet."""
         shown = await self._collection(collection, who)
@@ -166,6 +205,8 @@ class Documents:
         indexed, unusable = await asyncio.to_thread(self._indexed, folder)
         if collection == OWN_FOLDER:
             documents = [_own_file(document) for document in indexed.values()]
+            documents += [_own_unusable(address, reason) for address, reason in unusable.items()]
+            documents.sort(key=lambda document: document.name)
         else:
             rows = await self._database.work(lambda records: records.all("list_files", collection=collection))
             documents = [_file(dict(row), indexed, unusable) for row in rows]
@@ -250,8 +291,10 @@ class Documents:
         self._indexing.soon(folder)
 
     async def tidy(self) -> None:
-        """Remove folders of deleted collections that no run needs any longer, and what uploads cut off left."""
+        """Remove what nobody asked about, folders of deleted collections that no run needs, and what uploads left."""
         await asyncio.to_thread(self._incoming.remove_left)
+        before = (datetime.now(UTC) - _UNASKED).isoformat()
+        await self._database.work(lambda records: records.run("drop_unasked_collections", before=before))
         folders = await asyncio.to_thread(lambda: {path.name for path in self._root.glob("[!.]*")})
         known = await self._database.work(lambda records: {row["id"] for row in records.all("all_collections")})
         if left := folders - known:
@@ -280,6 +323,10 @@ class Documents:
             return RefusedFile(name=file.name, code="empty", reason="It is empty.")
         try:
             file_format = await in_thread(_format_of, file)
+        except SourceDamaged as exc:
+            return Refused(name=file.name, code="damaged", reason=str(exc))
+        except SourceProtected as exc:
+            return Refused(name=file.name, code="protected", reason=str(exc))
         except SourceError as exc:
             return RefusedFile(name=file.name, code="unreadable", reason=str(exc))
         folder = self._folder(collection)
@@ -338,10 +385,9 @@ class Documents:
     async def _own_folder(self) -> Collection:
         folder = self._folder(OWN_FOLDER)
         self._indexing.soon(folder, unless_within_s=_LOOK_AGAIN_S)
-        indexed, _ = await asyncio.to_thread(self._indexed, folder)
-        return Collection(
-            id=OWN_FOLDER, name=OWN_FOLDER, created_at=None, files=len(indexed), bytes=None, is_read_only=True
-        )
+        indexed, unusable = await asyncio.to_thread(self._indexed, folder)
+        files = len(indexed) + len(unusable)
+        return Collection(id=OWN_FOLDER, name=OWN_FOLDER, created_at=None, files=files, bytes=None, is_read_only=True)
 
     def _folder(self, collection: str) -> Path:
         if collection == OWN_FOLDER and self._settings.docs is not None:
@@ -359,9 +405,9 @@ class Documents:
             raise UsageError().with_message("fault.own_folder")
 
 
-def check_there(folder: str) -> None:
-    """Raise `InputError` where the documents that a run searches are not there any longer; it names no path."""
-    if folder and not Path(folder).exists():
+def check_there(*folders: str) -> None:
+    """Raise `InputError` where documents that a run searches are not there any longer; it names no path."""
+    if not all(Path(folder).exists() for folder in folders if folder):
         raise InputError().with_message("fault.documents_gone")
 
 
@@ -385,16 +431,16 @@ def _file(row: Mapping[str, Any], indexed: Mapping[str, IndexedDocument], unusab
 
 
 def _own_file(document: IndexedDocument) -> StoredFile:
-    kind = next((name for name, each in FORMATS.items() if document.address.lower().endswith(each.suffixes)), "")
-    return StoredFile(
-        id=digest_of(document.address)[:32],
-        name=document.address,
-        kind=kind,
-        bytes=None,
-        added_at=None,
-        state="ready",
-        **_facts(document),
-    )
+    return StoredFile(**_own_facts(document.address), state="ready", **_facts(document))
+
+
+def _own_unusable(address: str, reason: str) -> StoredFile:
+    return StoredFile(**_own_facts(address), state="unreadable", reason=reason)
+
+
+def _own_facts(address: str) -> dict[str, Any]:
+    kind = next((name for name, each in FORMATS.items() if address.lower().endswith(each.suffixes)), "")
+    return {"id": digest_of(address)[:32], "name": address, "kind": kind, "bytes": None, "added_at": None}
 
 
 def _facts(document: IndexedDocument) -> dict[str, Any]:

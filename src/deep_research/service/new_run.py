@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from deep_research.errors import UsageError
 from deep_research.request import (
     Budget,
     ClarifyMode,
@@ -17,6 +18,7 @@ from deep_research.request import (
 )
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
+from deep_research.wiring.search import NO_ENGINES
 
 MAX_QUESTION_CHARS = 10_000
 MAX_CONTEXT_CHARS = 100_000
@@ -50,6 +52,10 @@ class NewRun(BaseModel):
     question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS, description="What you want to know.")
     context: str = Field(default="", max_length=MAX_CONTEXT_CHARS, description="What was said before the question.")
     documents: str | None = Field(default=None, max_length=64, description="Id of a collection to search.")
+    shared_documents: bool | None = Field(
+        default=None,
+        description="Whether to search the server's own folder too; by default only where no collection is named.",
+    )
     language: Language | None = Field(default=None, description="Language of the report; by default the question's.")
     length: ReportLength | None = Field(default=None, description="How much the report tells.")
     depth: DepthName | None = Field(default=None, description="How far the research goes.")
@@ -90,6 +96,11 @@ class NewRun(BaseModel):
         return self
 
 
+def searches_web(settings: Settings) -> bool:
+    """Return whether runs here may ask sources of the web; not offline, nor where documents alone are searched."""
+    return not (settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES)
+
+
 def request_for(
     new: NewRun, settings: Settings, *, docs: Path | None = None, earlier: RunRow | None = None
 ) -> tuple[Settings, ResearchRequest]:
@@ -100,6 +111,10 @@ def request_for(
     # What drives runs is loaded where one is made, so that `schedule list` stays quick.
     from deep_research.runner import request_from, settings_to_follow
 
+    # "general" is what an offline server that nobody told otherwise does: it searches what there is.
+    usable = (None, "local", settings.strategy)
+    if new.strategy not in usable and not searches_web(settings):
+        raise UsageError().with_message("fault.documents_alone")
     flags: dict[str, object] = {
         name: value
         for name in ("language", "length", "depth", "strategy", "clarify")
@@ -107,7 +122,10 @@ def request_for(
     }
     flags |= {f"budget_{kind}": limit for kind, limit in new.budget if limit is not None}
     flags |= {"offline": True} if new.offline else {}
-    flags |= {"docs": docs} if docs is not None else {}
+    if docs is not None or new.shared_documents is not None:
+        folders = [docs, settings.docs if new.shared_documents else None]
+        first, second, *_ = [*dict.fromkeys(filter(None, folders)), None, None]
+        flags |= {"docs": first, "also_docs": second}
     settings = settings.with_changes(**flags)
     if earlier is not None:
         settings = settings_to_follow(earlier.request, settings, flags)

@@ -6,8 +6,10 @@
 SELECT * FROM collections WHERE id = :id AND user = :user
 
 -- name: list_collections
-SELECT collections.id, collections.name, created_at, count(files.id) AS files, ifnull(sum(bytes), 0) AS bytes
+SELECT collections.id, collections.name, created_at, count(files.id) AS files, ifnull(sum(bytes), 0) AS bytes,
+       question_collections.collection IS NOT NULL AS is_of_question
 FROM collections LEFT JOIN files ON files.collection = collections.id
+                 LEFT JOIN question_collections ON question_collections.collection = collections.id
 WHERE user = :user GROUP BY collections.id ORDER BY created_at DESC, collections.id
 
 -- name: all_collections
@@ -15,6 +17,19 @@ SELECT id FROM collections
 
 -- name: add_collection
 INSERT INTO collections (id, user, name, created_at) VALUES (:id, :user, :name, :created_at)
+
+-- name: add_question_collection
+INSERT INTO question_collections (collection) VALUES (:collection)
+
+-- name: ask_question_collection
+UPDATE question_collections SET is_asked = 1 WHERE collection = :collection AND NOT is_asked
+
+-- name: drop_question_collection
+DELETE FROM collections WHERE id = :id AND id IN (SELECT collection FROM question_collections)
+
+-- name: drop_unasked_collections
+DELETE FROM collections
+WHERE created_at < :before AND id IN (SELECT collection FROM question_collections WHERE NOT is_asked)
 
 -- name: rename_collection
 UPDATE collections SET name = :name WHERE id = :id AND user = :user

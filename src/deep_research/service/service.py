@@ -111,6 +111,8 @@ class ResearchService:
             row = await self._made(run) or await self._make(processor, request, who, run)
         finally:
             await processor.adapters.close()
+        if new.documents is not None:
+            await self.documents.note_asked(new.documents, new.question, who)
         if new.tags:
             await self.store.set_tags(row.id, new.tags)
         if row.status == "created":
@@ -122,7 +124,7 @@ class ResearchService:
         docs = None if new.documents is None else await self.documents.folder_of(new.documents, who)
         earlier = await self.get(new.follow, who) if new.follow else None
         settings, request = request_for(new, self.settings, docs=docs, earlier=earlier)
-        check_there(request.docs)
+        check_there(request.docs, request.also_docs)
         return settings, request
 
     async def _make(
@@ -229,7 +231,7 @@ class ResearchService:
         allowed = ("failed", "cancelled", "interrupted", "done") if retry else ("failed", "interrupted")
         if row.status not in allowed and not is_answered_now:
             raise WrongState().with_message("fault.cannot_go_on", run=row.id[:8], status=row.status)
-        check_there(row.request.docs)
+        check_there(row.request.docs, row.request.also_docs)
         await self.limits.admit_again(row, who)
         return await self._go_on(row, retry=retry)
 
@@ -237,7 +239,7 @@ class ResearchService:
         """Research a finished run's question again and compare."""
         row = await self.get(run, who)
         _, request = await update_request(row.id, self.settings)
-        check_there(request.docs)
+        check_there(request.docs, request.also_docs)
         processor = processor_from(settings_of(request, self.settings), row.wiring)
         try:
             new = await self._make(processor, request, who, "")
@@ -252,6 +254,7 @@ class ResearchService:
         spent = await self.limits.spent(row.id)
         await runs.delete_run(row.id, settings=self.settings)
         await self.limits.close(row.id, spent)
+        await self.documents.note_deleted(row.request.docs)
         self.worker.withdraw(row.id)
         self.feed.look(row.id)
         for known in (self._progress, self._results, self._contents):

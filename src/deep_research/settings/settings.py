@@ -87,6 +87,10 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     docs: AbsoluteFolder | None = Field(
         default=None, description="Folder of your own documents to search; not set, none is searched."
     )
+    also_docs: AbsoluteFolder | None = Field(
+        default=None,
+        description="A second folder that is searched together with `docs`; addresses in it begin with `shared/`.",
+    )
     offline: bool = Field(default=False, description="Forbid every address outside this machine.")
     length: ReportLength = Field(
         default="standard", description="How much a report tells: `short`, `standard` or `long`."

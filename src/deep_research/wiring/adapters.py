@@ -26,27 +26,21 @@ def open_store(settings: Settings) -> Store:
 def build(settings: Settings) -> "Adapters":
     """Return the parts of a run; without a model rules judge."""
     from deep_research.charts import drawing
-    from deep_research.corpus.fetcher import CorpusFetcher
-    from deep_research.corpus.folder import FolderCorpus
-    from deep_research.corpus.scan import check_documents
     from deep_research.corpus.search import CorpusSearch
-    from deep_research.fetch.port import Fetched
     from deep_research.fetch.routes import RoutedFetcher
     from deep_research.pipeline.adapters import Adapters
     from deep_research.pipeline.journalled import JournalledCorpus
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+    from deep_research.wiring.documents import documents_from
     from deep_research.wiring.sandbox import sandbox_from
     from deep_research.wiring.search import open_web
 
-    corpus = None
-    if settings.docs is not None:
-        check_documents(settings.docs)
-        corpus = JournalledCorpus(FolderCorpus(settings.docs, index=settings.index_path))
+    own = documents_from(settings)
+    corpus = None if own is None else JournalledCorpus(own.corpus)
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
     sandbox, drawer = sandbox_from(settings) if settings.charts else None, drawing.Drawer()
-    files = None if settings.docs is None else CorpusFetcher(settings.docs, Fetched)
     return Adapters(
         open_store=lambda: open_store(settings),
         checkpoints=settings.checkpoints_path,
@@ -58,7 +52,7 @@ def build(settings: Settings) -> "Adapters":
         corpus=corpus,
         engines=(*(() if corpus is None else (CorpusSearch(corpus.corpus),)), *web.engines),
         specs=web.specs,
-        fetcher=RoutedFetcher(web=web.fetcher, files=files),
+        fetcher=RoutedFetcher(web=web.fetcher, files=None if own is None else own.fetcher),
         max_chart_failures=settings.sandbox_max_chart_failures,
         draw=drawer.draw if settings.charts and not drawing.missing() else None,
         no_drawing=drawing.missing() if settings.charts else "",

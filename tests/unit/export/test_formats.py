@@ -1,11 +1,15 @@
 """Which formats there are, and what is said where one cannot be made."""
 
+import io
 import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from deep_research.errors import UsageError
-from deep_research.export.formats import FORMATS, check_format, exported
+from deep_research.export.formats import FORMATS, check_format, exported, markdown_with_figures
 from tests.support.editions import contents
 
 
@@ -20,3 +24,12 @@ def test_a_format_without_its_extra_says_how_to_install_it(monkeypatch: pytest.M
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"bundle"}))
 def test_every_format_takes_a_report_without_figures_and_sources(name: str) -> None:
     assert isinstance(exported(contents(figures=()), name), bytes)
+
+
+def test_markdown_brings_the_figures_that_it_links_to(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "figure-1.png").write_bytes(b"PNG")
+    told = replace(contents(), markdown="![图](figures/figure-1.png)\n", folder=str(tmp_path))
+    with zipfile.ZipFile(io.BytesIO(markdown_with_figures(told, "海绵城市.md"))) as archive:
+        assert archive.namelist() == ["海绵城市.md", "figures/figure-1.png"]
+        assert archive.read("海绵城市.md").decode() == told.markdown

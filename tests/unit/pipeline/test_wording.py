@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.about import cuts_of, wording_of
+from deep_research.pipeline.about import cuts_of, unread_of, wording_of
 from deep_research.pipeline.gap import Gap
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 from deep_research.request import Budget
@@ -45,8 +45,9 @@ def test_a_report_without_a_model_says_nothing_about_one():
     )
 
 
-def test_files_that_could_not_be_read_are_named_where_something_is_said_to_be_in_no_source():
+def test_files_that_could_not_be_read_are_named_apart_from_the_answer():
     gaps = [Gap(kind="page", scope="index", subject="letter.pdf", reason="damaged")]
-    assert cuts_of(gaps, Budget(), words_in("en"), is_open=False) == ()
-    (line,) = cuts_of(gaps, Budget(), words_in("zh-Hant"), is_open=True)
+    assert cuts_of(gaps, Budget(), words_in("en")) == ()
+    (line,) = unread_of(gaps, words_in("zh-Hant"))
     assert "letter.pdf" in line
+    assert unread_of([], words_in("en")) == ()

@@ -65,6 +65,25 @@ def test_each_part_of_a_question_has_its_best_passage_in_the_abstract():
     assert "Bills rose." in told
 
 
+@pytest.mark.parametrize(
+    ("counted", "official", "other"),
+    [
+        (
+            "By the association's count the retrofit of Halden Bay cost €163.8 million in total.",
+            "The retrofit of Halden Bay cost €146.2 million in total.",
+            "The city spent €146.2 million on the retrofit.",
+        ),
+        ("据观察社统计，工程累计完成投资53.9亿元。", "工程累计完成投资48.6亿元。", "总投资为48.6亿元。"),
+    ],
+)
+def test_a_figure_that_several_documents_give_leads_before_one_that_a_single_one_gives(counted, official, other):
+    given = ((counted, "a", 0.9), (official, "b", 0.8), (other, "c", 0.1))
+    evidence = tuple(piece(text, document, score=score) for text, document, score in given)
+    told = tuple(paragraphs_of("s", evidence[:2]))
+    made = Draft(brief=brief("?"), plan=Plan(research_title="?", sections=()), paragraphs=told, evidence=evidence)
+    assert texts(abstract_of(made, [lambda text: float(text == counted)])) == [official, counted]
+
+
 def test_a_short_passage_stands_in_the_abstract_whole():
     pair = (Sentence(text=COST, evidence=("e",)), Sentence(text="The fund paid half of it.", evidence=("e",)))
     whole = draft().model_copy(update={"paragraphs": (Paragraph(section="s", sentences=pair),)})

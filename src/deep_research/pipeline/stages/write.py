@@ -9,7 +9,7 @@ from typing import Any
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, wording_of
+from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
@@ -119,7 +119,8 @@ class ReportGenerator:
         report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         is_open = bool(report.gaps) or any(each.kind == "absence" for one in told for each in one.sentences)
-        cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words, is_open=is_open))
+        cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
+        open_points = (*report.gaps, *(unread_of(gaps, words) if is_open else ()))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
@@ -128,7 +129,7 @@ class ReportGenerator:
                 "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
                 "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
-                **({"gaps": ()} if health.is_unanswered else {}),
+                "gaps": () if health.is_unanswered else open_points,
                 "about": (
                     *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
                     *findings.brief.assumptions,

@@ -1,5 +1,6 @@
 """`ExtractiveReasoner`: research without a model. It selects sentences, trims and orders them, and never writes one."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -88,6 +89,9 @@ from deep_research.text.analyzer import content_terms
 from deep_research.text.script import detect_language
 from deep_research.text.shortening import shortened
 
+# "How loud is it" asks for a figure, which sources give without the word.
+_AUXILIARY = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|must|may"
+_DEGREE = re.compile(rf"\bhow (?!(?:{_AUXILIARY}|to)\b)(\w+) (?:{_AUXILIARY})\b", re.IGNORECASE)
 # How many passages a plan looks at.
 _PLAN_PASSAGES = 60
 _PLAN_DOCUMENTS = 20
@@ -439,7 +443,8 @@ class ExtractiveReasoner:
         missing = weights.missing(covered)
         # Of documents it is known what they do not hold; of the web, only what was found is known.
         kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
-        unmet = surface_words(topic, [term for term in missing if term in unknown], known=covered)
+        idle = terms_of(*_DEGREE.findall(draft.brief.question))
+        unmet = surface_words(topic, [term for term in missing if term in unknown and term not in idle], known=covered)
         return (words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else ()
 
 

@@ -30,6 +30,12 @@ class CollectionName(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_some_text)]
 
 
+class NewCollection(CollectionName):
+    """A collection to make; one `for_question` is named after the question asked of it, and goes with its runs."""
+
+    for_question: bool = False
+
+
 class Collections(BaseModel):
     """All collections of an account; `server` is the folder of whoever runs the server, where there is one."""
 
@@ -62,9 +68,9 @@ async def list_collections(service: Service, who: Who) -> Collections:
 
 
 @router.post("", status_code=201)
-async def create_collection(new: CollectionName, service: Service, who: Who) -> Collection:
+async def create_collection(new: NewCollection, service: Service, who: Who) -> Collection:
     """Make an empty collection."""
-    return await service.documents.create(new.name, who)
+    return await service.documents.create(new.name, who, for_question=new.for_question)
 
 
 @router.get("/{collection}")

@@ -2,11 +2,12 @@
 
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from deep_research.errors import NotFound, UsageError
-from deep_research.export.formats import FORMATS, check_format, exported, format_of
+from deep_research.export.formats import FORMATS, check_format, exported, format_of, markdown_with_figures
 from deep_research.in_thread import in_thread
 from deep_research.server.api.files import CacheValidators, attachment, file_name
 from deep_research.server.api.openapi import files, problems
@@ -47,13 +48,20 @@ async def read_report(run: str, request: Request, service: Service, who: Who) ->
     response_class=Response,
     responses={**files(*_MEDIA_TYPES.values()), 304: {"description": "You have it already."}, **problems(501)},
 )
-async def export_report(run: str, format: str, request: Request, service: Service, who: Who) -> Response:  # noqa: A002 - the name in the address
+async def export_report(
+    run: str,
+    format: str,  # noqa: A002 - the name in the address
+    request: Request,
+    service: Service,
+    who: Who,
+    figures: Annotated[bool, Query(description="Send Markdown with the files of its figures, as a zip.")] = False,
+) -> Response:
     """Get the report as a file: html, md, pdf, docx, json, bib, ris, csl, or bundle (a zip with all its sources)."""
     name = format_of(Path(f"report.{format}")) or format
     if name not in FORMATS:
         raise NotFound().with_message("fault.unknown_format", format=format[:64], formats=", ".join(FORMATS))
     row = await service.finished(run, who)
-    validators = _validators(row, name)
+    validators = _validators(row, f"{name}-figures" if figures else name)
     if unchanged := validators.unchanged(request):
         return unchanged
     try:
@@ -61,12 +69,17 @@ async def export_report(run: str, format: str, request: Request, service: Servic
     except UsageError as exc:
         raise HTTPException(501, str(exc)) from exc
     contents = await service.contents(row.id, who, with_sources=FORMATS[name].needs_sources)
+    title = contents.edition.report.title
+    if name == "md" and figures and contents.edition.captions:
+        content = await in_thread(markdown_with_figures, contents, file_name(title, "md"))
+        named = file_name(title, "zip")
+        return attachment(content, name=named, media_type="application/zip", headers=kept.headers)
     # Links to figures stay as they are in the run's own files, which a bundle holds.
     content = await in_thread(exported, contents, name, target=Path(row.folder) / "report.md")
     ending = FORMATS[name].ending or _ENDINGS.get(name, name)
     return attachment(
         content,
-        name=file_name(contents.edition.report.title, ending),
+        name=file_name(title, ending),
         media_type=_MEDIA_TYPES[name],
         headers=validators.headers,
     )

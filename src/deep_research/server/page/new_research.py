@@ -19,7 +19,7 @@ from deep_research.server.problems import status_of
 from deep_research.service.documents import OWN_FOLDER
 from deep_research.service.estimate import Estimate
 from deep_research.service.identity import Identity
-from deep_research.service.new_run import MAX_QUESTION_CHARS
+from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun, searches_web
 from deep_research.service.service import ResearchService
 
 router = APIRouter(include_in_schema=False)
@@ -33,7 +33,9 @@ async def new_research(
 ) -> Response:
     """Show the question field; an address may bring a question and a collection along, shown and not sent."""
     form = QuestionForm.first(service.settings, question[:MAX_QUESTION_CHARS])
-    form["documents"] = documents
+    if documents and documents != OWN_FOLDER:
+        # Whoever comes from a collection asks that one alone, unless they say otherwise.
+        form |= {"documents": documents, "shared_documents": ""}
     return await _form_page(request, service, who, form)
 
 
@@ -59,10 +61,25 @@ async def estimate_research(request: Request, service: Service, who: Who) -> Res
     form["question"] = form["question"] or "?"
     new, _ = read_form(form)
     try:
-        text = _in_words(await service.estimate(new, who), page_words(language_of(request))) if new else ""
+        t = page_words(language_of(request))
+        text = (
+            f"{await _searched(new, service, who, t)} {_in_words(await service.estimate(new, who), t)}" if new else ""
+        )
     except DeepResearchError as exc:
         text = exc.in_words(words_in(language_of(request)))
     return PlainTextResponse(text, headers=HEADERS)
+
+
+async def _searched(new: NewRun, service: ResearchService, who: Identity, t: Words) -> str:
+    """Return in words where a research looks."""
+    strategy = new.strategy or service.settings.strategy
+    where = [t(f"new.strategy_{strategy}")] if strategy != "local" and searches_web(service.settings) else []
+    for collection in await service.documents.list(who):
+        if collection.is_read_only and new.shared_documents:
+            where.append(t("new.own_folder", count=collection.files))
+        elif collection.id == new.documents:
+            where.append(t("new.collection", name=collection.name, count=collection.files))
+    return t("new.searched", what=" · ".join(where)) if where else ""
 
 
 def _in_words(estimate: Estimate, t: Words) -> str:
@@ -93,8 +110,9 @@ async def _form_page(
         wrong=wrong,
         problem=problem,
         collections=await service.documents.list(who),
-        has_own_folder=service.settings.docs is not None,
         strategies=get_args(SearchKind),
+        searches_web=searches_web(service.settings),
+        offline=service.settings.offline,
         depths=get_args(DepthName),
         lengths=get_args(ReportLength),
         clarify_modes=get_args(ClarifyMode),

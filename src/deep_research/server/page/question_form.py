@@ -6,13 +6,13 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun
+from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun, searches_web
 from deep_research.settings import Settings
 
 # Fields whose value goes on as it is; empty means that the server decides.
 _PLAIN: Final = ("documents", "strategy", "depth", "length", "language", "clarify", "since", "until")
 _LIMITS: Final = ("usd", "queries", "pages", "minutes")
-FIELDS: Final = ("question", *_PLAIN, "confirm_plan", "sites", *_LIMITS)
+FIELDS: Final = ("question", *_PLAIN, "shared_documents", "confirm_plan", "sites", *_LIMITS)
 _BETWEEN_SITES = re.compile(r"[\s,;，；、]+")
 
 
@@ -27,7 +27,8 @@ class QuestionForm(dict[str, str]):
     @classmethod
     def first(cls, settings: Settings, question: str) -> "QuestionForm":
         """Return the form before anything is typed: as the server would decide."""
-        chosen = {name: getattr(settings, name) for name in ("strategy", "depth", "length", "clarify", "language")}
+        chosen = {name: getattr(settings, name) for name in ("depth", "length", "clarify", "language")}
+        chosen |= {"strategy": settings.strategy if searches_web(settings) else "local", "shared_documents": "yes"}
         return cls.of({name: value or "" for name, value in chosen.items()} | {"question": question})
 
 
@@ -42,7 +43,8 @@ def read_form(form: QuestionForm) -> tuple[NewRun | None, set[str]]:
         except ValueError:
             wrong.add("minutes")
     sites = [site for site in _BETWEEN_SITES.split(form["sites"]) if site]
-    own = {"question": form["question"], "sites": sites, "budget": budget, "confirm_plan": bool(form["confirm_plan"])}
+    own: dict[str, object] = {"question": form["question"], "sites": sites, "budget": budget}
+    own |= {name: bool(form[name]) for name in ("confirm_plan", "shared_documents")}
     new = None
     try:
         # Somebody sits at the page, to approve a costly or complex plan.

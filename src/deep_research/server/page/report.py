@@ -115,7 +115,9 @@ def source_address(run: str, document: str, start: int, end: int) -> str:
 
 def exports_of(run: str) -> list[Export]:
     """Return every format, with what one lacks that cannot be made here."""
-    return [Export(name, f"/api/runs/{run}/report.{name}", missing_extra(name)) for name in FORMATS]
+    # Without its figures, links in Markdown would lead nowhere.
+    names = {name: "md?figures=true" if name == "md" else name for name in FORMATS}
+    return [Export(name, f"/api/runs/{run}/report.{file}", missing_extra(name)) for name, file in names.items()]
 
 
 async def chain_of(row: RunRow, service: ResearchService, who: Identity) -> Chain:

@@ -51,7 +51,10 @@ def templates() -> Environment:
 
 
 def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: object) -> Response:
-    """Return a view as a page: `t` gives its words, `m` those of reports, `static` where scripts and styles are."""
+    """Return a view as a page: `t` gives its words, `m` those of reports, `static` where scripts and styles are.
+
+    `counted` gives words with a number, which differ for one and for several.
+    """
     # A broken file may hold half a character, which nobody can send.
     content = filled(request, template, **values).encode("utf-8", "replace")
     return compressed(request, content, "text/html", status=status, headers=HEADERS)
@@ -60,9 +63,11 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
 def filled(request: Request, template: str, **values: object) -> str:
     """Return a template as text, for a whole page or a part of one."""
     language = language_of(request)
+    t = page_words(language)
     chosen = request.cookies.get(THEME_COOKIE)
     frame = {
-        "t": page_words(language),
+        "t": t,
+        "counted": lambda key, count: t(f"{key}_one" if count == 1 else key, count=f"{count:,}"),
         "m": words_in(language),
         "language": language,
         "languages": LANGUAGES,

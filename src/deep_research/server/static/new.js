@@ -59,7 +59,7 @@ async function showEstimate() {
 form.addEventListener("input", estimateSoon);
 form.addEventListener("change", estimateSoon);
 
-// Files: each is sent by itself, into one collection that is made with the first.
+// Files: each is sent by itself, into one collection for this question that is made with the first.
 const list = form.querySelector("[data-files]");
 const drop = form.querySelector("[data-drop]");
 const input = form.querySelector("[data-file-input]");
@@ -92,6 +92,7 @@ function add(files) {
     uploads += 1;
     queue = queue.then(() => upload(file, row)).finally(() => {
       uploads -= 1;
+      if (!uploads) chosen();
       if (!uploads && isSentLater) form.requestSubmit(start);
     });
   }
@@ -100,7 +101,7 @@ function add(files) {
 
 async function upload(file, row) {
   try {
-    collection ??= await ask("POST", "/api/collections", { name: file.name.slice(0, 200) });
+    collection ??= await ask("POST", "/api/collections", { name: file.name.slice(0, 200), for_question: true });
     const body = new FormData();
     body.append("files", file);
     const { added, refused } = await ask("POST", `/api/collections/${collection.id}/files`, body);
@@ -144,6 +145,8 @@ function refuse(row, reason) {
 
 // The collection is searched as long as a file is in it.
 function chosen() {
+  list.hidden = !list.children.length;
+  if (!collection) return;
   const select = form.elements.documents;
   let option = [...select.options].find((each) => each.value === collection.id);
   if (list.querySelector("[data-kept]")) {
@@ -152,8 +155,13 @@ function chosen() {
       select.append(option);
       select.value = collection.id;
     }
-  } else option?.remove();
-  list.hidden = !list.children.length;
+  } else {
+    option?.remove();
+    if (!uploads) {
+      ask("DELETE", `/api/collections/${collection.id}`).catch(() => null);
+      collection = null;
+    }
+  }
   estimateSoon();
 }
 

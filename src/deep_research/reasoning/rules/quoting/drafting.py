@@ -118,7 +118,8 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         places = _places(draft)
         cited.sort(key=lambda piece: next(iter(places[piece.id].dated), places[piece.id].published), reverse=True)
     order = [piece.id for piece in by_document(cited)]
-    return tuple(sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order]))
+    ordered = sorted(chosen, key=lambda paragraph: [order.index(id_) for id_ in paragraph.cite_ids if id_ in order])
+    return _better_given_first(tuple(ordered), draft.evidence)
 
 
 def _in_parts(
@@ -130,9 +131,7 @@ def _in_parts(
     """
     chosen: list[Sentence] = []
     figures: set[tuple[float, str]] = set()
-    given = Counter(
-        figure for _, figure in {(each.document, figure) for each in evidence for figure in _figures(each.quote)}
-    )
+    given = _times_given(evidence)
     counts = {
         each.text: max((given[figure] for figure in _figures(each.text)), default=0)
         for paragraph in told
@@ -151,6 +150,13 @@ def _in_parts(
                 figures |= found
                 left -= 1
     return tuple(Paragraph(section="abstract", sentences=(sentence,)) for sentence in chosen)
+
+
+def _times_given(evidence: Sequence[Evidence]) -> Counter[tuple[float, str]]:
+    """Return how many documents give each figure."""
+    return Counter(
+        figure for _, figure in {(each.document, figure) for each in evidence for figure in _figures(each.quote)}
+    )
 
 
 def _figures(text: str) -> set[tuple[float, str]]:
@@ -181,6 +187,8 @@ _HIT = 0.4
 _CHANGE = 0.6
 # What each document that gives its figure counts for a sentence.
 _GIVEN = 0.1
+# Two sentences that share so much of the shorter one are about the same.
+_ABOUT_THE_SAME = 0.5
 # So much is shown of what comes nearest to an answer.
 _NEAREST = 3
 _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend": 3}
@@ -285,7 +293,33 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-    return Conclusion(abstract=_shown(chosen, draft.brief), support=tuple(piece.id for piece in shown))
+    answer = _better_given_first(_shown(chosen, draft.brief), draft.evidence)
+    return Conclusion(abstract=answer, support=tuple(piece.id for piece in shown))
+
+
+def _better_given_first(told: Paragraphs, evidence: Sequence[Evidence]) -> Paragraphs:
+    """Return an answer that begins with the figure that most documents give, where its first is given by fewer.
+
+    Only another figure of the same unit in a sentence that says about the same counts.
+    """
+    given = _times_given(evidence)
+
+    def given_first(paragraph: Paragraph) -> tuple[int, str, frozenset[str]]:
+        text = paragraph.sentences[0].text
+        found = [(figure.value, figure.unit) for figure in find_quantities(text)]
+        count, unit = max(((given[figure], figure[1]) for figure in found), default=(0, ""))
+        return count, unit, frozenset(analyze(text))
+
+    claims = [paragraph for paragraph in told if paragraph.kind == "claim"]
+    if len(claims) < _A_PART or told[0].kind != "claim":
+        return told
+    count, unit, terms = given_first(claims[0])
+    for paragraph in claims[1:]:
+        others, other_unit, other_terms = given_first(paragraph)
+        shared = len(terms & other_terms) / max(1, min(len(terms), len(other_terms)))
+        if count and others > count and other_unit == unit and shared >= _ABOUT_THE_SAME:
+            return (paragraph, *(each for each in told if each is not paragraph))
+    return told
 
 
 def _compared(

@@ -1,0 +1,5 @@
+-- Collections made for one question; those of a question that nobody asked are removed after a day.
+CREATE TABLE IF NOT EXISTS question_collections (
+    collection TEXT PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
+    is_asked   INTEGER NOT NULL DEFAULT 0
+);

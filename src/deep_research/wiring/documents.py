@@ -1,0 +1,38 @@
+"""The folders of documents that a run searches, from the settings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from deep_research.corpus.fetcher import CorpusFetcher
+from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.joined import SHARED, JoinedCorpus, JoinedFetcher
+from deep_research.corpus.port import Corpus
+from deep_research.corpus.scan import check_documents
+from deep_research.fetch.port import Fetched, Fetcher
+from deep_research.settings import Settings
+
+
+@dataclass(frozen=True)
+class OwnDocuments:
+    """What finds documents, and what gets their files."""
+
+    corpus: Corpus
+    fetcher: Fetcher
+
+
+def documents_from(settings: Settings) -> OwnDocuments | None:
+    """Return the documents of a run, those of two folders as one; none where no folder is named."""
+    folders = [folder for folder in (settings.docs, settings.also_docs) if folder is not None]
+    if not folders:
+        return None
+    for folder in folders:
+        check_documents(folder)
+    first = _folder(folders[0], settings)
+    if len(folders) == 1:
+        return first
+    second = _folder(folders[1], settings, SHARED)
+    return OwnDocuments(JoinedCorpus(first.corpus, second.corpus), JoinedFetcher(first.fetcher, second.fetcher))
+
+
+def _folder(folder: Path, settings: Settings, prefix: str = "") -> OwnDocuments:
+    return OwnDocuments(FolderCorpus(folder, index=settings.index_path), CorpusFetcher(folder, Fetched, prefix=prefix))
