@@ -324,9 +324,9 @@ class Documents:
         try:
             file_format = await in_thread(_format_of, file)
         except SourceDamaged as exc:
-            return Refused(name=file.name, code="damaged", reason=str(exc))
+            return RefusedFile(name=file.name, code="damaged", reason=str(exc))
         except SourceProtected as exc:
-            return Refused(name=file.name, code="protected", reason=str(exc))
+            return RefusedFile(name=file.name, code="protected", reason=str(exc))
         except SourceError as exc:
             return RefusedFile(name=file.name, code="unreadable", reason=str(exc))
         folder = self._folder(collection)

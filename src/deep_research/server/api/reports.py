@@ -73,7 +73,7 @@ async def export_report(
     if name == "md" and figures and contents.edition.captions:
         content = await in_thread(markdown_with_figures, contents, file_name(title, "md"))
         named = file_name(title, "zip")
-        return attachment(content, name=named, media_type="application/zip", headers=kept.headers)
+        return attachment(content, name=named, media_type="application/zip", headers=validators.headers)
     # Links to figures stay as they are in the run's own files, which a bundle holds.
     content = await in_thread(exported, contents, name, target=Path(row.folder) / "report.md")
     ending = FORMATS[name].ending or _ENDINGS.get(name, name)
