@@ -12,7 +12,7 @@ BUDGETS = {
     "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
     "corpus": 15_600,  # two folders as one; single files, a list of contents, pages and words of files
     "evidence": 200,
-    "export": 21_600,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
+    "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_000,
     "mcp_server": 5_600,  # tools, resources and progress for MCP clients
@@ -24,14 +24,14 @@ BUDGETS = {
     "report": 6_800,  # lists, conclusions, calculations, figures, a layout for all formats
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
-    "server": 35_600,  # the API, the page, OpenAI's protocol, access
-    "service": 34_600,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
+    "server": 36_200,  # the API, the page, OpenAI's protocol, access
+    "service": 35_400,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
     "settings": 4_500,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 11_900,  # runs chosen by user, words, tag and page; what a server must go on with
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
-    "wiring": 5_000,  # the next provider, the sandbox, traces
+    "wiring": 5_200,  # the next provider, the sandbox, traces
 }
 
 
