@@ -120,7 +120,6 @@ class ReportGenerator:
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         is_open = bool(report.gaps) or any(each.kind == "absence" for one in told for each in one.sentences)
         cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
-        open_points = (*report.gaps, *(unread_of(gaps, words) if is_open else ()))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
@@ -129,7 +128,7 @@ class ReportGenerator:
                 "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
                 # Where no source answered, nothing can be said of what they hold.
                 "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
-                "gaps": () if health.is_unanswered else open_points,
+                "gaps": () if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
                 "about": (
                     *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
                     *findings.brief.assumptions,
