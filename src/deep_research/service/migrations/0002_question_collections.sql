@@ -1,5 +1,7 @@
 -- Collections made for one question; those of a question that nobody asked are removed after a day.
-CREATE TABLE IF NOT EXISTS question_collections (
+CREATE TABLE question_collections (
     collection TEXT PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
     is_asked   INTEGER NOT NULL DEFAULT 0
 );
+
+PRAGMA user_version = 2;
