@@ -24,7 +24,6 @@ from deep_research.service.service import ResearchService
 
 router = APIRouter(include_in_schema=False)
 _RECENT = 5
-_TITLES = 3
 
 
 @router.get("/")
@@ -135,10 +134,5 @@ async def _examples(request: Request, service: ResearchService, who: Identity) -
     language = language_of(request)
     own = [title for title in titles if report_language(title) == language] or titles
     t = page_words(language)
-    if len(own) < _TITLES:
-        return [t("new.example_say", title=title) for title in own]
-    return [
-        t("new.example_say", title=own[0]),
-        t("new.example_agree", title=own[1]),
-        t("new.example_compare", one=own[0], two=own[2]),
-    ]
+    asked = ("new.example_say", "new.example_agree", "new.example_say")
+    return [t(words, title=title) for words, title in zip(asked, own, strict=False)]
