@@ -173,7 +173,7 @@ def test_page_of_a_run_says_what_it_waits_for_and_how_to_answer(tmp_path: Path) 
     user = User(tmp_path)
     row = Lab(user).ask(confirm_plan=True)
     page = user.call("runs", "show", row.id).stdout
-    assert "Status: waiting for an answer" in page
+    assert "Status: waiting for you" in page
     assert f"Question: {QUESTION}" in page
     assert "1. Costs" in page
     assert f"deep-research runs answer {row.id[:8]} approve" in page
