@@ -162,7 +162,7 @@ def _watch_and_reload(page: Page, model: SlowModel) -> None:
     written = page.locator("[data-live-text]").inner_text()
     assert page.evaluate("sessionStorage.length") == 0, "the plan is settled"
     page.reload()
-    expect(page.locator("[data-live-text]")).to_contain_text(written)
+    expect(page.locator("[data-live-text]")).to_contain_text(written, use_inner_text=True)
     assert (page.locator(".sources-part li").count(), page.locator(".queries-part li").count()) == before
     expect(page.locator("[aria-current=step]")).to_contain_text("Drafting")
     expect(page.locator("[data-run]")).to_have_attribute("data-connected", "true")
