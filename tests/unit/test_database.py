@@ -84,7 +84,7 @@ async def test_a_server_refuses_the_file_of_a_newer_version_and_leaves_it(tmp_pa
         connection.execute("PRAGMA user_version = 99")
     database = ServerDatabase(path)
     try:
-        with pytest.raises(NewerStore, match=r"server\.db has schema 99.*knows 1.*upgrade.*DEEP_RESEARCH_HOME"):
+        with pytest.raises(NewerStore, match=r"server\.db has schema 99.*knows \d+.*upgrade.*DEEP_RESEARCH_HOME"):
             await database.work(lambda records: records.all("list_users"))
     finally:
         await database.close()
