@@ -94,10 +94,11 @@ async def end_process(process: asyncio.subprocess.Process) -> str:
         process.stdin.close()
     said = b""
     try:
-        async with asyncio.timeout(_END_S):
-            _, said = await process.communicate()
-    except TimeoutError:
-        # Its own children may hold the pipes; asyncio has no other way to let go of them.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                _, said = await process.communicate()
+    finally:
+        # Its own children may hold the pipes, or whoever waits is called off again; asyncio has no other way to let go.
         process._transport.close()  # type: ignore[attr-defined]
     lines = clean_text((said or b"").decode("utf-8", "replace")).strip().splitlines()
     return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
