@@ -14,6 +14,7 @@ from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, S
 T = TypeVar("T")
 Column = str | int | float | bytes | None
 _SAME_MOMENT_S = 0.05
+_RETRY_PAUSE_S = 0.01
 _PACKAGE = "deep_research.service"
 
 
@@ -99,6 +100,17 @@ class ServerDatabase:
             raise self._in_words(exc) from exc
 
     def _opened(self) -> sqlite3.Connection:
+        until = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                return self._open()
+            except FileErrors as exc:
+                # SQLite does not wait by itself while another process turns a new file to its log.
+                if fault_of(exc) != "locked" or time.monotonic() >= until:
+                    raise
+            time.sleep(_RETRY_PAUSE_S)
+
+    def _open(self) -> sqlite3.Connection:
         connection = connect(self.path, timeout_s=self._busy_timeout_s, check_same_thread=False)
         with closed_on_failure(connection):
             connection.row_factory = sqlite3.Row
