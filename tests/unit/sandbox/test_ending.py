@@ -23,4 +23,4 @@ async def test_pipes_are_let_go_of_though_a_grandchild_holds_them(is_called_off:
     with suppress(asyncio.CancelledError):
         await ending
     assert ending.cancelled() == is_called_off
-    assert process._transport.is_closing()
+    assert process._transport.is_closing()  # type: ignore[attr-defined]
