@@ -190,7 +190,7 @@ ERROR_PAGES = {
 
 @pytest.mark.parametrize("name", [*FAULTS, *ERROR_PAGES])
 async def test_an_engine_that_fails_is_an_error_of_that_engine(name: str):
-    timeout_s = 0.5 if name in LIMITS else 60
+    timeout_s = 4 if name in LIMITS else 60
     with LocalWeb() as web:
         web.faults |= dict.fromkeys(FORMATS, FAULTS.get(name) or ERROR_PAGES[name])
         engines = [

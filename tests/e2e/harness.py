@@ -173,7 +173,7 @@ class User:
         text = (Path(row.folder) / "report.md").read_text(encoding="utf-8")
         return re.sub(r"started [^\n]*", "started …", unescape(text).replace(row.id, "…"))
 
-    def wait_for(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
+    def wait_for(self, condition: Callable[[], bool], *, timeout_s: float = 100) -> None:
         end = time.monotonic() + timeout_s
         while not condition():
             assert time.monotonic() < end, "it did not happen in time"

@@ -21,7 +21,7 @@ from deep_research.service.identity import Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.service import ResearchService
 from tests.support.hostile_files import samples
-from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for, wait_until
 
 NOTES = b"The Halden plant cost 30 million euros in 2021. It produced 5 GWh of heat in its first year.\n"
 CHINESE = "# 海绵城市改造\n\n项目在2021年花费三亿元，雨水径流减少了百分之四十。\n".encode()
@@ -216,7 +216,7 @@ def test_more_than_can_be_kept_is_refused_before_and_while_it_is_sent(client, co
         with pytest.raises(OSError):
             for _ in range(10_000):
                 connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
-    _await(lambda: on_disk(place) == before)
+    wait_until(lambda: on_disk(place) == before)
 
 
 @pytest.mark.parametrize("header", ["Content-Length: 100000", "Content-Length: 300"])
@@ -224,7 +224,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(client, collection, place, hea
     before = on_disk(place)
     with _raw_upload(client, collection, header) as connection:
         connection.sendall(NOTES)
-    _await(lambda: on_disk(place) == before)
+    wait_until(lambda: on_disk(place) == before)
     assert read(client, collection)["documents"] == []
     assert client.http.get("/api/collections").status_code == 200
 
@@ -326,8 +326,8 @@ def test_no_request_body_has_a_field_for_a_model_a_path_a_command_or_an_address(
 def test_the_operators_folder_is_searched_and_never_changed(client):
     listed = client.http.get("/api/collections").json()["collections"][0]
     assert (listed["id"], listed["is_read_only"]) == ("server", True)
-    _await(lambda: client.http.get("/api/collections/server").json()["files"] >= 20)
-    _await(lambda: not client.http.get("/api/collections/server/search", params={"q": "cost"}).json()["is_reading"])
+    wait_until(lambda: client.http.get("/api/collections/server").json()["files"] >= 20)
+    wait_until(lambda: not client.http.get("/api/collections/server/search", params={"q": "cost"}).json()["is_reading"])
     shown = client.http.get("/api/collections/server").text
     assert "council-closing-report.pdf" in shown
     assert "examples" not in shown
@@ -390,14 +390,14 @@ def test_a_run_that_waits_keeps_its_documents_until_it_is_over(client, collectio
 
 def test_four_uploads_of_one_account_are_taken_at_once(client, collection, place):
     # What tests before this one broke off is gone.
-    _await(lambda: "0" not in on_disk(place))
+    wait_until(lambda: "0" not in on_disk(place))
     with ExitStack() as stack:
         for _ in range(4):
             stack.enter_context(_raw_upload(client, collection, "Content-Length: 100000"))
-        _await(lambda: on_disk(place).count("0") == 4)
+        wait_until(lambda: on_disk(place).count("0") == 4)
         fifth = client.http.post(f"/api/collections/{collection}/files", files={"files": ("a.txt", NOTES)})
         assert fifth.status_code == 429
-    _await(lambda: "0" not in on_disk(place))
+    wait_until(lambda: "0" not in on_disk(place))
     assert send(client, collection, ("a.txt", NOTES))["added"]
 
 
@@ -471,10 +471,10 @@ def test_what_a_killed_server_was_sent_is_removed_and_what_it_kept_is_read(tmp_p
         send(client, collection, ("kept.txt", NOTES))
         with _raw_upload(client, collection, "Content-Length: 1000000") as connection:
             connection.sendall(NOTES)
-            _await(lambda: "0" in on_disk(tmp_path))
+            wait_until(lambda: "0" in on_disk(tmp_path))
             server.kill()
         server.start()
-        _await(lambda: on_disk(tmp_path) == ["kept.txt"])
+        wait_until(lambda: on_disk(tmp_path) == ["kept.txt"])
         (file,) = read(client, collection)["documents"]
         assert (file["name"], file["state"]) == ("kept.txt", "ready")
 
@@ -527,10 +527,3 @@ def _fields(schema: Any, document: Any, seen: frozenset[str] = frozenset()) -> I
     for name, each in schema.items():
         if name not in ("examples", "example", "description", "$ref"):
             yield from _fields(each, document, seen)
-
-
-def _await(condition: Any) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)

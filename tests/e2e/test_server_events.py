@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +16,7 @@ from deep_research.events import EVENT_DATA
 from tests.e2e.harness import User
 from tests.support.analyst import answer_over_the_wire
 from tests.support.model_server import ModelServer
-from tests.support.server import VAGUE, Client, server_process, serving, settings_for
+from tests.support.server import VAGUE, Client, server_process, serving, settings_for, wait_until
 
 
 class Frame(NamedTuple):
@@ -134,7 +133,7 @@ def test_a_cancelled_and_a_deleted_run_end_their_streams(client: Client) -> None
         frames: list[Frame] = []
         reader = threading.Thread(target=lambda run=run, frames=frames: frames.extend(_followed(client, run)))
         reader.start()
-        _until(lambda: _readers(client) == 1)
+        wait_until(lambda: _readers(client) == 1)
         if end == "cancel":
             assert client.http.post(f"/api/runs/{run}/cancel").is_success
         else:
@@ -142,7 +141,7 @@ def test_a_cancelled_and_a_deleted_run_end_their_streams(client: Client) -> None
         reader.join(20)
         assert not reader.is_alive()
         assert frames
-        _until(lambda: _readers(client) == 0)
+        wait_until(lambda: _readers(client) == 0)
     assert client.http.get(f"/api/runs/{run}/events").status_code == 404
 
 
@@ -152,10 +151,10 @@ def test_readers_that_vanish_are_forgotten_at_once(client: Client) -> None:
     crowd = [socket.create_connection((host, int(port))) for _ in range(30)]
     for reader in crowd:
         reader.sendall(f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-    _until(lambda: _readers(client) == 30)
+    wait_until(lambda: _readers(client) == 30)
     for reader in crowd:
         reader.close()
-    _until(lambda: _readers(client) == 0)
+    wait_until(lambda: _readers(client) == 0)
 
 
 def test_text_comes_while_it_is_written_and_who_joins_late_is_told(tmp_path: Path) -> None:
@@ -185,10 +184,3 @@ def test_text_comes_while_it_is_written_and_who_joins_late_is_told(tmp_path: Pat
 def _readers(client: Client) -> int:
     lines = client.http.get("/metrics").text.splitlines()
     return int(float(next(line for line in lines if line.startswith("deep_research_event_readers ")).split()[1]))
-
-
-def _until(condition: Any) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)

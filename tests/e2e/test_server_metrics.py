@@ -1,15 +1,14 @@
 """Does the server live, can it be used, what has it done: whoever asks learns that, and nothing private."""
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.analyst import answer_over_the_wire
 from tests.support.model_server import ModelServer
-from tests.support.server import QUESTION, Client, serving, settings_for
+from tests.support.server import QUESTION, Client, serving, settings_for, wait_until
 
 _SAMPLE = re.compile(r"^deep_research_(\w+?)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
@@ -19,13 +18,6 @@ def _figures(client: Client) -> dict[tuple[str, str], float]:
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")
     return {(name, labels or ""): float(value) for name, labels, value in _SAMPLE.findall(answer.text)}
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +32,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_the_process_lives_and_can_be_used(client: Client) -> None:
     assert client.http.get("/health").json() == {"status": "ok"}
     # What a run needs is loaded as the server begins.
-    _until(lambda: client.http.get("/ready").status_code == 200)
+    wait_until(lambda: client.http.get("/ready").status_code == 200)
 
 
 def test_what_runs_did_is_counted_by_kind_and_never_by_content(client: Client) -> None:
@@ -48,7 +40,7 @@ def test_what_runs_did_is_counted_by_kind_and_never_by_content(client: Client) -
     client.http.get(f"/api/runs/{run}")
     client.http.get("/secret-path-of-somebody")
     client.http.request("BREW", "/api/runs")
-    _until(lambda: _figures(client)["runs_under_way", ""] == 0)
+    wait_until(lambda: _figures(client)["runs_under_way", ""] == 0)
     figures = _figures(client)
     assert figures["runs", 'status="done"'] == 1
     assert figures["run_seconds_count", 'status="done"'] == 1
@@ -69,7 +61,7 @@ def test_what_runs_did_is_counted_by_kind_and_never_by_content(client: Client) -
 def test_a_store_that_cannot_be_written_is_not_ready_and_the_process_lives(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     with serving(settings) as client:
-        _until(lambda: client.http.get("/ready").status_code == 200)
+        wait_until(lambda: client.http.get("/ready").status_code == 200)
         settings.home.rename(tmp_path / "gone")
         answer = client.http.get("/ready")
         assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")

@@ -24,7 +24,7 @@ QUESTION = "What did the plant cost and produce?"
 # Too vague to research: the run asks back.
 VAGUE = "Tell me about it"
 OVER = ("done", "failed", "cancelled")
-_PATIENCE_S = 60.0
+_PATIENCE_S = 100.0
 
 
 def free_port() -> int:
@@ -86,7 +86,7 @@ def serving(settings: Settings) -> Iterator[Client]:
     thread = threading.Thread(target=server.run, name="server", daemon=True)
     thread.start()
     try:
-        _await(lambda: server.started or not thread.is_alive())
+        wait_until(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
         client = Client(f"http://127.0.0.1:{port}")
         yield client
@@ -127,7 +127,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=log,
             )
-        _await(lambda: self._answers() or not self._is_alive())
+        wait_until(lambda: self._answers() or not self._is_alive())
         assert self._is_alive(), self.log
         return self.client
 
@@ -169,7 +169,8 @@ def server_process(folder: Path, *arguments: str, **env: str) -> Iterator[Server
         server.client.http.close()
 
 
-def _await(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for something that happens in another process or thread."""
     end = time.monotonic() + _PATIENCE_S
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"

@@ -195,7 +195,8 @@ def _held(text: str, terms: frozenset[str]) -> frozenset[str]:
 def _ranked(terms: frozenset[str], candidates: Sequence[_Candidate]) -> list[FoundItem]:
     counts = Counter(term for candidate in candidates for term in candidate.held)
     weights = {term: math.log(1 + len(candidates) / (1 + counts[term])) for term in terms}
-    weighed = [(sum(weights[term] for term in held), item) for item, held in candidates if held]
+    # Exact, so that the same terms weigh the same in whatever order a set gives them.
+    weighed = [(math.fsum(weights[term] for term in held), item) for item, held in candidates if held]
     # Reports come first among equals: they answer, where the others only hold what was read.
     return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
 
