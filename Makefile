@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Sandbox, browser and Chinese fonts; nothing fails without them.
-SYSTEM_PACKAGES := bubblewrap chromium fonts-noto-cjk
+SYSTEM_PACKAGES := bubblewrap chromium fonts-noto-cjk postgresql
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is incomplete; on Debian and Ubuntu install python3-venv." >&2; exit 1; }
 	@$(PIP) install --upgrade pip
-	@$(PIP) install --constraint constraints.txt --editable '.[charts,dev,otel,pdf,server]'
+	@$(PIP) install --constraint constraints.txt --editable '.[charts,dev,otel,pdf,postgres,server]'
 	@touch $@
 
 demo: $(STAMP) ## Run the demonstration

@@ -4,10 +4,13 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings, strategies
+
+from tests.support.postgres import PostgresServer, postgres_server
 
 # A busy machine is no defect, and what CI finds must be found again at the desk.
 settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=30)
@@ -40,6 +43,19 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("SANDBOX_BACKEND", "off")
     monkeypatch.setenv("DEEP_RESEARCH_CHARTS", "false")
     return home
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL for all tests of this process that want one."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def database_url(postgres: PostgresServer) -> str:
+    """Return the address of an empty database."""
+    return postgres.new_database()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

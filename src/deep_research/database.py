@@ -60,9 +60,9 @@ OTHER_HOME = "set DEEP_RESEARCH_HOME to another folder"
 
 
 @cache
-def load_queries(package: str) -> dict[str, str]:
-    """Return the statements of a package's `queries.sql` by name."""
-    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+def load_queries(package: str, file: str = "queries.sql") -> dict[str, str]:
+    """Return the statements of a package's file of queries by name."""
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     return {name: _COMMENT.sub("", body).strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -70,9 +70,14 @@ def load_queries(package: str) -> dict[str, str]:
 @cache
 def load_migrations(package: str) -> dict[int, tuple[str, ...]]:
     """Return the statements of every migration of a package by the schema number they lead to, in order."""
-    folder = files(package).joinpath("migrations")
-    named = sorted((found[1], file) for file in folder.iterdir() if (found := _MIGRATION.match(file.name)))
-    return {int(number): _statements(file.read_text(encoding="utf-8")) for number, file in named}
+    return {number: _statements(script) for number, script in load_scripts(package, "migrations").items()}
+
+
+def load_scripts(package: str, folder: str) -> dict[int, str]:
+    """Return the migrations of a package's folder by the schema number they lead to, in order."""
+    present = files(package).joinpath(folder).iterdir()
+    named = sorted((found[1], file) for file in present if (found := _MIGRATION.match(file.name)))
+    return {int(number): file.read_text(encoding="utf-8") for number, file in named}
 
 
 def _statements(script: str) -> tuple[str, ...]:

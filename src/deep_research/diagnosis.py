@@ -119,7 +119,8 @@ def _home(settings: Settings, words: Words) -> Line:
 
 
 async def _store(settings: Settings, words: Words) -> Line:
-    if not os.access(settings.store_path, os.F_OK):
+    place = settings.store_path if settings.database_url is None else "PostgreSQL"
+    if settings.database_url is None and not os.access(settings.store_path, os.F_OK):
         return OK, "store", words("doctor.store_new", path=settings.store_path)
     store = open_store(settings)
     try:
@@ -129,7 +130,7 @@ async def _store(settings: Settings, words: Words) -> Line:
     finally:
         await store.close()
     held = {"runs": size.runs, "documents": size.documents, "size": f"{size.bytes_on_disk / _MEBI:.1f}"}
-    return OK, "store", words("doctor.store", path=settings.store_path, **held)
+    return OK, "store", words("doctor.store", path=place, **held)
 
 
 def _documents(settings: Settings, words: Words) -> Line:

@@ -86,7 +86,7 @@ async def recheck_file(report: Path, *, settings: Settings | None = None) -> Rec
             f"There are no files beside {report.name} that say what it rests on: name the report.md in its run's "
             f"folder, or check any report against sources with: deep-research audit {report} --sources FOLDER"
         )
-    if not settings.store_path.is_file():
+    if settings.database_url is None and not settings.store_path.is_file():
         return await _recheck(report, None)
     return await with_store(lambda store, _: _recheck(report, store), settings)
 

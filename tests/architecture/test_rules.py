@@ -26,7 +26,7 @@ MAY_CATCH_EVERYTHING = {
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
     "sandbox/worker.py": "whatever chart code raises is told to whoever wrote it",
     "server/openai/errors.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
-    "store/sqlite_file.py": "a failure is told to whoever waits for the write, in another thread",
+    "store/write_queue.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
     "service/worker.py": "the edge of a run in a server: one that fails in a way nobody foresaw costs no other",
 }

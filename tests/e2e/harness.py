@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from pydantic import SecretStr
+
 from deep_research.cli.main import main
 from deep_research.events import OnEvent, RunEvent
 from deep_research.pipeline.adapters import Adapters
@@ -28,9 +30,9 @@ from deep_research.pipeline.statistics import DECISIONS
 from deep_research.report.escaping import unescape
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
-from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.testing import CallLog
+from deep_research.wiring import open_store
 from tests.e2e.warm import Parent
 from tests.support.world import World
 
@@ -131,9 +133,10 @@ class User:
     def ask(self, wiring: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         return self.run("ask", self.question, "--wiring", f"worlds:{wiring}", *arguments, **extra)
 
-    def with_store(self, work: Callable[[SqliteStore], Awaitable[Result]]) -> Result:
+    def with_store(self, work: Callable[[Store], Awaitable[Result]]) -> Result:
         async def run() -> Result:
-            store = SqliteStore(self.home / "store.db")
+            url = self.env.get("DEEP_RESEARCH_DATABASE_URL")
+            store = open_store(Settings(home=self.home, database_url=SecretStr(url) if url else None))
             try:
                 return await work(store)
             finally:
@@ -191,7 +194,8 @@ class User:
         while True:
             kill(process, signal.SIGSTOP)
             self.wait_for(lambda: _is_stopped(process.pid))
-            if all(_is_free(self.home / name) for name in ("store.db", "checkpoints.db")):
+            files = (self.home / "store.db", self.home / "checkpoints.db")
+            if all(_is_free(file) for file in files if file.exists()):
                 return
             kill(process, signal.SIGCONT)
             time.sleep(0.02)

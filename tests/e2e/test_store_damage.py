@@ -10,9 +10,10 @@ import pytest
 
 from deep_research.database import load_migrations
 from deep_research.errors import StoreCorrupt
+from deep_research.store.rows import call_columns, json_column, run_columns, time_column
+from deep_research.store.seals import SEALED
+from deep_research.store.sql import Column
 from deep_research.store.sqlite import SqliteStore
-from deep_research.store.sqlite_file import SEALED, Column
-from deep_research.store.sqlite_rows import call_columns, json_column, run_columns, time_column
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
 

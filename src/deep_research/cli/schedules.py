@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
-from deep_research.service.database import ServerDatabase
+from deep_research.service.database import open_server_database
 from deep_research.service.identity import LOCAL
 from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChange, Schedules
 from deep_research.settings import load_settings
@@ -95,7 +95,7 @@ def run_now(schedule: str) -> None:
 def _with(work: Callable[[Schedules], Awaitable[T]]) -> T:
     async def do() -> T:
         settings = load_settings()
-        database = ServerDatabase(settings.server_path)
+        database = open_server_database(settings)
         try:
             return await work(Schedules(settings, database))
         finally:

@@ -13,7 +13,7 @@ from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
 from deep_research.service.audit_log import AuditLog
-from deep_research.service.database import ServerDatabase
+from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
@@ -174,7 +174,7 @@ def _with_accounts(work: "Callable[[Accounts, Settings], Awaitable[T]]") -> T:
 
     async def open_and_close() -> T:
         settings = load_settings()
-        database = ServerDatabase(settings.server_path)
+        database = open_server_database(settings)
         accounts = Accounts(database, AuditLog(database))
         try:
             return await work(accounts, settings)

@@ -16,7 +16,7 @@ import aiosqlite
 from deep_research.database import FileErrors, connect, fault_of, files_of
 from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 from deep_research.store.port import Claim
-from deep_research.store.sqlite_file import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
+from deep_research.store.seals import SEAL, SEAL_FUNCTION, seal_of, sealing_triggers
 
 if TYPE_CHECKING:  # `runs delete` forgets checkpoints without loading LangGraph
     from deep_research.pipeline.saver import UncutSaver

@@ -9,18 +9,18 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from sqlite3 import Row
 from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
 from deep_research.errors import SignInFailed, UsageError
 from deep_research.service.audit_log import AuditLog
-from deep_research.service.database import Records, ServerDatabase
+from deep_research.service.database import Records, ServerDatabase, open_server_database
 from deep_research.service.identity import SCOPES, Identity, Scope
 from deep_research.service.passwords import Passwords
 from deep_research.service.throttle import Throttle
 from deep_research.settings import Settings
+from deep_research.store.sql import Row
 from deep_research.value import Value, digest_of
 
 # Tokens are found in leaks by how they begin.
@@ -335,7 +335,7 @@ class Accounts:
 
 async def has_accounts(settings: Settings) -> bool:
     """Return whether there are accounts, before a server is started."""
-    database = ServerDatabase(settings.server_path)
+    database = open_server_database(settings)
     try:
         return await database.work(lambda records: records.one("any_user")) is not None
     finally:

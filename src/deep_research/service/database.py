@@ -1,4 +1,4 @@
-"""`server.db`: accounts, collections of documents, schedules and what else a server keeps beside the runs."""
+"""`server.db`, or the same tables in PostgreSQL: accounts, collections, schedules and what else is kept beside runs."""
 
 import asyncio
 import sqlite3
@@ -6,91 +6,155 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from deep_research.database import FileErrors, closed_on_failure, connect, fault_of, load_queries, migrate
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
+from deep_research.settings import Settings
+from deep_research.store.sql import Column, Row
+from deep_research.wiring import open_database
+
+if TYPE_CHECKING:
+    from deep_research.store.postgres import PostgresDatabase
 
 T = TypeVar("T")
-Column = str | int | float | bytes | None
 _SAME_MOMENT_S = 0.05
 _RETRY_PAUSE_S = 0.01
+# For how long a change that another process made in PostgreSQL may go unseen.
+_UNSEEN_S = 1.0
 _PACKAGE = "deep_research.service"
 
 
-class Records:
+class Records(Protocol):
+    """One transaction, as if nobody else had one at the same time."""
+
+    def all(self, query: str, **values: Column) -> list[Row]:
+        """Return every row of a named query."""
+        ...
+
+    def one(self, query: str, **values: Column) -> Row | None:
+        """Return the first row of a named query, if there is one."""
+        ...
+
+    def run(self, query: str, **values: Column) -> int:
+        """Send a named statement and return how many rows it changed."""
+        ...
+
+
+class _Tables(Protocol):
+    def write(self, work: Callable[[Records], T]) -> T: ...
+
+    def version(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class ServerDatabase:
+    """The tables, used by one thread of this process; other processes may use them at the same time."""
+
+    def __init__(self, place: "Path | PostgresDatabase", *, busy_timeout_s: float = 30.0) -> None:
+        self._tables: _Tables
+        self._tables = _ServerFile(place, busy_timeout_s) if isinstance(place, Path) else _SharedTables(place)
+        self._seen, self._seen_at = 0, 0.0
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-db")
+
+    async def work(self, work: Callable[[Records], T]) -> T:
+        """Do something in one transaction, which may be begun again where a first attempt was lost."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.write, work)
+        finally:
+            self._seen_at = 0.0
+
+    def version(self) -> int:
+        """Return a number that changes with every change of the tables, whoever makes it; quick, never in the way.
+
+        A thousand who ask at the same moment are answered by one look: each look lets busy threads go first.
+        """
+        if time.monotonic() - self._seen_at >= _SAME_MOMENT_S:
+            self._seen = self._tables.version()
+            self._seen_at = time.monotonic()
+        return self._seen
+
+    async def close(self) -> None:
+        """Let go of the tables."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.close)
+        self._thread.shutdown(wait=True)
+
+
+def open_server_database(settings: Settings) -> ServerDatabase:
+    """Return the tables of the server: in PostgreSQL where one is named, else in a file."""
+    if settings.database_url is None:
+        return ServerDatabase(settings.server_path)
+    return ServerDatabase(open_database(settings, _PACKAGE, isolation="SERIALIZABLE"))
+
+
+class _SharedTables:
+    """The tables in PostgreSQL."""
+
+    def __init__(self, database: "PostgresDatabase") -> None:
+        self._database = database
+        self._own_changes = 0
+
+    def write(self, work: Callable[[Records], T]) -> T:
+        try:
+            return self._database.write(work)
+        finally:
+            self._own_changes += 1
+
+    def version(self) -> int:
+        # Asked before every request: what others change is looked up again after a moment, without asking for it.
+        return self._own_changes + int(time.monotonic() / _UNSEEN_S)
+
+    def close(self) -> None:
+        self._database.close()
+
+
+class _FileRecords:
     """One transaction on `server.db`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def all(self, query: str, **values: Column) -> list[sqlite3.Row]:
-        """Return every row of a named query."""
-        return self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall()
+    def all(self, query: str, **values: Column) -> list[Row]:
+        return list(self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall())
 
-    def one(self, query: str, **values: Column) -> sqlite3.Row | None:
-        """Return the first row of a named query, if there is one."""
-        found: sqlite3.Row | None = self._connection.execute(load_queries(_PACKAGE)[query], values).fetchone()
+    def one(self, query: str, **values: Column) -> Row | None:
+        found: Row | None = self._connection.execute(load_queries(_PACKAGE)[query], values).fetchone()
         return found
 
     def run(self, query: str, **values: Column) -> int:
-        """Send a named statement and return how many rows it changed."""
         return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
 
 
-class ServerDatabase:
-    """One SQLite file, used by one thread of this process; other processes may use it at the same time."""
+class _ServerFile:
+    """One SQLite file."""
 
-    def __init__(self, path: Path, *, busy_timeout_s: float = 30.0) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float) -> None:
         self.path = path
         self._busy_timeout_s = busy_timeout_s
         self._connection: sqlite3.Connection | None = None
         self._watch: sqlite3.Connection | None = None
-        self._seen, self._seen_at = 0, 0.0
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-db")
-
-    async def work(self, work: Callable[[Records], T]) -> T:
-        """Do something in one transaction."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
-        finally:
-            self._seen_at = 0.0
 
     def version(self) -> int:
-        """Return a number that changes with every change of the file, whoever makes it; quick, and never in the way.
-
-        A thousand who ask at the same moment are answered by one look: each look lets busy threads go first.
-        """
-        if time.monotonic() - self._seen_at < _SAME_MOMENT_S:
-            return self._seen
         try:
             if self._watch is None:
                 self._watch = connect(self.path, timeout_s=1.0, check_same_thread=False)
-            self._seen = int(self._watch.execute("PRAGMA data_version").fetchone()[0])
+            return int(self._watch.execute("PRAGMA data_version").fetchone()[0])
         except FileErrors as exc:
             raise self._in_words(exc) from exc
-        self._seen_at = time.monotonic()
-        return self._seen
 
-    async def close(self) -> None:
-        """Close the file."""
-        if self._watch is not None:
-            self._watch.close()
-            self._watch = None
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
-        self._thread.shutdown(wait=True)
+    def close(self) -> None:
+        for connection in (self._watch, self._connection):
+            if connection is not None:
+                connection.close()
+        self._watch = self._connection = None
 
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _transaction(self, work: Callable[[Records], T]) -> T:
+    def write(self, work: Callable[[Records], T]) -> T:
         try:
             connection = self._connection = self._connection or self._opened()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                result = work(Records(connection))
+                result = work(_FileRecords(connection))
             except BaseException:  # Nothing is kept of work that was broken off, by whatever; it is raised again.
                 connection.execute("ROLLBACK")
                 raise

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from sqlite3 import Row
 from typing import Final, NamedTuple, Protocol
 
 from pydantic import AwareDatetime
@@ -24,6 +23,7 @@ from deep_research.service.accounts import Limits, account_of
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.store.port import RunRow, Store
+from deep_research.store.sql import Row
 from deep_research.value import Value
 
 # A reservation whose run was never written down: its server was killed at that moment.

@@ -1,41 +1,43 @@
--- Every statement that is sent to server.db, by name; values come as parameters only.
+-- Every statement of the server by name, for SQLite; values come as parameters only.
+-- Those that PostgreSQL needs in other words stand in queries_postgres.sql too.
 
 -- Collections of documents
 
 -- name: find_collection
-SELECT * FROM collections WHERE id = :id AND user = :user
+SELECT * FROM collections WHERE id = :id AND "user" = :user
 
 -- name: list_collections
-SELECT collections.id, collections.name, created_at, count(files.id) AS files, ifnull(sum(bytes), 0) AS bytes,
-       question_collections.collection IS NOT NULL AS is_of_question
+SELECT collections.id, collections.name, created_at, count(files.id) AS files,
+       CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes,
+       max(question_collections.collection) IS NOT NULL AS is_of_question
 FROM collections LEFT JOIN files ON files.collection = collections.id
                  LEFT JOIN question_collections ON question_collections.collection = collections.id
-WHERE user = :user GROUP BY collections.id ORDER BY created_at DESC, collections.id
+WHERE "user" = :user GROUP BY collections.id ORDER BY created_at DESC, collections.id
 
 -- name: all_collections
 SELECT id FROM collections
 
 -- name: add_collection
-INSERT INTO collections (id, user, name, created_at) VALUES (:id, :user, :name, :created_at)
+INSERT INTO collections (id, "user", name, created_at) VALUES (:id, :user, :name, :created_at)
 
 -- name: add_question_collection
 INSERT INTO question_collections (collection) VALUES (:collection)
 
 -- name: ask_question_collection
-UPDATE question_collections SET is_asked = 1 WHERE collection = :collection AND NOT is_asked
+UPDATE question_collections SET is_asked = 1 WHERE collection = :collection AND is_asked = 0
 
 -- name: drop_question_collection
 DELETE FROM collections WHERE id = :id AND id IN (SELECT collection FROM question_collections)
 
 -- name: drop_unasked_collections
 DELETE FROM collections
-WHERE created_at < :before AND id IN (SELECT collection FROM question_collections WHERE NOT is_asked)
+WHERE created_at < :before AND id IN (SELECT collection FROM question_collections WHERE is_asked = 0)
 
 -- name: rename_collection
-UPDATE collections SET name = :name WHERE id = :id AND user = :user
+UPDATE collections SET name = :name WHERE id = :id AND "user" = :user
 
 -- name: drop_collection
-DELETE FROM collections WHERE id = :id AND user = :user
+DELETE FROM collections WHERE id = :id AND "user" = :user
 
 -- name: list_files
 SELECT * FROM files WHERE collection = :collection ORDER BY name
@@ -51,8 +53,8 @@ VALUES (:id, :collection, :name, :kind, :bytes, :digest, :added_at)
 DELETE FROM files WHERE id = :id
 
 -- name: bytes_of_user
-SELECT ifnull(sum(bytes), 0) AS bytes FROM files
-WHERE collection IN (SELECT id FROM collections WHERE user = :user)
+SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM files
+WHERE collection IN (SELECT id FROM collections WHERE "user" = :user)
 
 -- Idempotency keys
 
@@ -60,11 +62,11 @@ WHERE collection IN (SELECT id FROM collections WHERE user = :user)
 DELETE FROM idempotency WHERE created_at < :before OR created_at > :after
 
 -- name: keep_key
-INSERT INTO idempotency (user, key, request, run, created_at) VALUES (:user, :key, :request, :run, :now)
-ON CONFLICT (user, key) DO NOTHING
+INSERT INTO idempotency ("user", key, request, run, created_at) VALUES (:user, :key, :request, :run, :now)
+ON CONFLICT ("user", key) DO NOTHING
 
 -- name: find_key
-SELECT request, run FROM idempotency WHERE user = :user AND key = :key
+SELECT request, run FROM idempotency WHERE "user" = :user AND key = :key
 
 -- Accounts
 
@@ -97,22 +99,22 @@ WHERE id = :id
 DELETE FROM users WHERE id = :id
 
 -- name: remove_schedules_of
-DELETE FROM schedules WHERE user = :user
+DELETE FROM schedules WHERE "user" = :user
 
 -- name: take_over_collections
-UPDATE collections SET user = :user WHERE user = :before
+UPDATE collections SET "user" = :user WHERE "user" = :before
 
 -- name: take_over_schedules
-UPDATE schedules SET user = :user WHERE user = :before
+UPDATE schedules SET "user" = :user WHERE "user" = :before
 
 -- Tokens
 
 -- name: add_token
-INSERT INTO tokens (id, user, name, digest, scopes, created_at, expires_at)
+INSERT INTO tokens (id, "user", name, digest, scopes, created_at, expires_at)
 VALUES (:id, :user, :name, :digest, :scopes, :created_at, :expires_at)
 
 -- name: list_tokens
-SELECT * FROM tokens ORDER BY user, created_at
+SELECT * FROM tokens ORDER BY "user", created_at
 
 -- name: find_token
 SELECT tokens.*, users.name AS user_name, users.is_admin
@@ -128,7 +130,7 @@ DELETE FROM tokens WHERE id = :id
 -- Sign-ins
 
 -- name: add_sign_in
-INSERT INTO sign_ins (digest, user, created_at, expires_at) VALUES (:digest, :user, :created_at, :expires_at)
+INSERT INTO sign_ins (digest, "user", created_at, expires_at) VALUES (:digest, :user, :created_at, :expires_at)
 
 -- name: find_sign_in
 SELECT sign_ins.*, users.name AS user_name, users.is_admin
@@ -139,7 +141,7 @@ WHERE digest = :digest
 DELETE FROM sign_ins WHERE digest = :digest
 
 -- name: remove_sign_ins_of
-DELETE FROM sign_ins WHERE user = :user
+DELETE FROM sign_ins WHERE "user" = :user
 
 -- name: forget_old_sign_ins
 DELETE FROM sign_ins WHERE expires_at <= :now
@@ -162,7 +164,7 @@ DELETE FROM failed_sign_ins WHERE at <= :before OR at > :now
 -- What accounts use
 
 -- name: add_usage
-INSERT INTO usage (id, user, run, at, usd_before, queries_before, usd, queries, seen_at)
+INSERT INTO usage (id, "user", run, at, usd_before, queries_before, usd, queries, seen_at)
 VALUES (:id, :user, :run, :at, :usd_before, :queries_before, :usd, :queries, :seen_at)
 
 -- name: name_usage
@@ -177,44 +179,44 @@ UPDATE usage SET is_open = 0 WHERE id = :id
 -- name: settle_usage
 UPDATE usage
 SET is_open = 0, usd = max(0.0, :usd - usd_before), queries = max(0, :queries - queries_before)
-WHERE run = :run AND is_open
+WHERE run = :run AND is_open = 1
 
 -- name: open_usage
-SELECT * FROM usage WHERE user = :user AND is_open
+SELECT * FROM usage WHERE "user" = :user AND is_open = 1
 
 -- name: open_usage_of
-SELECT 1 FROM usage WHERE run = :run AND is_open
+SELECT 1 FROM usage WHERE run = :run AND is_open = 1
 
 -- name: sum_usage
-SELECT ifnull(sum(is_open), 0) AS runs_at_once,
-       ifnull(sum(at >= :day), 0) AS runs_a_day,
-       ifnull(sum(usd) FILTER (WHERE at >= :month), 0.0) AS usd_a_month,
-       ifnull(sum(queries) FILTER (WHERE at >= :day), 0) AS queries_a_day
-FROM usage WHERE user = :user AND (is_open OR at >= :month)
+SELECT coalesce(sum(is_open), 0) AS runs_at_once,
+       count(*) FILTER (WHERE at >= :day) AS runs_a_day,
+       coalesce(sum(usd) FILTER (WHERE at >= :month), 0.0) AS usd_a_month,
+       coalesce(sum(queries) FILTER (WHERE at >= :day), 0) AS queries_a_day
+FROM usage WHERE "user" = :user AND (is_open = 1 OR at >= :month)
 
 -- Audit log
 
 -- name: add_audit
-INSERT INTO audit (at, user, address, action, subject, detail)
+INSERT INTO audit (at, "user", address, action, subject, detail)
 VALUES (:at, :user, :address, :action, :subject, :detail)
 
 -- name: forget_old_audit
 DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - :kept
 
 -- name: list_audit
-SELECT * FROM audit WHERE :user IS NULL OR user = :user ORDER BY number DESC LIMIT :limit
+SELECT * FROM audit WHERE :user IS NULL OR "user" = :user ORDER BY number DESC LIMIT :limit
 
 -- name: has_signed_in_from
-SELECT 1 FROM audit WHERE user = :user AND action = 'sign-in' AND address = :address AND at > :since LIMIT 1
+SELECT 1 FROM audit WHERE "user" = :user AND action = 'sign-in' AND address = :address AND at > :since LIMIT 1
 
 -- Schedules
 
 -- name: add_schedule
-INSERT INTO schedules (id, user, request, every_s, mode, notify, webhook, email, next_at, created_at)
+INSERT INTO schedules (id, "user", request, every_s, mode, notify, webhook, email, next_at, created_at)
 VALUES (:id, :user, :request, :every_s, :mode, :notify, :webhook, :email, :next_at, :created_at)
 
 -- name: list_schedules
-SELECT * FROM schedules WHERE user = :user ORDER BY created_at DESC, id
+SELECT * FROM schedules WHERE "user" = :user ORDER BY created_at DESC, id
 
 -- name: change_schedule
 UPDATE schedules SET every_s = :every_s, is_paused = :is_paused, next_at = :next_at WHERE id = :id
@@ -224,7 +226,7 @@ DELETE FROM schedules WHERE id = :id
 
 -- Those of an account that was removed rest.
 -- name: active_schedules
-SELECT * FROM schedules WHERE is_paused = 0 AND (user = :local OR user IN (SELECT id FROM users))
+SELECT * FROM schedules WHERE is_paused = 0 AND ("user" = :local OR "user" IN (SELECT id FROM users))
 
 -- Who changes the time from the one that was seen carries it out.
 -- name: claim_schedule

@@ -19,7 +19,7 @@ from deep_research.request import ResearchRequest
 from deep_research.runner import processor_from, settings_of, update_request
 from deep_research.service.accounts import Accounts
 from deep_research.service.audit_log import AuditLog
-from deep_research.service.database import ServerDatabase
+from deep_research.service.database import open_server_database
 from deep_research.service.documents import Documents, check_there
 from deep_research.service.estimate import Estimate, estimate_of
 from deep_research.service.feed import EventFeed, Item
@@ -54,7 +54,7 @@ class ResearchService:
     def __init__(self, settings: Settings, *, at_once: int = 4) -> None:
         self.settings = settings
         self.store: Store = open_store(settings)
-        self.database = ServerDatabase(settings.server_path)
+        self.database = open_server_database(settings)
         self.audit = AuditLog(self.database)
         self.accounts = Accounts(self.database, self.audit)
         self.feed = EventFeed(self.store)

@@ -24,7 +24,7 @@ from deep_research.request import (
 from deep_research.settings.models import ModelSettings
 from deep_research.settings.search import SearchSettings
 from deep_research.settings.server import ServerSettings
-from deep_research.settings.types import AbsoluteFolder, Amount, Duration, Folder, LanguageName
+from deep_research.settings.types import AbsoluteFolder, Amount, DatabaseUrl, Duration, Folder, LanguageName
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -203,7 +203,16 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         default=30.0, description="Seconds without a sign of life after which another process may take over a run."
     )
     store_busy_timeout_s: Amount = Field(
-        default=30.0, description="Seconds to wait for another process that writes to the store."
+        default=30.0,
+        description="Seconds to wait for another process that writes to the store, and for a database that is away.",
+    )
+    database_url: DatabaseUrl = Field(
+        default=None,
+        description="PostgreSQL that holds the store (`postgresql://user:password@host:5432/name`; extra `postgres`); "
+        "not set, it is a file in the home folder.",
+    )
+    database_connections: int = Field(
+        default=8, ge=1, description="Most connections to PostgreSQL that one process opens."
     )
     tracing: bool = Field(default=False, description="Send traces of runs to LangSmith.")
     otel: bool = Field(

@@ -61,7 +61,15 @@ def mail_address(value: str) -> str:
     return value
 
 
+def _database_url(value: SecretStr | None) -> SecretStr | None:
+    address = value.get_secret_value() if value else ""
+    if address and not address.startswith(("postgresql://", "postgres://")):
+        raise ValueError("give an address such as postgresql://user:password@host:5432/name")
+    return value if address else None
+
+
 Key = SecretStr | None
+DatabaseUrl = Annotated[Key, AfterValidator(_database_url)]
 MailAddress = Annotated[str, AfterValidator(mail_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 LanguageName = Annotated[Language, BeforeValidator(_language)]

@@ -29,6 +29,10 @@ class Owner(Value):
         """Return whether both are one process."""
         return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
 
+    def on_clock(self, ahead_s: float) -> "Owner":
+        """Return the same on a wall clock that is so much ahead of the one it was read from."""
+        return self.model_copy(update={"beat_wall_s": self.beat_wall_s + ahead_s}) if ahead_s else self
+
 
 def current_owner() -> Owner:
     """Return this process with the time of now."""

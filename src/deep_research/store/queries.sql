@@ -1,4 +1,5 @@
--- Every statement the SQLite store sends, by name; values come as parameters only.
+-- Every statement of the store by name, for SQLite; values come as parameters only.
+-- Those that PostgreSQL needs in other words stand in queries_postgres.sql too.
 
 -- name: use_write_ahead_log
 PRAGMA journal_mode = WAL
@@ -22,12 +23,16 @@ BEGIN
 
 -- name: add_run
 INSERT INTO runs (id, created_at, updated_at, status, request, wiring, folder, code_version, epoch, attempt, owner,
-                  cancel_requested, active_s, pending, result, error, user, tags)
+                  cancel_requested, active_s, pending, result, error, "user", tags)
 VALUES (:id, :created_at, :updated_at, 'created', :request, :wiring, :folder, :code_version, :epoch, :attempt, :owner,
         :cancel_requested, :active_s, :pending, :result, :error, :user, :tags)
 ON CONFLICT (id) DO NOTHING
 
 -- name: get_run
+SELECT * FROM runs WHERE id = :run
+
+-- The same for whoever will change it: SQLite has one writer at a time.
+-- name: lock_run
 SELECT * FROM runs WHERE id = :run
 
 -- name: get_row
@@ -45,7 +50,7 @@ SELECT rowid, CAST(id AS BLOB) AS id FROM runs NOT INDEXED ORDER BY created_at D
 
 -- name: choose_rows
 SELECT rowid, CAST(id AS BLOB) AS id FROM runs
-WHERE (:user IS NULL OR user = :user)
+WHERE (:user IS NULL OR "user" = :user)
   AND (:created_at IS NULL OR (created_at, runs.id) < (:created_at, :id))
   AND (:text = '' OR instr(lower(request ->> '$.question'), lower(:text)))
   AND (:origin = '' OR :origin IN (request ->> '$.follow', request ->> '$.update.run'))
@@ -54,8 +59,8 @@ ORDER BY created_at DESC, runs.id DESC
 
 -- Runs of servers that should go on: not begun, cut off, or answered while they waited.
 -- name: list_unfinished
-SELECT id, user, status, owner FROM runs
-WHERE status IN ('created', 'running', 'interrupted', 'waiting') AND user <> ''
+SELECT id, "user", status, owner FROM runs
+WHERE status IN ('created', 'running', 'interrupted', 'waiting') AND "user" <> ''
   AND (status <> 'waiting' OR CASE WHEN json_valid(pending) THEN EXISTS (
       SELECT 1 FROM answers WHERE answers.run = runs.id AND answers.scope = runs.pending ->> '$.scope') END)
 ORDER BY created_at, id
@@ -67,14 +72,14 @@ SELECT status, count(*) AS runs FROM runs GROUP BY status
 UPDATE runs SET tags = :tags WHERE id = :run
 
 -- name: give_runs
-UPDATE runs SET user = :after WHERE user = :before
+UPDATE runs SET "user" = :after WHERE "user" = :before
 
 -- name: get_hold
 SELECT id, status, epoch, owner, claimed_at, cancel_requested FROM runs WHERE id = :run
 
 -- name: claim_run
 UPDATE runs SET status = 'running', epoch = epoch + 1, owner = :owner, claimed_at = :now, updated_at = :now,
-                cancel_requested = 0
+                cancel_requested = FALSE
 WHERE id = :run
 RETURNING epoch
 
@@ -89,7 +94,7 @@ UPDATE runs SET status = :status, owner = NULL, claimed_at = NULL, result = :res
 WHERE id = :run
 
 -- name: ask_to_stop
-UPDATE runs SET cancel_requested = 1, updated_at = :now WHERE id = :run
+UPDATE runs SET cancel_requested = TRUE, updated_at = :now WHERE id = :run
 
 -- A process that held the run and sleeps must not go on when it wakes, hence the new epoch.
 -- name: cancel_run
@@ -101,6 +106,10 @@ WHERE id = :run
 UPDATE runs SET attempt = attempt + 1, updated_at = :now WHERE id = :run RETURNING attempt
 
 -- Removing a run: its rows, then what only they named
+
+-- Lets nobody refer to content of other runs while what is left without a run is removed; SQLite has one writer.
+-- name: lock_content
+SELECT 1
 
 -- name: drop_evidence
 DELETE FROM evidence WHERE run = :run
@@ -160,10 +169,10 @@ ON CONFLICT (run, key) DO UPDATE SET
     after = excluded.after, code_version = excluded.code_version, is_superseded = excluded.is_superseded
 
 -- name: supersede_call
-UPDATE journal SET is_superseded = 1 WHERE run = :run AND key = :key
+UPDATE journal SET is_superseded = TRUE WHERE run = :run AND key = :key
 
 -- name: supersede_failures
-UPDATE journal SET is_superseded = 1 WHERE run = :run AND state IN ('failed', 'refused')
+UPDATE journal SET is_superseded = TRUE WHERE run = :run AND state IN ('failed', 'refused')
 
 -- Events
 
@@ -228,6 +237,7 @@ SELECT * FROM evidence WHERE run = :run AND passage = :passage ORDER BY section
 -- name: count_evidence
 SELECT count(*) AS rows FROM evidence INDEXED BY evidence_by_passage WHERE passage = :passage AND run = :run
 
--- name: count_rows
+-- name: measure
 SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM documents) AS documents,
-       (SELECT count(*) FROM blobs) AS blobs
+       (SELECT count(*) FROM blobs) AS blobs,
+       (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) AS bytes_on_disk

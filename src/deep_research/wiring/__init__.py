@@ -1,5 +1,5 @@
 """The only builder of adapters."""
 
-from deep_research.wiring.adapters import adapters_for, build, open_store
+from deep_research.wiring.adapters import adapters_for, build, open_database, open_store
 
-__all__ = ["adapters_for", "build", "open_store"]
+__all__ = ["adapters_for", "build", "open_database", "open_store"]

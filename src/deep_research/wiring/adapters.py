@@ -10,17 +10,39 @@ from typing import TYPE_CHECKING
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
 from deep_research.store.port import Store
+from deep_research.store.sql_store import SqlStore
 from deep_research.store.sqlite import SqliteStore
 from deep_research.wiring.models import models_from, reasoner_from
 from deep_research.wiring.traces import observers_from
 
 if TYPE_CHECKING:
     from deep_research.pipeline.adapters import Adapters
+    from deep_research.store.postgres import Isolation, PostgresDatabase
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store of all runs."""
-    return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+    """Return the store of all runs: on PostgreSQL where one is named, else in a file."""
+    if settings.database_url is None:
+        return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+    return SqlStore(open_database(settings))
+
+
+def open_database(
+    settings: Settings, package: str = "deep_research.store", *, isolation: "Isolation" = "READ COMMITTED"
+) -> "PostgresDatabase":
+    """Return the tables of a package in the PostgreSQL that is named."""
+    try:
+        from deep_research.store.postgres import PostgresDatabase
+    except ImportError as exc:
+        raise ConfigurationError("PostgreSQL needs an extra: pip install 'deep-research[postgres]'") from exc
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    return PostgresDatabase(
+        url,
+        package=package,
+        isolation=isolation,
+        busy_timeout_s=settings.store_busy_timeout_s,
+        max_connections=settings.database_connections,
+    )
 
 
 def build(settings: Settings) -> "Adapters":

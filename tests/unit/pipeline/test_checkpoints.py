@@ -14,7 +14,7 @@ from deep_research.errors import CannotWrite, StoreLocked
 from deep_research.pipeline import checkpoints
 from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.store.port import Claim
-from deep_research.store.sqlite_file import teach_seals
+from deep_research.store.seals import teach_seals
 
 
 def _put(path: Path, thread: str, checkpoint: str) -> None:

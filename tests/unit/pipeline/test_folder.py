@@ -40,7 +40,7 @@ async def test_a_file_replaces_the_one_before_and_leaves_nothing_beside_it(store
 async def test_an_overtaken_process_writes_no_file(store, claim, tmp_path, monkeypatch):
     folder = RunFolder(tmp_path / "run", store=store, claim=claim)
     await folder.write("report.md", "mine")
-    monkeypatch.setattr("deep_research.store.sqlite_rows.holds_lease", lambda *_, **__: False)
+    monkeypatch.setattr("deep_research.store.rows.holds_lease", lambda *_, **__: False)
     newer = await store.claim(RUN, current_owner(), lease_s=LEASE_S)
     await RunFolder(tmp_path / "run", store=store, claim=newer).write("report.md", "theirs")
     with pytest.raises(RunTaken):

@@ -185,7 +185,7 @@ async def test_a_stopped_journal_plays_back_but_begins_nothing(store, claim):
 
 
 async def test_an_overtaken_journal_makes_no_call(store, claim, monkeypatch):
-    monkeypatch.setattr("deep_research.store.sqlite_rows.holds_lease", lambda *_, **__: False)
+    monkeypatch.setattr("deep_research.store.rows.holds_lease", lambda *_, **__: False)
     await store.claim(RUN, current_owner(), lease_s=LEASE_S)
     service = _Service()
     with pytest.raises(RunTaken):

@@ -9,18 +9,20 @@ from typing import Literal
 import pytest
 import pytest_asyncio
 from argon2 import PasswordHasher
+from pydantic import SecretStr
 
 from deep_research.errors import LimitReached, NotFound, SignInFailed, TooManyTries
 from deep_research.request import Budget, Depth, ResearchRequest, Spend
 from deep_research.service.accounts import SIGN_IN_FOR, Accounts, Limits
 from deep_research.service.audit_log import AuditLog
-from deep_research.service.database import ServerDatabase
+from deep_research.service.database import open_server_database
 from deep_research.service.identity import LOCAL, Identity
 from deep_research.service.limits import UsageLimits
 from deep_research.service.passwords import Passwords
+from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import JournalRow, NewEvent, RunRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.wiring import open_store
 from tests.support.store_samples import make_run
 
 PASSWORD = "correct horse battery"
@@ -38,16 +40,17 @@ class CountingHasher(PasswordHasher):
 
 
 class House:
-    """A server's accounts and limits over real files, and the clock they go by."""
+    """A server's accounts and limits over a real database, and the clock they go by."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, database_url: str = "") -> None:
+        self.settings = Settings(home=folder, database_url=SecretStr(database_url))
         self.now = datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
         self.folder = folder
         self.open()
 
     def open(self) -> None:
-        self.database = ServerDatabase(self.folder / "server.db")
-        self.store = SqliteStore(self.folder / "store.db")
+        self.database = open_server_database(self.settings)
+        self.store = open_store(self.settings)
         self.audit = AuditLog(self.database, now=lambda: self.now)
         self.hasher = CountingHasher(time_cost=1, memory_cost=8, parallelism=1)
         passwords = Passwords(self.hasher)
@@ -100,9 +103,9 @@ class House:
         await self.store.finish(claim, status, event=event)  # type: ignore[arg-type]
 
 
-@pytest_asyncio.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    house = House(tmp_path)
+@pytest_asyncio.fixture(params=["sqlite", "postgres"])
+async def house(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[House]:
+    house = House(tmp_path, request.getfixturevalue("database_url") if request.param == "postgres" else "")
     yield house
     await house.close()
 

@@ -9,7 +9,7 @@ import pytest
 import deep_research.service
 import deep_research.store
 from deep_research.database import load_migrations, load_queries
-from deep_research.store.sqlite_file import teach_seals
+from deep_research.store.seals import teach_seals
 
 STORE = "deep_research.store"
 FOLDERS = {
@@ -30,9 +30,9 @@ def _migrated(package: str) -> sqlite3.Connection:
 
 def test_every_query_is_used_and_every_used_query_exists():
     folder = FOLDERS[STORE]
-    code = "".join(file.read_text(encoding="utf-8") for file in folder.glob("sqlite*.py"))
+    code = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
     used = set(re.findall(r'\.(?:run|one|all)\(\s*"(\w+)"', code)) | set(re.findall(r'"(begin_\w+|cancel_run)"', code))
-    assert used == set(load_queries(STORE))
+    assert used == {*load_queries(STORE), *load_queries(STORE, "queries_postgres.sql")}
     names = re.findall(r"^-- name: (\w+)$", (folder / "queries.sql").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(names) == sorted(load_queries(STORE))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import StoreCorrupt
-from deep_research.store.sqlite_rows import json_column, pack, read_json, time_column, unpack
+from deep_research.store.rows import json_column, pack, read_json, time_column, unpack
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -35,5 +35,5 @@ def test_times_sort_as_text_whatever_zone_they_came_in():
 def test_bytes_under_another_id_are_damaged():
     row = pack(b"content")
     with pytest.raises(StoreCorrupt, match="blobs") as caught:
-        unpack(row, "another id")  # type: ignore[arg-type]  # a mapping serves as well as a row
+        unpack(row, "another id")
     assert "content" not in str(caught.value)

@@ -7,7 +7,6 @@ found any more leaves no trace in what is found; so rows are counted in a second
 import hashlib
 import json
 import logging
-import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -22,7 +21,8 @@ from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, UnfinishedRun
-from deep_research.store.sqlite_file import Column, Session, corrupt, is_sound
+from deep_research.store.seals import is_sound
+from deep_research.store.sql import Column, Row, Session
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)
@@ -67,29 +67,29 @@ def about_column(document: Document) -> str:
     return json_column(document.model_dump(mode="json", exclude=set(_NOT_ABOUT)))
 
 
-def require_sound(row: sqlite3.Row, table: str, key: str) -> sqlite3.Row:
+def require_sound(row: Row, table: str, key: str) -> Row:
     """Return a whole row of a table that is as it was written, or raise `StoreCorrupt`."""
     if not is_sound(row):
         raise damaged(table, key)
     return row
 
 
-def read_run(row: sqlite3.Row) -> RunRow:
+def read_run(row: Row) -> RunRow:
     """Return the run of a row."""
     return read_value(RunRow, row, _RUN_JSON, "runs", row["id"])
 
 
-def read_call(row: sqlite3.Row) -> JournalRow:
+def read_call(row: Row) -> JournalRow:
     """Return the journal row of a row."""
     return read_value(JournalRow, row, _CALL_JSON, "journal", row["key"])
 
 
-def read_event(row: sqlite3.Row) -> RunEvent:
+def read_event(row: Row) -> RunEvent:
     """Return the event of a row."""
     return read_value(RunEvent, row, ["data"], "events", f"{row['run']}/{row['seq']}")
 
 
-def read_value(kind: type[V], row: sqlite3.Row, json_columns: Iterable[str], table: str, key: str) -> V:
+def read_value(kind: type[V], row: Row, json_columns: Iterable[str], table: str, key: str) -> V:
     """Return the value that the columns of a sound row hold, as far as it has fields for them."""
     require_sound(row, table, key)
     data: dict[str, object] = {name: row[name] for name in kind.model_fields}
@@ -116,7 +116,7 @@ def pack(raw: bytes) -> dict[str, Column]:
     return {"id": hashlib.sha256(raw).hexdigest(), "size": len(raw), "packed": zlib.compress(raw)}
 
 
-def unpack(row: sqlite3.Row | None, blob: str) -> bytes:
+def unpack(row: Row | None, blob: str) -> bytes:
     """Return the bytes of a row of `blobs`, which must be the ones its id was made from."""
     if row is None:
         raise StoreCorrupt(f"The store does not hold the blob {blob}.")
@@ -129,7 +129,7 @@ def unpack(row: sqlite3.Row | None, blob: str) -> bytes:
     return raw
 
 
-def read_document(row: sqlite3.Row, raw: bytes) -> Document:
+def read_document(row: Row, raw: bytes) -> Document:
     """Return the document of a sound row and of its text's bytes, which must be the ones its id was made from."""
     about = read_json(row["about"], "documents", row["id"])
     try:
@@ -142,7 +142,7 @@ def read_document(row: sqlite3.Row, raw: bytes) -> Document:
     return document
 
 
-def read_passage(row: sqlite3.Row) -> Passage:
+def read_passage(row: Row) -> Passage:
     """Return the passage of a row, which must be the one its id was made from."""
     try:
         passage = Passage(document=row["document"], start=row["start"], end=row["end"])
@@ -153,7 +153,7 @@ def read_passage(row: sqlite3.Row) -> Passage:
     return passage
 
 
-def read_evidence(row: sqlite3.Row, passage: Passage, text: str) -> Evidence:
+def read_evidence(row: Row, passage: Passage, text: str) -> Evidence:
     """Return the evidence of a row about a passage, with its quote cut from the document's text."""
     finding = read_json(row["finding"], "evidence", passage.id)
     if not 0 <= passage.start <= passage.end <= len(text):
@@ -223,7 +223,7 @@ def list_runs(
     return listed
 
 
-def _chosen_rows(session: Session, choice: RunChoice) -> list[sqlite3.Row]:
+def _chosen_rows(session: Session, choice: RunChoice) -> list[Row]:
     created_at, id_ = (time_column(choice.before[0]), choice.before[1]) if choice.before else (None, None)
     wanted = choice.model_dump(include={"user", "text", "tag", "origin"})
     return session.all("choose_rows", **wanted, created_at=created_at, id=id_)
@@ -231,23 +231,27 @@ def _chosen_rows(session: Session, choice: RunChoice) -> list[sqlite3.Row]:
 
 def list_unfinished(session: Session) -> list[UnfinishedRun]:
     """Return the runs of servers that should go on, the oldest first; what is wrong with one is told as it is read."""
-    return [
-        UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], owner=_owner_of(row))
-        for row in session.all("list_unfinished")
-    ]
+    ahead_s = session.clock_ahead_s()
+    found = []
+    for row in session.all("list_unfinished"):
+        owner = _owner_of(row)
+        # Held against this machine's clock by whoever asks.
+        owner = None if owner is None else owner.on_clock(-ahead_s)
+        found.append(UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], owner=owner))
+    return found
 
 
 def run_at(session: Session, number: int) -> RunRow:
     """Return the run of a row of the table, whatever the index of ids says."""
     row = session.one("get_row", row=number)
     if row is None:
-        raise corrupt(session.path)
+        raise session.corrupt()
     return read_run(row)
 
 
 def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
     """Raise `RunHeld` while a live owner holds the run's lease."""
-    row = run_row(session, run)
+    row = lock_run(session, run)
     _refuse_held(require_sound(row, "runs", run), claimant, lease_s=lease_s)
 
 
@@ -261,7 +265,7 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
     run_row(session, run)
 
 
-def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
+def _refuse_held(row: Row, claimant: Owner, *, lease_s: float) -> None:
     if row["owner"] is None:
         return
     owner = _owner_of(row)
@@ -273,7 +277,12 @@ def _refuse_held(row: sqlite3.Row, claimant: Owner, *, lease_s: float) -> None:
         )
 
 
-def _owner_of(row: sqlite3.Row) -> Owner | None:
+def in_shared_time(session: Session, owner: Owner) -> Owner:
+    """Return the owner with its sign of life on the clock that all users of the database share."""
+    return owner.on_clock(session.clock_ahead_s())
+
+
+def _owner_of(row: Row) -> Owner | None:
     """Return who a row of a run says holds it; None where nobody does, or it cannot be read."""
     try:
         return None if row["owner"] is None else Owner.model_validate_json(row["owner"])
@@ -307,9 +316,17 @@ def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> lis
     return new
 
 
-def run_row(session: Session, run: str) -> sqlite3.Row:
+def run_row(session: Session, run: str) -> Row:
     """Return the row of a run by its whole id; raise `UnknownRun` if there is none."""
-    row = session.one("get_run", run=run)
+    return _checked_row(session, run, session.one("get_run", run=run))
+
+
+def lock_run(session: Session, run: str) -> Row:
+    """Return the same, and let nobody else change the run before this transaction ends."""
+    return _checked_row(session, run, session.one("lock_run", run=run))
+
+
+def _checked_row(session: Session, run: str, row: Row | None) -> Row:
     if row is None:
         raise _unknown(session, run)
     if row["id"] != run:
@@ -321,14 +338,14 @@ def _unknown(session: Session, run: str) -> DeepResearchError:
     """Return that there is no such run, or that there may be one in what is damaged."""
     _check_all_found(session)
     if any(run_at(session, row["rowid"]).id == run for row in session.all("list_rows")):
-        return corrupt(session.path)
-    return UnknownRun(f"There is no run “{run}” in the store {session.path}. {_SEE_LIST}")
+        return session.corrupt()
+    return UnknownRun(f"There is no run “{run}” in the store {session.place}. {_SEE_LIST}")
 
 
 def _check_all_found(session: Session) -> None:
     (counts,) = session.all("count_runs")
     if counts["rows"] != counts["ids"]:
-        raise corrupt(session.path)
+        raise session.corrupt()
 
 
 def list_calls(session: Session, run: str) -> list[JournalRow]:
@@ -374,11 +391,11 @@ def _require(found: object, expected: object, table: str, key: str) -> None:
         raise damaged(table, key)
 
 
-def _numbers(rows: Sequence[sqlite3.Row], after: int = 0) -> list[int]:
+def _numbers(rows: Sequence[Row], after: int = 0) -> list[int]:
     return list(range(after + 1, after + 1 + len(rows)))
 
 
-def _keys(rows: Sequence[sqlite3.Row]) -> list[str]:
+def _keys(rows: Sequence[Row]) -> list[str]:
     return [row["key"] for row in rows]
 
 
@@ -411,7 +428,7 @@ class ReadCache:
         self._chars = 0
 
 
-def _document_row(session: Session, document: str) -> sqlite3.Row:
+def _document_row(session: Session, document: str) -> Row:
     row = session.one("get_document", document=document)
     if row is None:
         raise StoreCorrupt(f"The store does not hold the document {document}.")

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from deep_research.errors import StoreLocked, UsageError
-from deep_research.store.sqlite_file import Session, SqliteFile, WriteQueue
+from deep_research.store.sql import Session
+from deep_research.store.sqlite_file import SqliteFile
+from deep_research.store.write_queue import WriteQueue
 
 
 class CountingFile(SqliteFile):
@@ -36,7 +38,7 @@ def keep(name: str) -> Callable[[Session], int]:
 
 
 def count_blobs(session):
-    return session.all("count_rows")[0]["blobs"]
+    return session.all("measure")[0]["blobs"]
 
 
 def failing(_session):

@@ -1,0 +1,412 @@
+"""The database port on PostgreSQL: pooled connections, migrations, transactions that survive a lost connection.
+
+Knows nothing of runs. Needs the extra `postgres`. Everything lies in a schema of its own, beside whatever else the
+database holds.
+"""
+
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+import psycopg
+from psycopg import errors, pq
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from deep_research.database import load_queries, load_scripts
+from deep_research.errors import (
+    CannotWrite,
+    ConfigurationError,
+    DeepResearchError,
+    InputError,
+    NewerStore,
+    StoreCorrupt,
+    StoreLocked,
+)
+from deep_research.store.sql import Column, Row, Session
+
+T = TypeVar("T")
+Connection = psycopg.Connection[dict[str, Any]]
+
+SCHEMA = "deep_research"
+# A process that is frozen in mid-transaction holds up nobody for longer; well below the lease of a run.
+_MAX_IDLE_IN_TRANSACTION_S = 10
+# A host that is cut off is noticed by both sides within half a minute; an address may say otherwise.
+_CONNECTION_DEFAULTS: dict[str, str | int] = {
+    "application_name": "deep-research",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+_MIGRATION_LOCK = 7_106_200_001
+_SCHEMA_NUMBERS = 'CREATE TABLE IF NOT EXISTS schema_numbers (part TEXT COLLATE "C" PRIMARY KEY, number INTEGER)'
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
+_TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id"
+_MAX_PAUSE_S = 1.0
+# How long a server that answers may refuse a connection (too many of them, it is starting) before it is told.
+_REFUSED_FOR_S = 2.0
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+
+# The transaction did nothing, and doing it again may succeed: the other one won, or the connection is gone.
+_TRY_AGAIN = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.TooManyConnections,
+    errors.IdleInTransactionSessionTimeout,
+)
+
+
+class _TryAgain(Exception):
+    """The transaction was lost; its cause says how."""
+
+
+@cache
+def load_statements(package: str) -> dict[str, str]:
+    """Return every statement of a package by name, in PostgreSQL's words and psycopg's spelling of parameters."""
+    queries = load_queries(package) | load_queries(package, "queries_postgres.sql")
+    return {name: _PARAMETER.sub(r"%(\1)s", query.replace("%", "%%")) for name, query in queries.items()}
+
+
+@cache
+def _migrations(package: str) -> dict[int, str]:
+    return load_scripts(package, "migrations_postgres")
+
+
+class PostgresSession:
+    """One transaction."""
+
+    def __init__(self, connection: Connection, place: str, statements: dict[str, str]) -> None:
+        self._connection = connection
+        self._place = place
+        self._statements = statements
+
+    @property
+    def place(self) -> str:
+        return self._place
+
+    def all(self, query: str, **values: Column) -> list[Row]:
+        with _our_errors(self._place, self._connection):
+            return list(self._connection.execute(self._statements[query], values).fetchall())
+
+    def one(self, query: str, **values: Column) -> Row | None:
+        rows = self.all(query, **values)
+        return rows[0] if rows else None
+
+    def run(self, query: str, **values: Column) -> int:
+        with _our_errors(self._place, self._connection):
+            return self._connection.execute(self._statements[query], values).rowcount
+
+    def clock_ahead_s(self) -> float:
+        before_s = time.time()
+        (row,) = self.all("clock")
+        return float(row["now_s"]) - (before_s + time.time()) / 2
+
+    def corrupt(self) -> StoreCorrupt:
+        return _corrupt(self._place)
+
+
+class PostgresDatabase:
+    """The tables of a package in a database; all of a process that use one database share its connections.
+
+    `SERIALIZABLE` is for work that locks nothing by itself: it is as if nobody else had a transaction meanwhile.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        package: str = "deep_research.store",
+        isolation: Isolation = "READ COMMITTED",
+        busy_timeout_s: float = 30.0,
+        max_connections: int = 8,
+    ) -> None:
+        self._isolation = isolation
+        self._url = url
+        self._package = package
+        self._busy_timeout_s = busy_timeout_s
+        self._max_connections = max_connections
+        self._pool: ConnectionPool[Connection] | None = None
+        self.place = place_of(url)
+
+    def read(self, work: Callable[[Session], T]) -> T:
+        return self._patiently(lambda connection: self._read_once(connection, work))
+
+    def write(self, work: Callable[[Session], T]) -> T:
+        return self._patiently(lambda connection: self._write_once(connection, work))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool = None
+            _pools.release(self._url)
+
+    def schema_numbers(self) -> tuple[int, int]:
+        """Return the number of the schema as it stands, and the newest one that this version knows."""
+        newest = max(_migrations(self._package))
+        pool = self._pool or _pools.take(self._url, self._max_connections, self._busy_timeout_s)
+        self._pool = pool
+        with pool.connection(timeout=self._busy_timeout_s) as connection:
+            return self._schema_number(connection), newest
+
+    def _opened(self) -> "ConnectionPool[Connection]":
+        if self._pool is None:
+            pool = _pools.take(self._url, self._max_connections, self._busy_timeout_s)
+            try:
+                with pool.connection(timeout=self._busy_timeout_s) as connection, _our_errors(self.place, connection):
+                    self._bring_up_to_date(connection)
+            except BaseException:
+                _pools.release(self._url)
+                raise
+            self._pool = pool
+        return self._pool
+
+    def _read_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
+        with _our_errors(self.place, connection):
+            connection.execute(_BEGIN_READ)
+        result = work(self._session(connection))
+        with _our_errors(self.place, connection):
+            connection.execute("COMMIT")
+        return result
+
+    def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
+        with _our_errors(self.place, connection):
+            begun = connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {_TRANSACTION_ID}")
+            begun.nextset()
+            (row,) = begun.fetchall()
+        result = work(self._session(connection))
+        if connection.info.transaction_status == pq.TransactionStatus.INERROR:
+            raise _corrupt(self.place)
+        try:
+            with _our_errors(self.place, connection):
+                connection.execute("COMMIT")
+        except _TryAgain:
+            # The connection may have gone before the commit or after it.
+            if not self._was_kept(row["id"]):
+                raise
+        return result
+
+    def _was_kept(self, transaction: str) -> bool:
+        def look(connection: Connection) -> bool:
+            with _our_errors(self.place, connection):
+                found = connection.execute("SELECT pg_xact_status(%s::xid8) AS status", [transaction]).fetchall()
+            if found[0]["status"] == "in progress":
+                raise _TryAgain
+            return bool(found[0]["status"] == "committed")
+
+        return self._patiently(look)
+
+    def _session(self, connection: Connection) -> PostgresSession:
+        return PostgresSession(connection, self.place, load_statements(self._package))
+
+    def _patiently(self, attempt: Callable[[Connection], T]) -> T:
+        """Make attempts on connections of the pool until one is not lost, or the time is over."""
+        until, pause_s = time.monotonic() + self._busy_timeout_s, 0.01
+        while True:
+            try:
+                with self._connection(until) as connection:
+                    return attempt(connection)
+            except _TryAgain as lost:
+                if time.monotonic() + pause_s >= until:
+                    raise _away(self.place) from lost.__cause__
+            time.sleep(pause_s * random.uniform(0.5, 1.5))
+            pause_s = min(pause_s * 2, _MAX_PAUSE_S)
+
+    @contextmanager
+    def _connection(self, until: float) -> Iterator[Connection]:
+        try:
+            pool = self._opened()
+            connection = pool.getconn(timeout=max(0.01, until - time.monotonic()))
+        except PoolTimeout as exc:
+            raise _away(self.place) from exc
+        try:
+            yield connection
+        except BaseException:
+            _roll_back(connection)
+            raise
+        finally:
+            pool.putconn(connection)
+
+    def _bring_up_to_date(self, connection: Connection) -> None:
+        scripts = _migrations(self._package)
+        newest, present = max(scripts), self._schema_number(connection)
+        if present < newest:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
+                # Another process may have migrated while this one waited.
+                present = self._schema_number(connection)
+                if present == 0:
+                    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                    connection.execute(_SCHEMA_NUMBERS)
+                for number, script in scripts.items():
+                    if number > present:
+                        connection.execute(script)
+                connection.execute(
+                    "INSERT INTO schema_numbers (part, number) VALUES (%s, %s) "
+                    "ON CONFLICT (part) DO UPDATE SET number = greatest(schema_numbers.number, excluded.number)",
+                    [self._package, newest],
+                )
+        if present > newest:
+            raise NewerStore(
+                f"The database {self.place} has schema {present}, this version of Deep Research knows {newest}: "
+                "upgrade Deep Research, or name another database."
+            )
+
+    def _schema_number(self, connection: Connection) -> int:
+        (table,) = connection.execute("SELECT to_regclass('schema_numbers') AS name").fetchall()
+        if table["name"] is None:
+            return 0
+        row = connection.execute("SELECT number FROM schema_numbers WHERE part = %s", [self._package]).fetchone()
+        return 0 if row is None else int(row["number"])
+
+
+class _SharedPools:
+    """One pool of connections for each database of this process, for as long as somebody uses it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pools: dict[str, ConnectionPool[Connection]] = {}
+        self._users: dict[str, int] = {}
+
+    def take(self, url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
+        with self._lock:
+            if url not in self._pools:
+                self._pools[url] = _new_pool(url, max_connections, busy_timeout_s)
+            self._users[url] = self._users.get(url, 0) + 1
+            return self._pools[url]
+
+    def release(self, url: str) -> None:
+        with self._lock:
+            self._users[url] -= 1
+            pool = self._pools.pop(url) if self._users[url] == 0 else None
+        if pool is not None:
+            pool.close()
+
+
+_pools = _SharedPools()
+
+
+def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
+    given = conninfo_to_dict(url)
+    address = make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})
+    _check_address(address, place_of(url), busy_timeout_s)
+    lock_timeout_ms, idle_ms = int(busy_timeout_s * 1_000), _MAX_IDLE_IN_TRANSACTION_S * 1_000
+
+    def configure(connection: Connection) -> None:
+        connection.execute(
+            f"SET search_path = {SCHEMA}; SET lock_timeout = {max(1, lock_timeout_ms)}; "
+            f"SET idle_in_transaction_session_timeout = {idle_ms}"
+        )
+
+    return ConnectionPool(
+        address,
+        min_size=0,
+        max_size=max_connections,
+        open=True,
+        configure=configure,
+        kwargs={"autocommit": True, "row_factory": dict_row},
+        max_idle=60.0,
+        num_workers=1,
+        name="deep-research",
+    )
+
+
+def _check_address(address: str, place: str, busy_timeout_s: float) -> None:
+    """Connect once: what a pool would try again without end is told at once."""
+    start = time.monotonic()
+    while True:
+        try:
+            with psycopg.connect(address) as connection:
+                if connection.info.parameter_status("server_encoding") != "UTF8":
+                    raise ConfigurationError(
+                        f"The database {place} does not keep text as UTF-8: make it with ENCODING 'UTF8'."
+                    )
+                return
+        except psycopg.OperationalError as exc:
+            waited_s = time.monotonic() - start
+            is_refused = pq.PGconn.ping(address.encode()) == pq.Ping.OK
+            if is_refused and waited_s > min(_REFUSED_FOR_S, busy_timeout_s):
+                raise ConfigurationError(f"The database {place} refuses the connection: {_last_line(exc)}") from None
+            if waited_s > busy_timeout_s:
+                raise _away(place) from exc
+        time.sleep(_MAX_PAUSE_S / 4)
+
+
+def place_of(url: str) -> str:
+    """Return the address of a database without its password."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise ConfigurationError(
+            "DEEP_RESEARCH_DATABASE_URL is no address of a database: write it as postgresql://user:password@host:5432/name."
+        ) from None
+    user, host, port, name = (given.get(part) for part in ("user", "host", "port", "dbname"))
+    return f"postgresql://{f'{user}@' if user else ''}{host or ''}{f':{port}' if port else ''}/{name or ''}"
+
+
+def _roll_back(connection: Connection) -> None:
+    if connection.info.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error:
+            connection.close()
+    elif connection.info.transaction_status != pq.TransactionStatus.IDLE:
+        connection.close()
+
+
+@contextmanager
+def _our_errors(place: str, connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as exc:
+        raise InputError("An address, a section or another name is not valid Unicode: rename it.") from exc
+    except psycopg.Error as exc:
+        if isinstance(exc, _TRY_AGAIN) or connection.closed:
+            raise _TryAgain from exc
+        ours = _translate(exc, place)
+        if ours is None:
+            raise
+        raise ours from exc
+
+
+def _translate(error: psycopg.Error, place: str) -> DeepResearchError | None:
+    match error:
+        case errors.LockNotAvailable() | errors.QueryCanceled():
+            return StoreLocked(
+                f"The database {place} stayed locked by another process: try again, or end that process."
+            )
+        case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
+            return CannotWrite(f"The database {place} does not let this user write: {_last_line(error)}")
+        case errors.DiskFull() | errors.OutOfMemory() | errors.IoError():
+            return CannotWrite(f"The database {place} cannot be written: {_last_line(error)}")
+        case errors.DataCorrupted() | errors.IndexCorrupted():
+            return _corrupt(place)
+        case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter():
+            return InputError("An address, a section or another name holds a character that a database cannot keep.")
+    # Raised by the client before anything is sent: a text with a NUL.
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        return InputError("An address, a section or another name holds a character that a database cannot keep.")
+    return None
+
+
+def _corrupt(place: str) -> StoreCorrupt:
+    return StoreCorrupt(f"The database {place} is damaged: restore it from a copy, or name another one.")
+
+
+def _away(place: str) -> StoreLocked:
+    return StoreLocked(f"The database {place} could not be reached, or had no connection free: try again.")
+
+
+def _last_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,58 @@
+"""Seals: a sum over the columns of a row, kept beside them, by which a flipped byte is seen when the row is read.
+
+Triggers of our own connections keep them; nobody else who changes a row can, and that is seen as well. PostgreSQL keeps
+sums of its own, so that its rows have none.
+"""
+
+import marshal
+import sqlite3
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from deep_research.store.sql import Column, Row
+
+SEAL = "seal"
+SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
+SEAL_FUNCTION = "seal_of"
+_MARSHAL_FORMAT = 2
+
+
+def seal_of(*columns: Column) -> int:
+    """Return the seal of a row's columns."""
+    # This format tells kinds apart, is the same in every version of Python, and takes a third of the time of JSON.
+    raw = marshal.dumps(columns, _MARSHAL_FORMAT)
+    return int.from_bytes(blake2b(raw, digest_size=8).digest(), "big", signed=True)
+
+
+def is_sound(row: Row) -> bool:
+    """Return whether a whole row is as it was written."""
+    names = list(row.keys())
+    return SEAL not in names or bool(seal_of(*(row[name] for name in names if name != SEAL)) == row[SEAL])
+
+
+def teach_seals(connection: sqlite3.Connection) -> None:
+    """Let the statements of a connection make seals."""
+    connection.create_function(SEAL_FUNCTION, -1, seal_of, deterministic=True)
+
+
+def keep_seals(connection: sqlite3.Connection) -> None:
+    """Seal every row that the connection writes."""
+    for table in SEALED:
+        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != SEAL]
+        for trigger in sealing_triggers(table, names):
+            connection.execute(trigger)
+
+
+def sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what seals rows as they are written, and refuses to change a damaged one, which would seal the damage.
+
+    The triggers are temporary: in the file they would bind everybody who opens it to our function.
+    """
+    columns, old = ", ".join(names), ", ".join(f"OLD.{name}" for name in names)
+    seal = f"UPDATE {table} SET {SEAL} = {SEAL_FUNCTION}({columns}) WHERE rowid = NEW.rowid;"
+    refusal = f"WHEN OLD.{SEAL} <> {SEAL_FUNCTION}({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
+    return (
+        f"CREATE TEMP TRIGGER {table}_added AFTER INSERT ON main.{table} BEGIN {seal} END",
+        f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {columns} ON main.{table} BEGIN {seal} END",
+        f"CREATE TEMP TRIGGER {table}_changing BEFORE UPDATE OF {columns} ON main.{table} {refusal}",
+    )

@@ -1,0 +1,69 @@
+"""What the store asks of a database: transactions that send the named queries of `.sql` files. Knows no database."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+from deep_research.errors import StoreCorrupt
+
+Column = str | int | float | bytes | None
+T = TypeVar("T")
+
+
+class Row(Protocol):
+    """A row of an answer, by the names of its columns."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column."""
+        ...
+
+    def keys(self) -> Iterable[str]:
+        """Return the names of the columns, in their order."""
+        ...
+
+
+class Session(Protocol):
+    """One transaction: sends named queries and raises our errors."""
+
+    @property
+    def place(self) -> str:
+        """Where the database is, in words for people: never with a password."""
+        ...
+
+    def all(self, query: str, **values: Column) -> list[Row]:
+        """Return every row of a query."""
+        ...
+
+    def one(self, query: str, **values: Column) -> Row | None:
+        """Return the first row of a query, if there is one."""
+        ...
+
+    def run(self, query: str, **values: Column) -> int:
+        """Send a statement and return how many rows it changed."""
+        ...
+
+    def clock_ahead_s(self) -> float:
+        """Return by how much the clock that all users of the database share is ahead of this machine's."""
+        ...
+
+    def corrupt(self) -> StoreCorrupt:
+        """Return what is said of a database that is damaged."""
+        ...
+
+
+class Database(Protocol):
+    """Does a piece of work in one transaction; used by one thread at a time."""
+
+    def read(self, work: Callable[[Session], T]) -> T:
+        """Do the work on one unchanging view of the database."""
+        ...
+
+    def write(self, work: Callable[[Session], T]) -> T:
+        """Do the work alone on the runs that it touches; all of it is kept, or nothing.
+
+        The work may be begun again where a first attempt was lost.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what is held."""
+        ...

@@ -1,0 +1,304 @@
+"""The store port on a database that takes SQL: one transaction a method, in a thread of its own. Knows no dialect."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from deep_research.errors import UsageError
+from deep_research.events import RunEvent, RunStatus
+from deep_research.evidence.passage import Evidence, Passage
+from deep_research.sources.document import Document, text_id
+from deep_research.store import rows
+from deep_research.store.lease import Owner, holds_lease
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.store.sql import Database, Session
+from deep_research.store.write_queue import WriteQueue
+from deep_research.value import Json, JsonObject
+
+T = TypeVar("T")
+
+# `delete_run` names no lease: a live owner loses a run after this long without a heartbeat.
+_DELETE_LEASE_S = 30.0
+
+
+class SqlStore:
+    """All runs in one database; several processes may use it at once."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._database = database
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._writes = WriteQueue(database, self._thread)
+        self._cache = rows.ReadCache()
+        self._clock = clock
+        self._is_closed = False
+
+    async def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
+            self._thread.shutdown(wait=True)
+
+    async def _read(self, work: Callable[[Session], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._database.read, work)
+
+    async def _write_as(
+        self,
+        claim: Claim,
+        work: Callable[[Session], T],
+        *,
+        even_if_cancelled: bool = False,
+        in_own_transaction: bool = False,
+    ) -> T:
+        """Do the work unless the claim is no longer the run's newest."""
+
+        def checked(session: Session) -> T:
+            rows.check_claim(session, claim, even_if_cancelled=even_if_cancelled)
+            return work(session)
+
+        return await self._writes.write(checked, in_own_transaction=in_own_transaction)
+
+    def _now(self) -> str:
+        return rows.time_column(self._clock())
+
+    # Runs
+
+    async def create_run(self, run: RunRow) -> None:
+        def work(session: Session) -> None:
+            if session.run("add_run", **rows.run_columns(run)) == 0:
+                raise UsageError(f"There is a run {run.id} already.")
+
+        await self._writes.write(work)
+
+    async def get_run(self, run: str) -> RunRow:
+        return await self._read(lambda session: rows.find_run(session, run))
+
+    async def list_runs(
+        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
+    ) -> list[RunRow]:
+        """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
+        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status, choice=choice))
+
+    async def list_unfinished(self) -> list[UnfinishedRun]:
+        return await self._read(rows.list_unfinished)
+
+    async def count_by_status(self) -> dict[str, int]:
+        found = await self._read(lambda session: session.all("count_by_status"))
+        return {row["status"]: row["runs"] for row in found}
+
+    async def set_tags(self, run: str, tags: Sequence[str]) -> None:
+        def work(session: Session) -> None:
+            rows.run_row(session, run)
+            session.run("set_tags", run=run, tags=rows.json_column(list(tags)))
+
+        await self._writes.write(work)
+
+    async def give_runs(self, *, before: str, after: str) -> None:
+        await self._writes.write(lambda session: session.run("give_runs", before=before, after=after))
+
+    async def delete_run(self, run: str, claimant: Owner) -> None:
+        def work(session: Session) -> None:
+            session.all("lock_content")
+            asking = rows.in_shared_time(session, claimant)
+            rows.check_removable(session, run, asking, lease_s=_DELETE_LEASE_S)
+            rows.drop_run(session, run)
+            self._cache.clear()
+
+        await self._writes.write(work)
+
+    async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
+        def work(session: Session) -> Claim:
+            asking = rows.in_shared_time(session, owner)
+            rows.check_free(session, run, asking, lease_s=lease_s)
+            (row,) = session.all("claim_run", run=run, owner=rows.json_column(asking.to_json()), now=self._now())
+            return Claim(run=run, epoch=row["epoch"])
+
+        return await self._writes.write(work)
+
+    async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
+        def work(session: Session) -> None:
+            fresh = rows.json_column(rows.in_shared_time(session, owner).to_json())
+            session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now())
+
+        await self._write_as(claim, work)
+
+    async def finish(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        event: NewEvent,
+        active_s: float = 0.0,
+        result: JsonObject | None = None,
+        error: JsonObject | None = None,
+        pending: JsonObject | None = None,
+    ) -> list[RunEvent]:
+        given = {"result": result, "error": error, "pending": pending}
+        columns = {name: rows.optional_json_column(data) for name, data in given.items()}
+
+        def work(session: Session) -> list[RunEvent]:
+            session.run("finish_run", run=claim.run, status=status, active_s=active_s, now=self._now(), **columns)
+            return rows.append_events(session, claim.run, [event])
+
+        return await self._write_as(claim, work, even_if_cancelled=True)
+
+    async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
+        def work(session: Session) -> RunRow:
+            row = rows.read_run(rows.lock_run(session, run))
+            if row.status in ("done", "cancelled"):
+                return row
+            asking = rows.in_shared_time(session, claimant)
+            is_held = row.owner is not None and holds_lease(row.owner, asking, lease_s=lease_s)
+            session.run("ask_to_stop" if is_held else "cancel_run", run=run, now=self._now())
+            if not is_held:
+                rows.append_events(session, run, [event])
+            return rows.get_run(session, run)
+
+        return await self._writes.write(work)
+
+    async def raise_attempt(self, claim: Claim) -> int:
+        def work(session: Session) -> int:
+            session.run("supersede_failures", run=claim.run)
+            (row,) = session.all("raise_attempt", run=claim.run, now=self._now())
+            return int(row["attempt"])
+
+        return await self._write_as(claim, work)
+
+    async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
+        is_done = False
+
+        def work(_: Session) -> None:
+            # A transaction may be begun again after it was done.
+            nonlocal is_done
+            if not is_done:
+                action()
+                is_done = True
+
+        await self._write_as(claim, work, in_own_transaction=True)
+
+    # Answers of the user
+
+    async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
+        def work(session: Session) -> bool:
+            rows.run_row(session, run)
+            return session.run("add_answer", run=run, scope=scope, answer=rows.json_column(answer)) == 1
+
+        return await self._writes.write(work)
+
+    async def get_answers(self, run: str) -> dict[str, Json]:
+        return await self._read(lambda session: rows.read_answers(session, run))
+
+    # Journal
+
+    async def find_call(self, run: str, key: str) -> JournalRow | None:
+        """Return one row of the journal; one that its index has lost is found out by `list_calls`."""
+        row = await self._read(lambda session: session.one("find_call", run=run, key=key))
+        return None if row is None else rows.read_call(row)
+
+    async def record_call(self, claim: Claim, row: JournalRow) -> None:
+        """Insert a row, or replace the one with the same key, which keeps its place in the order."""
+        columns = rows.call_columns(row)
+        await self._write_as(
+            claim,
+            lambda session: session.run("record_call", run=claim.run, **columns),
+            even_if_cancelled=row.state != "started",
+        )
+
+    async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
+        await self._write_as(
+            claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
+        )
+
+    async def list_calls(self, run: str) -> list[JournalRow]:
+        return await self._read(lambda session: rows.list_calls(session, run))
+
+    # Events
+
+    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+        return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
+
+    async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
+        return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
+
+    async def last_seq(self, run: str) -> int:
+        row = await self._read(lambda session: session.one("last_seq", run=run))
+        return 0 if row is None else int(row["seq"])
+
+    # What was read
+
+    async def put_blob(self, claim: Claim, raw: bytes) -> str:
+        """Keep bytes for a run under their SHA-256, compressed; an answer that was paid for is kept after a cancel."""
+        columns = await asyncio.to_thread(rows.pack, raw)
+        blob = str(columns["id"])
+
+        def work(session: Session) -> None:
+            session.run("add_blob", **columns)
+            session.run("keep_blob", run=claim.run, blob=blob)
+
+        await self._write_as(claim, work, even_if_cancelled=True)
+        return blob
+
+    async def get_blob(self, blob: str) -> bytes:
+        row = await self._read(lambda session: session.one("get_blob", blob=blob))
+        return await asyncio.to_thread(rows.unpack, row, blob)
+
+    async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
+        """Keep a document by its id; where the same text was kept before, that document stands."""
+        if document.id != text_id(document.extractor, document.text):
+            raise ValueError("a document's id must be the id of its text")
+        text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
+        about = rows.about_column(document)
+
+        def work(session: Session) -> None:
+            session.run("add_blob", **text)
+            session.run("add_document", id=document.id, snapshot=document.snapshot, text=text["id"], about=about)
+            session.run("add_address", run=claim.run, address=address, document=document.id)
+            session.run("keep_blob", run=claim.run, blob=document.snapshot)
+            rows.keep_document(session, claim.run, document.id)
+
+        await self._write_as(claim, work)
+
+    async def get_document(self, document: str) -> Document:
+        return await self._read(lambda session: self._cache.document(session, document))
+
+    async def list_addresses(self, run: str) -> dict[str, str]:
+        return await self._read(lambda session: rows.list_addresses(session, run))
+
+    async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
+        """Keep passages by content id, with one finding for each section of the run.
+
+        Of two findings about one passage for one section the one that sorts first stays, whichever came first.
+        """
+        for item in evidence:
+            if item.id != Passage(document=item.document, start=item.start, end=item.end).id:
+                raise ValueError("evidence's id must be the id of its passage")
+
+        def work(session: Session) -> None:
+            # Of several findings about a passage another one may stand from now on.
+            self._cache.evidence.clear()
+            for document in {item.document for item in evidence}:
+                rows.keep_document(session, claim.run, document)
+            for item in evidence:
+                session.run("add_passage", id=item.id, document=item.document, start=item.start, end=item.end)
+                session.run(
+                    "add_evidence",
+                    run=claim.run,
+                    passage=item.id,
+                    section=item.section,
+                    finding=rows.json_column(item.finding),
+                    score=item.score,
+                    header=item.header,
+                )
+
+        await self._write_as(claim, work)
+
+    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
+        return await self._read(lambda session: rows.get_evidence(session, self._cache, run, ids, section))
+
+    async def size(self) -> StoreSize:
+        def work(session: Session) -> StoreSize:
+            (counts,) = session.all("measure")
+            return StoreSize.model_validate({name: counts[name] for name in StoreSize.model_fields})
+
+        return await self._read(work)
