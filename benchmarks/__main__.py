@@ -1,13 +1,15 @@
-"""`make bench`: every measurement, one table each; whole runs first, as they must begin in a small process."""
+"""`make bench`: every measurement, one table each; those of whole runs first, as they must begin in a small process."""
 
 import asyncio
 
-from benchmarks import whole_run
+from benchmarks import databases, whole_run
 
 
 def main() -> None:
     """Print all measurements."""
     whole_run.report()
+    print()
+    databases.report()
     from benchmarks import chart_sandbox, command_line, corpus, exports, page_reading, server, store_size, web_search
 
     print()

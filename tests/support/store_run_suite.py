@@ -82,6 +82,10 @@ class RunConformance:
             assert await found(text="HEAT") == ["run-c", "run-a"]
             assert await found(text="海绵") == ["run-b"]
             assert await found(text="%") == ["run-d"]
+            odd = question("As \\u0000, half \ud83d, zero \0")
+            await store.create_run(make_run("run-odd", minute=-1).model_copy(update={"request": odd}))
+            assert await found(text="as \\U0000") == ["run-odd"]
+            assert await found(text="zero") == ["run-odd"]
             assert await found(tag="städte") == ["run-a"]
             assert await found(tag="energ") == []
             after = question("And since?").model_copy(update={"follow": "run-a"})
@@ -108,7 +112,7 @@ class RunConformance:
             for run in (*ended, "run-r", "run-w", "run-a"):
                 claim = await store.claim(run, make_stranger(seconds_ago=0), lease_s=LEASE_S)
                 status: RunStatus = ended.get(run, "waiting")
-                pending: JsonObject | None = {"scope": "ask/2"} if status == "waiting" else None
+                pending: JsonObject | None = {"scope": "ask/2", "question": "Zero \0?"} if status == "waiting" else None
                 if run != "run-r":
                     await store.finish(claim, status, event=make_status(status), pending=pending)
             await store.put_answer("run-w", "ask/1", "to an earlier question")

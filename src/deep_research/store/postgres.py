@@ -85,12 +85,15 @@ def _migrations(package: str) -> dict[int, str]:
 
 
 class PostgresSession:
-    """One transaction."""
+    """One transaction, which has begun, or does so with the first query."""
 
-    def __init__(self, connection: Connection, place: str, statements: dict[str, str]) -> None:
+    trusts_indexes = True
+
+    def __init__(self, connection: Connection, place: str, statements: dict[str, str], *, begin: str = "") -> None:
         self._connection = connection
         self._place = place
         self._statements = statements
+        self._begin = begin
 
     @property
     def place(self) -> str:
@@ -98,7 +101,7 @@ class PostgresSession:
 
     def all(self, query: str, **values: Column) -> list[Row]:
         with _our_errors(self._place, self._connection):
-            return list(self._connection.execute(self._statements[query], values).fetchall())
+            return list(self._execute(query, values).fetchall())
 
     def one(self, query: str, **values: Column) -> Row | None:
         rows = self.all(query, **values)
@@ -106,7 +109,13 @@ class PostgresSession:
 
     def run(self, query: str, **values: Column) -> int:
         with _our_errors(self._place, self._connection):
-            return self._connection.execute(self._statements[query], values).rowcount
+            return self._execute(query, values).rowcount
+
+    def _execute(self, query: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
+        if self._begin:
+            self._connection.execute(self._begin)
+            self._begin = ""
+        return self._connection.execute(self._statements[query], values)
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()
@@ -172,11 +181,10 @@ class PostgresDatabase:
         return self._pool
 
     def _read_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
-        with _our_errors(self.place, connection):
-            connection.execute(_BEGIN_READ)
-        result = work(self._session(connection))
-        with _our_errors(self.place, connection):
-            connection.execute("COMMIT")
+        result = work(self._session(connection, begin=_BEGIN_READ))
+        if connection.info.transaction_status != pq.TransactionStatus.IDLE:
+            with _our_errors(self.place, connection):
+                connection.execute("COMMIT")
         return result
 
     def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
@@ -206,8 +214,8 @@ class PostgresDatabase:
 
         return self._patiently(look)
 
-    def _session(self, connection: Connection) -> PostgresSession:
-        return PostgresSession(connection, self.place, load_statements(self._package))
+    def _session(self, connection: Connection, *, begin: str = "") -> PostgresSession:
+        return PostgresSession(connection, self.place, load_statements(self._package), begin=begin)
 
     def _patiently(self, attempt: Callable[[Connection], T]) -> T:
         """Make attempts on connections of the pool until one is not lost, or the time is over."""

@@ -51,7 +51,7 @@ SELECT rowid, CAST(id AS BLOB) AS id FROM runs NOT INDEXED ORDER BY created_at D
 -- name: choose_rows
 SELECT rowid, CAST(id AS BLOB) AS id FROM runs
 WHERE (:user IS NULL OR "user" = :user)
-  AND (:created_at IS NULL OR (created_at, runs.id) < (:created_at, :id))
+  AND (created_at, runs.id) < (:created_at, :id)
   AND (:text = '' OR instr(lower(request ->> '$.question'), lower(:text)))
   AND (:origin = '' OR :origin IN (request ->> '$.follow', request ->> '$.update.run'))
   AND (:tag = '' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))

@@ -182,6 +182,8 @@ def damaged(table: str, key: str) -> StoreCorrupt:
 _log = logging.getLogger(__name__)
 
 _MIN_PREFIX = 4
+# Sorts behind every time.
+_AFTER_ALL = "~"
 _SEE_LIST = "`deep-research runs list` shows all."
 
 
@@ -208,25 +210,35 @@ def list_runs(
     session: Session, *, limit: int, status: RunStatus | None, choice: RunChoice | None = None
 ) -> list[RunRow]:
     """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-    _check_all_found(session)
     listed: list[RunRow] = []
-    for row in session.all("list_rows") if choice is None else _chosen_rows(session, choice):
+    for row in _rows_to_list(session, limit, status, choice or RunChoice()):
         if len(listed) == limit:
             break
         try:
-            run = run_at(session, row["rowid"])
+            run = read_run(row) if session.trusts_indexes else run_at(session, row["rowid"])
         except StoreCorrupt as exc:
-            _log.warning("run %s is left out: %s", (row["id"] or b"?").decode(errors="replace"), exc)
+            _log.warning("run %s is left out: %s", _id_of(row), exc)
             continue
         if status is None or run.status == status:
             listed.append(run)
     return listed
 
 
-def _chosen_rows(session: Session, choice: RunChoice) -> list[Row]:
-    created_at, id_ = (time_column(choice.before[0]), choice.before[1]) if choice.before else (None, None)
+def _rows_to_list(session: Session, limit: int, status: RunStatus | None, choice: RunChoice) -> list[Row]:
+    """Return whole rows, no more than wanted; where indexes are not trusted, the numbers of all rows that may fit."""
+    created_at, id_ = (time_column(choice.before[0]), choice.before[1]) if choice.before else (_AFTER_ALL, "")
     wanted = choice.model_dump(include={"user", "text", "tag", "origin"})
+    if session.trusts_indexes:
+        return session.all("list_runs", **wanted, created_at=created_at, id=id_, status=status, limit=limit)
+    _check_all_found(session)
+    if choice == RunChoice():
+        return session.all("list_rows")
     return session.all("choose_rows", **wanted, created_at=created_at, id=id_)
+
+
+def _id_of(row: Row) -> str:
+    id_ = row["id"] or b"?"
+    return id_ if isinstance(id_, str) else id_.decode(errors="replace")
 
 
 def list_unfinished(session: Session) -> list[UnfinishedRun]:
@@ -337,12 +349,14 @@ def _checked_row(session: Session, run: str, row: Row | None) -> Row:
 def _unknown(session: Session, run: str) -> DeepResearchError:
     """Return that there is no such run, or that there may be one in what is damaged."""
     _check_all_found(session)
-    if any(run_at(session, row["rowid"]).id == run for row in session.all("list_rows")):
+    if not session.trusts_indexes and any(run_at(session, row["rowid"]).id == run for row in session.all("list_rows")):
         return session.corrupt()
     return UnknownRun(f"There is no run “{run}” in the store {session.place}. {_SEE_LIST}")
 
 
 def _check_all_found(session: Session) -> None:
+    if session.trusts_indexes:
+        return
     (counts,) = session.all("count_runs")
     if counts["rows"] != counts["ids"]:
         raise session.corrupt()
@@ -353,7 +367,8 @@ def list_calls(session: Session, run: str) -> list[JournalRow]:
     found = session.all("list_calls", run=run)
     calls = [read_call(row) for row in found]
     _require([row["number"] for row in found], _numbers(found), "journal", run)
-    _require(sorted(_keys(found)), _keys(session.all("list_call_keys", run=run)), "journal", run)
+    if not session.trusts_indexes:
+        _require(sorted(_keys(found)), _keys(session.all("list_call_keys", run=run)), "journal", run)
     return calls
 
 
@@ -362,7 +377,7 @@ def read_events(session: Session, run: str, *, after: int, limit: int | None) ->
     found = session.all("read_events", run=run, after=after, limit=-1 if limit is None else limit)
     events = [read_event(row) for row in found]
     _require([event.seq for event in events], _numbers(found, after), "events", run)
-    if after == 0 and limit is None:
+    if after == 0 and limit is None and not session.trusts_indexes:
         _require(sorted(_keys(found)), _keys(session.all("list_event_keys", run=run)), "events", run)
     return events
 
@@ -370,7 +385,8 @@ def read_events(session: Session, run: str, *, after: int, limit: int | None) ->
 def read_answers(session: Session, run: str) -> dict[str, Json]:
     """Return the user's answers by scope."""
     found = session.all("list_answers", run=run)
-    _require(len(found), session.all("count_answers", run=run)[0]["rows"], "answers", run)
+    if not session.trusts_indexes:
+        _require(len(found), session.all("count_answers", run=run)[0]["rows"], "answers", run)
     for row in found:
         require_sound(row, "answers", row["scope"])
     return {row["scope"]: read_json(row["answer"], "answers", row["scope"]) for row in found}
@@ -379,7 +395,8 @@ def read_answers(session: Session, run: str) -> dict[str, Json]:
 def list_addresses(session: Session, run: str) -> dict[str, str]:
     """Return address → document id for everything a run read."""
     found = session.all("list_addresses", run=run)
-    _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)
+    if not session.trusts_indexes:
+        _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)
     for row in found:
         require_sound(row, "run_documents", run)
     return {row["address"]: row["document"] for row in found}
@@ -402,29 +419,46 @@ def _keys(rows: Sequence[Row]) -> list[str]:
 class ReadCache:
     """What was read last of documents and evidence: a run looks at each many times.
 
-    Holds so many characters of documents at most. Used by the store's thread alone.
+    Holds so many characters of documents at most. Changed by the store's thread alone; any thread may call `held`.
     """
 
     def __init__(self, max_chars: int = 8_000_000) -> None:
         self._max_chars = max_chars
-        self._held: dict[str, Document] = {}
+        self._documents: dict[str, Document] = {}
         self._chars = 0
-        self.evidence: dict[tuple[str, str, str], Evidence] = {}
+        self._evidence: dict[tuple[str, str], dict[str, Evidence]] = {}
+
+    def held(self, document: str) -> Document | None:
+        """Return a document if it was read before."""
+        return self._documents.get(document)
 
     def document(self, session: Session, document: str) -> Document:
         """Return a document, from the store if need be."""
-        known = self._held.pop(document, None)
-        found = known or get_document(session, document)
-        self._held[document] = found
-        self._chars += 0 if known else len(found.text)
+        if known := self._documents.get(document):
+            return known
+        found = get_document(session, document)
+        self._documents[document] = found
+        self._chars += len(found.text)
         while self._chars > self._max_chars:
-            self._chars -= len(self._held.pop(next(iter(self._held))).text)
+            self._chars -= len(self._documents.pop(next(iter(self._documents))).text)
         return found
+
+    def evidence(self, session: Session, run: str, passage: str, section: str) -> Evidence:
+        """Return what a run found in a passage for a section, or else for its first; from the store if need be."""
+        known = self._evidence.get((run, passage))
+        if known is None:
+            known = self._evidence[run, passage] = _evidence(session, self, run, passage)
+        return known.get(section) or next(iter(known.values()))
+
+    def forget_evidence(self, run: str, passages: Iterable[str]) -> None:
+        """Forget what was found in these passages: another finding may stand from now on."""
+        for passage in passages:
+            self._evidence.pop((run, passage), None)
 
     def clear(self) -> None:
         """Forget everything: something was removed."""
-        self._held.clear()
-        self.evidence.clear()
+        self._documents.clear()
+        self._evidence.clear()
         self._chars = 0
 
 
@@ -441,28 +475,19 @@ def get_document(session: Session, document: str) -> Document:
     return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
 
 
-def get_evidence(session: Session, cache: ReadCache, run: str, ids: Sequence[str], section: str) -> list[Evidence]:
-    """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
-    found = []
-    for passage in ids:
-        key = run, passage, section
-        if key not in cache.evidence:
-            cache.evidence[key] = _evidence(session, cache, *key)
-        found.append(cache.evidence[key])
-    return found
-
-
-def _evidence(session: Session, cache: ReadCache, run: str, id_: str, section: str) -> Evidence:
+def _evidence(session: Session, cache: ReadCache, run: str, id_: str) -> dict[str, Evidence]:
+    """Return what a run found in a passage, by section."""
     rows = session.all("get_evidence", run=run, passage=id_)
     place = session.one("get_passage", passage=id_)
     if not rows or place is None:
         raise StoreCorrupt(f"The store does not hold the evidence {id_} of run {run}.")
-    _require(len(rows), session.all("count_evidence", run=run, passage=id_)[0]["rows"], "evidence", id_)
+    if not session.trusts_indexes:
+        _require(len(rows), session.all("count_evidence", run=run, passage=id_)[0]["rows"], "evidence", id_)
     for row in rows:
         require_sound(row, "evidence", id_)
     passage = read_passage(place)
-    own = next((row for row in rows if row["section"] == section), rows[0])
-    return read_evidence(own, passage, cache.document(session, passage.document).text)
+    text = cache.document(session, passage.document).text
+    return {row["section"]: read_evidence(row, passage, text) for row in rows}
 
 
 def keep_document(session: Session, run: str, document: str) -> None:

@@ -29,6 +29,11 @@ class Session(Protocol):
         """Where the database is, in words for people: never with a password."""
         ...
 
+    @property
+    def trusts_indexes(self) -> bool:
+        """Whether an index finds all that its table holds; else rows are counted in a second way."""
+        ...
+
     def all(self, query: str, **values: Column) -> list[Row]:
         """Return every row of a query."""
         ...

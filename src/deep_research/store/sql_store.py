@@ -260,6 +260,8 @@ class SqlStore:
         await self._write_as(claim, work)
 
     async def get_document(self, document: str) -> Document:
+        if known := self._cache.held(document):
+            return known
         return await self._read(lambda session: self._cache.document(session, document))
 
     async def list_addresses(self, run: str) -> dict[str, str]:
@@ -275,8 +277,7 @@ class SqlStore:
                 raise ValueError("evidence's id must be the id of its passage")
 
         def work(session: Session) -> None:
-            # Of several findings about a passage another one may stand from now on.
-            self._cache.evidence.clear()
+            self._cache.forget_evidence(claim.run, [item.id for item in evidence])
             for document in {item.document for item in evidence}:
                 rows.keep_document(session, claim.run, document)
             for item in evidence:
@@ -294,7 +295,10 @@ class SqlStore:
         await self._write_as(claim, work)
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
-        return await self._read(lambda session: rows.get_evidence(session, self._cache, run, ids, section))
+        """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
+        return await self._read(
+            lambda session: [self._cache.evidence(session, run, passage, section) for passage in ids]
+        )
 
     async def size(self) -> StoreSize:
         def work(session: Session) -> StoreSize:

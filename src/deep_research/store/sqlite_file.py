@@ -41,6 +41,8 @@ _RETRY_PAUSE_S = 0.01
 class SqliteSession:
     """One transaction of a file."""
 
+    trusts_indexes = False
+
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
