@@ -25,7 +25,7 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 15_800,  # abstracts and contents that services deliver
     "server": 36_200,  # the API, the page, OpenAI's protocol, access
-    "service": 36_700,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
+    "service": 36_800,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
     "settings": 4_600,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 16_500,  # two databases; runs chosen by user, words, tag and page; what a server must go on with

@@ -343,10 +343,10 @@ def test_every_page_allows_only_what_this_server_sends(by_rules: Client, path: s
 
 def test_static_files_are_kept_for_good_and_change_their_address(by_rules: Client) -> None:
     page = by_rules.http.get("/").text
-    address = re.findall(r"/static/\w+/tokens\.css", page)[0]
+    address = re.findall(r"/static/\w+/frame\.css", page)[0]
     kept = by_rules.http.get(address)
     assert "immutable" in kept.headers["cache-control"]
     assert by_rules.http.get(address, headers={"if-none-match": kept.headers["etag"]}).status_code == 304
-    assert by_rules.http.get("/static/older/tokens.css").headers["cache-control"] == "no-cache"
+    assert by_rules.http.get("/static/older/frame.css").headers["cache-control"] == "no-cache"
     for name in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "nothing.css"):
         assert by_rules.http.get(f"/static/x/{name}").status_code == 404

@@ -25,7 +25,7 @@
   };
   addEventListener("scroll", followSoon, { passive: true });
   addEventListener("resize", followSoon, { passive: true });
-  follow();
+  followSoon();
 
   /* The sheet of the contents closes without losing the place that was read. */
   const opener = document.querySelector(".to-contents");

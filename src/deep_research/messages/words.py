@@ -31,9 +31,10 @@ class Words:
         return template.format_map(values)
 
 
-def placeholders(template: str) -> set[str]:
+@cache
+def placeholders(template: str) -> frozenset[str]:
     """Return the names that a template leaves open."""
-    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+    return frozenset(name for _, name, _, _ in Formatter().parse(template) if name is not None)
 
 
 @cache

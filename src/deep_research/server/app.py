@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -27,7 +28,10 @@ from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
 from deep_research.server.openai.error_middleware import OpenAIErrorMiddleware
 from deep_research.server.page import routes as page
+from deep_research.server.page import static_files
+from deep_research.server.page.report import draw_report
 from deep_research.server.problems import add_problem_details
+from deep_research.service.recent import RecentRuns
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 
@@ -39,6 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def serving(app: FastAPI) -> AsyncIterator[None]:
         async with ResearchService(settings, at_once=settings.server_runs_at_once) as service:
             app.state.service = service
+            app.state.drawn_reports = RecentRuns(partial(draw_report, service))
             metrics.follow(service)
             async with mcp.serving_mcp(app, service):
                 yield
@@ -47,6 +52,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = metrics = Metrics()
     add_problem_details(app)
+    # Routes are tried in this order: a page asks for several files before it is painted.
+    app.include_router(static_files.router)
     app.include_router(runs.router)
     app.include_router(events.router)
     app.include_router(progress.router)

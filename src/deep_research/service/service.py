@@ -273,6 +273,10 @@ class ResearchService:
         row = await self.finished(run, who)
         if with_sources:
             return await contents_of(row, self.store, with_sources=True)
+        return await self.contents_of(row)
+
+    async def contents_of(self, row: RunRow) -> Contents:
+        """Return the report of a run that was just read and is done."""
         return await self._contents.get(row)
 
     async def changes(self, run: str, who: Identity) -> Changes:

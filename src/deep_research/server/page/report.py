@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from deep_research.errors import NotFound, UnknownRun
-from deep_research.export.article import in_parts
+from deep_research.export.article import Parts, in_parts
 from deep_research.export.changes import changes_in_html, summary_of
 from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
@@ -48,11 +48,15 @@ class Chain(NamedTuple):
     is_cut: bool
 
 
+async def draw_report(service: ResearchService, row: RunRow) -> Parts:
+    """Return the report of a run that is done in HTML; the same for everybody."""
+    return await in_thread(in_parts, await service.contents_of(row), partial(source_address, row.id))
+
+
 async def report_view(request: Request, service: ResearchService, who: Identity, row: RunRow) -> Response:
     """Show the report of a run that is done."""
-    contents = await service.contents(row.id, who)
-    link = partial(source_address, row.id)
-    report = await in_thread(in_parts, contents, link)
+    contents = await service.contents_of(row)
+    report: Parts = await request.app.state.drawn_reports.get(row)
     words = words_in(language_of(request))
     changes = None
     if row.request.update:

@@ -11,7 +11,6 @@ from deep_research.server.page import (
     run_view,
     settings,
     sign_in,
-    static_files,
 )
 
 router = APIRouter(include_in_schema=False)
@@ -23,4 +22,3 @@ router.include_router(run_view.router)
 router.include_router(settings.router)
 router.include_router(preferences.router)
 router.include_router(sign_in.router)
-router.include_router(static_files.router)
