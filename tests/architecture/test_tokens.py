@@ -10,7 +10,7 @@ BUDGETS = {
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
     "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
-    "corpus": 15_600,  # two folders as one; single files, a list of contents, pages and words of files
+    "corpus": 20_400,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
@@ -31,7 +31,7 @@ BUDGETS = {
     "store": 16_500,  # two databases; runs chosen by user, words, tag and page; what a server must go on with
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
-    "wiring": 5_300,  # the next provider, the sandbox, traces
+    "wiring": 5_500,  # the next provider, the sandbox, traces
 }
 
 

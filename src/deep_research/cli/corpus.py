@@ -7,7 +7,6 @@ from pathlib import Path
 from deep_research.cli.printing import show, show_json, tell, tell_over
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.files import locate, read_bytes
-from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit, Survey
 from deep_research.corpus.scan import check_documents, require_documents
 from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
@@ -17,6 +16,7 @@ from deep_research.readers.port import Reading
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
 from deep_research.store.port import Store
+from deep_research.wiring.documents import corpus_of, index_place
 
 _SNIPPET_CHARS = 240
 
@@ -39,7 +39,7 @@ def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
 
 def list_corpus(folder: Path | None, *, as_json: bool) -> None:
     """List the indexed folders, or the documents of one."""
-    catalogue = Catalogue(load_settings().index_path)
+    catalogue = Catalogue(index_place(load_settings()))
     if folder is None:
         folders = catalogue.folders()
         if as_json:
@@ -66,7 +66,7 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
 
 def remove_folder(folder: Path) -> None:
     """Forget a folder; its files and the runs that cite them are left alone."""
-    if not Catalogue(load_settings().index_path).forget(folder):
+    if not Catalogue(index_place(load_settings())).forget(folder):
         raise UsageError(f"The folder {folder} is not indexed; deep-research corpus list shows those that are.")
     tell(f"{folder} is no longer indexed; its files were not touched.")
 
@@ -81,7 +81,7 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
             await _refreshed(folder, settings, is_quiet=True)
         except CannotWrite as exc:
             tell(f"{exc} It is searched as it stands.")
-        corpus = FolderCorpus(folder, index=settings.index_path)
+        corpus = corpus_of(folder, settings)
         try:
             return await corpus.search(query, limit=limit)
         finally:
@@ -121,7 +121,7 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
     check_documents(folder)
-    corpus = FolderCorpus(folder, index=settings.index_path)
+    corpus = corpus_of(folder, settings)
 
     def count(done: int, total: int, address: str) -> None:
         tell_over(f"{done}/{total} {address[:60]}")
@@ -139,7 +139,7 @@ def _folder(settings: Settings) -> Path:
     """Return the folder that is asked about: the one that was named, else the only one that is indexed."""
     if settings.docs is not None:
         return settings.docs
-    folders = Catalogue(settings.index_path).folders()
+    folders = Catalogue(index_place(settings)).folders()
     if len(folders) == 1:
         return Path(folders[0].path)
     known = ", ".join(folder.path for folder in folders)

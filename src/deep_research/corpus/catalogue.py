@@ -1,12 +1,16 @@
 """What the index holds, for those who look after it: its folders, their documents, and forgetting a folder."""
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
-from deep_research.corpus.index import Index
+from deep_research.corpus.index import IndexPlace, IndexSession, open_index
 from deep_research.corpus.port import Skipped
 from deep_research.corpus.refresh import folder_key, remarks_of
 from deep_research.value import Value
+
+T = TypeVar("T")
 
 
 class IndexedFolder(Value):
@@ -35,49 +39,55 @@ class IndexedDocument(Value):
 
 
 class Catalogue:
-    """The folders of one index file. Each call opens the file anew."""
+    """The folders of one index. Each call opens it anew."""
 
-    def __init__(self, index: Path) -> None:
-        self._path = index
+    def __init__(self, index: IndexPlace) -> None:
+        self._place = index
 
     def folders(self) -> list[IndexedFolder]:
         """Return the indexed folders by path."""
-        with closing(Index(self._path)) as index, index.reading() as session:
-            return [IndexedFolder(**row) for row in session.rows("folders")]
+        return self._read(lambda session: [IndexedFolder(**row) for row in session.rows("folders")])
 
     def documents(self, folder: Path) -> list[IndexedDocument]:
         """Return the documents of a folder by address; none where it is not indexed."""
-        with closing(Index(self._path)) as index, index.reading() as session:
-            row = session.one("folder", path=folder_key(folder))
-            session.folder = row["id"] if row else 0
-            fields = IndexedDocument.model_fields.keys() - {"remarks"}
+        fields = IndexedDocument.model_fields.keys() - {"remarks"}
+
+        def look(session: IndexSession) -> list[IndexedDocument]:
+            _find(session, folder)
             return [
                 IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
                 for row in session.rows("catalogue")
             ]
 
+        return self._read(look)
+
     def unusable(self, folder: Path) -> list[Skipped]:
         """Return the files of a folder that were looked into and cannot be used, by address."""
-        with closing(Index(self._path)) as index, index.reading() as session:
-            row = session.one("folder", path=folder_key(folder))
-            session.folder = row["id"] if row else 0
+
+        def look(session: IndexSession) -> list[Skipped]:
+            _find(session, folder)
             return [Skipped(**row) for row in session.rows("unusable")]
+
+        return self._read(look)
 
     def forget(self, folder: Path) -> bool:
         """Remove a folder from the index, and return whether it was there; its files are left alone."""
-        with closing(Index(self._path)) as index, index.writing() as session:
-            row = session.one("folder", path=folder_key(folder))
-            if row is None:
-                return False
-            session.folder = row["id"]
-            for query in (
-                "drop_folder_passages",
-                "drop_folder_texts",
-                "drop_folder_documents",
-                "drop_folder_files",
-                "drop_folder",
-                "drop_vocabulary_table",
-                "drop_terms_table",
-            ):
-                session.add(query)
-            return True
+
+        def drop(session: IndexSession) -> bool:
+            is_known = _find(session, folder)
+            if is_known:
+                session.drop_folder()
+            return is_known
+
+        with closing(open_index(self._place)) as index:
+            return index.write(drop)
+
+    def _read(self, look: Callable[[IndexSession], T]) -> T:
+        with closing(open_index(self._place)) as index:
+            return index.read(look)
+
+
+def _find(session: IndexSession, folder: Path) -> bool:
+    row = session.one("folder", path=folder_key(folder))
+    session.folder = row["id"] if row else 0
+    return row is not None

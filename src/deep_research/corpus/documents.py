@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from deep_research.corpus.duplicates import MIN_SHARED, bands_of, same_but_for_spelling
-from deep_research.corpus.index import IndexSession
+from deep_research.corpus.index import IndexSession, PassageTerms
 from deep_research.corpus.passages import cut_passages
 from deep_research.readers import Reading
 from deep_research.text.analyzer import CJK, analyze
@@ -74,21 +74,27 @@ def prepare(reading: Reading, address: str) -> Prepared:
 def put_document(session: IndexSession, document: Prepared, *, content: str, address: str) -> None:
     """Add a document under its first address."""
     lists = {"remarks": json.dumps(document.remarks, ensure_ascii=False), "bands": json.dumps(document.bands)}
-    # SQLite takes of these what the statement names.
+    # A database takes of these what the statement names.
     columns = document._asdict() | lists | _title_columns(document.title)
     number = session.add("put_document", content=content, address=address, **columns)
-    for block, data in enumerate(document.blocks):
-        session.add("put_text", document=number, block=block, data=data)
-    for (start, end), terms in zip(document.passages, document.terms, strict=True):
-        session.add("put_passage", document=number, start=start, end=end, terms=_packed(terms))
+    session.many(
+        "put_text", ({"document": number, "block": block, "data": data} for block, data in enumerate(document.blocks))
+    )
+    session.many(
+        "put_passage",
+        (
+            {"document": number, "start": start, "end": end, "terms": _packed(terms)}
+            for (start, end), terms in zip(document.passages, document.terms, strict=True)
+        ),
+    )
     set_searchable(session, number, columns["title_terms"], True)
-    session.add("set_settled", is_settled=False)
+    session.run("set_settled", is_settled=False)
 
 
 def settle_document(session: IndexSession, content: str) -> None:
     """Keep a document under the first address that has its content, and remove it where none is left."""
     row = session.one("document", content=content)
-    first = session.required_row("first_address", content=content)["address"]
+    first: str | None = session.required_row("first_address", content=content)["address"]
     if row is None or row["address"] == first:
         return
     is_shown = row["duplicate_of"] is None
@@ -99,22 +105,25 @@ def settle_document(session: IndexSession, content: str) -> None:
     else:
         title = _file_name(first) if row["is_named"] else row["title"]
         columns = _title_columns(title)
-        session.add("move_document", document=row["id"], address=first, title=title, **columns)
+        session.run("move_document", document=row["id"], address=first, title=title, **columns)
         if is_shown:
             set_searchable(session, row["id"], columns["title_terms"], True)
-    session.add("set_settled", is_settled=False)
+    session.run("set_settled", is_settled=False)
 
 
 def set_searchable(session: IndexSession, number: int, title_terms: str, is_searchable: bool) -> None:
     """Put the passages of a document into the search, or take them out of it; it can still be read."""
-    query, sign = ("put_terms", 1) if is_searchable else ("drop_terms", -1)
-    rows = session.rows("terms_of", document=number).fetchall()
-    count = 0
-    for row in rows:
-        body = unpacked(row["terms"])
-        count += len(body.split()) + len(title_terms.split())
-        session.add(query, id=row["id"], title=title_terms, body=body)
-    session.add("change_size", passages=sign * len(rows), terms=sign * count)
+    title = title_terms.split()
+    passages = [
+        PassageTerms(row["id"], unpacked(row["terms"]).split()) for row in session.rows("terms_of", document=number)
+    ]
+    count = sum(len(passage.body) + len(title) for passage in passages)
+    if is_searchable:
+        session.put_terms(passages, title)
+        session.run("change_size", passages=len(passages), terms=count)
+    else:
+        session.drop_terms(passages, title)
+        session.run("change_size", passages=-len(passages), terms=-count)
 
 
 def text_of(session: IndexSession, number: int, start: int, end: int) -> str:
@@ -131,11 +140,11 @@ def unpacked(data: bytes) -> str:
 
 
 def _drop(session: IndexSession, number: int) -> None:
-    for duplicate in session.rows("duplicates_of", document=number).fetchall():
-        session.add("set_duplicate", document=duplicate["id"], duplicate_of=None)
+    for duplicate in session.rows("duplicates_of", document=number):
+        session.run("set_duplicate", document=duplicate["id"], duplicate_of=None)
         set_searchable(session, duplicate["id"], duplicate["title_terms"], True)
     for query in ("drop_passages", "drop_text", "drop_document"):
-        session.add(query, document=number)
+        session.run(query, document=number)
 
 
 class _Document(NamedTuple):
@@ -158,7 +167,7 @@ def settle_duplicates(session: IndexSession) -> None:
     if session.required_row("folder_state")["is_settled"]:
         return
     bands = {row["document"]: row["bands"].split(",") for row in session.rows("shared_bands")}
-    for row in session.rows("duplicates").fetchall():
+    for row in session.rows("duplicates"):
         if row["id"] not in bands:
             _set_duplicate(session, _document(session, row["id"]), None)
     leaders: dict[str, list[_Document]] = {}
@@ -170,17 +179,17 @@ def settle_duplicates(session: IndexSession) -> None:
         if duplicate_of is None:
             for band in bands[document.id]:
                 leaders.setdefault(band, []).append(document)
-    session.add("set_settled", is_settled=True)
+    session.run("set_settled", is_settled=True)
 
 
 def _document(session: IndexSession, number: int) -> _Document:
-    return _Document(*session.required_row("document_row", document=number))
+    return _Document(**session.required_row("document_row", document=number))
 
 
 def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int | None) -> None:
     if duplicate_of == document.duplicate_of:
         return
-    session.add("set_duplicate", document=document.id, duplicate_of=duplicate_of)
+    session.run("set_duplicate", document=document.id, duplicate_of=duplicate_of)
     if None in (duplicate_of, document.duplicate_of):
         set_searchable(session, document.id, document.title_terms, duplicate_of is None)
 

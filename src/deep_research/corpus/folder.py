@@ -1,4 +1,4 @@
-"""`FolderCorpus`: a folder of documents behind an FTS5 index. All work is done in threads, none on the event loop."""
+"""`FolderCorpus`: a folder of documents behind an index. All work is done in threads, none on the event loop."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.documents import text_of
-from deep_research.corpus.index import Index, IndexSession
+from deep_research.corpus.index import IndexPlace, IndexSession, open_index
 from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.corpus.rank import MAX_LOOKED_AT, rank
 from deep_research.corpus.refresh import folder_key, refresh
@@ -23,17 +23,18 @@ _ALIKE = 0.76
 
 
 class FolderCorpus:
-    """The documents below a folder; the index file can be deleted at any time and be shared by many folders.
+    """The documents below a folder; the index can be deleted at any time and be shared by many folders.
 
     Common terms do not help to find passages once the rarer ones have led to `max_looked_at` of them; they still count
     in the score of what is found.
     """
 
-    def __init__(self, folder: Path, *, index: Path, max_looked_at: int = MAX_LOOKED_AT) -> None:
+    def __init__(self, folder: Path, *, index: IndexPlace, max_looked_at: int = MAX_LOOKED_AT) -> None:
         self.folder = folder
         self._max_looked_at = max_looked_at
         # One connection for all searches, and SQLite wants it to stay in one thread.
-        self._index = Index(index)
+        self._place = index
+        self._index = open_index(index)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="corpus")
         self._is_closed = False
 
@@ -47,7 +48,7 @@ class FolderCorpus:
                 loop.call_soon_threadsafe(on_progress, done, total, address)
 
         def work() -> Survey:
-            with closing(Index(self._index.path)) as index:
+            with closing(open_index(self._place)) as index:
                 return refresh(self.folder, index, tell, stopped.is_set)
 
         try:
@@ -71,7 +72,7 @@ class FolderCorpus:
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         return await self._read(
-            lambda session: (session.required_row("folder_state")["passages"], _frequencies(session, terms))
+            lambda session: (session.required_row("folder_state")["passages"], session.counts(terms))
         )
 
     async def spelled_like(self, term: str) -> str:
@@ -86,12 +87,14 @@ class FolderCorpus:
 
     async def _read(self, work: Callable[[IndexSession], T]) -> T:
         def attempt() -> T:
-            with self._index.reading() as session:
-                row = session.one("folder", path=folder_key(self.folder))
-                if row is None:
-                    raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
-                session.folder = row["id"]
-                return work(session)
+            return self._index.read(look)
+
+        def look(session: IndexSession) -> T:
+            row = session.one("folder", path=folder_key(self.folder))
+            if row is None:
+                raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
+            session.folder = row["id"]
+            return work(session)
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
 
@@ -117,28 +120,22 @@ def _passages(session: IndexSession, address: str) -> list[PassageHit]:
     file = session.one("document_of_address", address=_storable(address))
     if file is None:
         raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
-    document, title, author, language, published = file
-    rows = session.rows("passages_of", document=document).fetchall()
-    text = text_of(session, document, 0, max((row["end"] for row in rows), default=0))
+    rows = session.rows("passages_of", document=file["document"])
+    text = text_of(session, file["document"], 0, max((row["end"] for row in rows), default=0))
     return [
         PassageHit(
             address=address,
-            title=title,
-            author=author,
-            start=start,
-            end=end,
-            text=text[start:end],
+            title=file["title"],
+            author=file["author"],
+            start=row["start"],
+            end=row["end"],
+            text=text[row["start"] : row["end"]],
             score=0.0,
-            language=language,
-            published=published,
+            language=file["language"],
+            published=file["published"],
         )
-        for _, start, end in rows
+        for row in rows
     ]
-
-
-def _frequencies(session: IndexSession, terms: Sequence[str]) -> dict[str, int]:
-    found = {term: session.one("frequency", term=_storable(term)) for term in terms}
-    return {term: 0 if row is None else row["doc"] for term, row in found.items()}
 
 
 def _spelled_like(session: IndexSession, term: str) -> str:
@@ -146,10 +143,10 @@ def _spelled_like(session: IndexSession, term: str) -> str:
     first, size = term[:1], len(term)
     if not first.isascii() or not first.isalpha():
         return ""
-    rows = session.rows("terms_like", first=first, next=chr(ord(first) + 1), least=size - 2, most=size + 2)
-    return next(iter(get_close_matches(term, [row["term"] for row in rows], n=1, cutoff=_ALIKE)), "")
+    known = session.terms_like(first, least=size - 2, most=size + 2)
+    return next(iter(get_close_matches(term, known, n=1, cutoff=_ALIKE)), "")
 
 
 def _storable(text: str) -> str:
-    """Return text as SQLite takes it; half a surrogate pair matches nothing anyway."""
+    """Return text as databases take it; half a surrogate pair matches nothing anyway."""
     return text.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
 """Which passages answer a question: BM25 of its terms, phrases and clauses, then always a second hop from the best.
 
-FTS5 finds passages by the rarer terms and they are weighed here by all, because FTS5 can neither weigh single terms nor
-score by a common term that it was not asked to look for.
+The index finds passages by the rarer terms and they are weighed here by all, because an index can neither weigh single
+terms nor score by a common term that it was not asked to look for.
 A second-hop passage holds what the question asks for and a followed passage does not, together with a name that the
 followed one gives; most of all where the name is the title of its document. Tuned on two-hop questions; questions of
 one hop keep their first passages.
@@ -10,14 +10,13 @@ one hop keep their first passages.
 import json
 import math
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, islice, pairwise
 from typing import NamedTuple
 
 from deep_research.corpus.documents import MAX_NAME_TERMS, text_of, unpacked
-from deep_research.corpus.index import IndexSession
+from deep_research.corpus.index import IndexSession, Row, WantedTerms
 from deep_research.text.analyzer import CJK, analyze, content_terms
 
 _MAX_QUERY_CHARS = 20_000
@@ -45,20 +44,6 @@ def parse_question(query: str) -> Question:
     clauses = [_looked_for(clause) for clause in _clauses(query)[:_MAX_CLAUSES]]
     held = tuple(frozenset((*clause.terms, *clause.phrases)) for clause in clauses)
     return _looked_for(query)._replace(clauses=held if len(held) > 1 else ())
-
-
-def match_any(terms: Iterable[str]) -> str:
-    """Return an FTS5 expression for passages with any of the terms; quoted, so that none is read as syntax."""
-    return " OR ".join(map(_quoted, terms))
-
-
-def match_all(terms: Iterable[str]) -> str:
-    """Return an FTS5 expression for passages with all of the terms."""
-    return f"({' AND '.join(map(_quoted, terms))})"
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'
 
 
 def _looked_for(text: str) -> Question:
@@ -120,35 +105,31 @@ class Pool:
     def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
         self.session = session
         self._max_looked_at = max_looked_at
-        self._passages, terms, _ = session.required_row("folder_state")
-        self._average_terms = terms / max(1, self._passages)
+        state = session.required_row("folder_state")
+        self._passages: int = state["passages"]
+        self._average_terms = state["terms"] / max(1, self._passages)
         counted_to = max(MAX_LOOKED_AT, self._passages // _COMMON_SHARE)
-        counted = sorted((self.count(term, counted_to), term) for term in question.terms)
+        counted = sorted((count, term) for term, count in session.counts(question.terms, counted_to).items())
         self._counts = {term: count for count, term in counted if count}
         self._rarity = self._rarities(question)
         self.candidates: dict[int, PassageCandidate] = {}
 
-    def count(self, term: str, limit: int) -> int:
-        """Return how many passages hold a term, counted no further than the limit."""
-        return int(self.session.required_row("count_up_to", match=match_any([term]), limit=limit)["passages"])
-
     def find_by_question(self, limit: int) -> None:
         """Add the passages that hold the question's rarer terms most densely."""
-        if expression := self._expression():
-            self.find(expression, limit)
+        if self._counts:
+            self.find(self._wanted(), limit)
 
-    def find(self, match: str, limit: int) -> dict[int, float]:
-        """Add the best passages for an FTS5 expression, and return what it scores them.
+    def find(self, wanted: WantedTerms, limit: int) -> dict[int, float]:
+        """Add the best passages for some terms, and return how the index scores them.
 
         Equal ones come together, as far as there is an end to them: a text may say one thing a hundred thousand times.
         """
         found: dict[int, float] = {}
         last = 0.0
-        for row in self.session.rows("best", match=match):
-            if len(found) >= limit and (row["cost"] != last or len(found) >= limit + _MAX_EQUAL):
+        for number, score in self.session.best(wanted, limit + _MAX_EQUAL):
+            if len(found) >= limit and score != last:
                 break
-            last = row["cost"]
-            found[row["id"]] = -last
+            last = found[number] = score
         self._add("candidates", found.keys() - self.candidates.keys())
         return found
 
@@ -161,7 +142,7 @@ class Pool:
         for row in self.session.rows(query, ids=json.dumps(sorted(numbers))):
             self.candidates[row["id"]] = self._candidate(row)
 
-    def _candidate(self, row: sqlite3.Row) -> PassageCandidate:
+    def _candidate(self, row: Row) -> PassageCandidate:
         body, title = unpacked(row["terms"]), row["title_terms"]
         # A title counts three times. Terms stand two spaces apart, so that neighbours do not share one.
         text = f" {body}  |  {title}  |  {title}  |  {title} "
@@ -172,7 +153,8 @@ class Pool:
             for key, (spelled, rarity) in self._rarity.items()
             if (count := text.count(spelled))
         }
-        return PassageCandidate(*row[:-2], f" {body} ", worth)  # type: ignore[call-arg]  # the query gives the other nine
+        own = {name: row[name] for name in PassageCandidate._fields[:-2]}
+        return PassageCandidate(**own, terms=f" {body} ", worth=worth)
 
     def _rarities(self, question: Question) -> Mapping[str, tuple[str, float]]:
         """Return the terms and phrases that are worth something: how they are spelled in a text, and their idf."""
@@ -185,8 +167,8 @@ class Pool:
                 idf[phrase] = _PHRASE_WEIGHT * max(idf[one], idf[two])
         return {key: (f" {key.replace(' ', '  ')} ", rarity) for key, rarity in idf.items()}
 
-    def _expression(self) -> str:
-        """Return the expression that finds candidates: any rare term, or two common ones where rare ones are few."""
+    def _wanted(self) -> WantedTerms:
+        """Return what finds candidates: any rare term, or two common ones where rare ones are few."""
         rare: list[str] = []
         spent = 0
         for term, count in list(self._counts.items())[:_MAX_TERMS]:
@@ -194,11 +176,9 @@ class Pool:
             if spent > self._max_looked_at:
                 break
             rare.append(term)
-        common = list(self._counts)[len(rare) : len(rare) + _PAIRED_TERMS]
-        wanted = [match_any(rare)] if rare else []
-        if len(rare) < _FEW_TERMS:
-            wanted += [match_all(pair) for pair in combinations(common, 2)]
-        return " OR ".join(wanted) or match_any(common)
+        common = tuple(self._counts)[len(rare) : len(rare) + _PAIRED_TERMS]
+        pairs = tuple(combinations(common, 2)) if len(rare) < _FEW_TERMS else ()
+        return WantedTerms(tuple(rare) if rare or pairs else common, pairs)
 
 
 _CLAUSE_SHARE = 0.33
@@ -272,7 +252,7 @@ def _second_hop(pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
         pool.add_documents(linked)
         titles = {term for name in linked.values() for term in name.split()}
         names = _names(pool, here, titles, asked)
-        by_name = pool.find(match_any(names), _NAMED_CANDIDATES) if names else {}
+        by_name = pool.find(WantedTerms(names), _NAMED_CANDIDATES) if names else {}
         scores = _shares(
             {
                 number: _uncovered_worth(one, here) + _NAME_WEIGHT * by_name.get(number, 0.0)
@@ -301,27 +281,29 @@ def _uncovered_worth(one: PassageCandidate, here: PassageCandidate) -> float:
     )
 
 
-def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]) -> list[str]:
+def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]) -> tuple[str, ...]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
     text = f"{here.title}\n{text_of(pool.session, here.document, here.start, here.end)}"
     spans = "\n".join(match[0] for match in islice(_NAME.finditer(text), _MAX_SPANS))
-    counted = sorted((pool.count(term, _COMMON_NAME), term) for term in {*content_terms(spans), *titles} - asked)
+    counts = pool.session.counts([*({*content_terms(spans), *titles} - asked)], _COMMON_NAME)
     # A name that no other passage holds leads nowhere.
-    return [term for count, term in counted if 1 < count < _COMMON_NAME][:_MAX_NAMES]
+    leading = sorted((count, term) for term, count in counts.items() if 1 < count < _COMMON_NAME)
+    return tuple(term for _, term in leading[:_MAX_NAMES])
 
 
 def _linked(pool: Pool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
     keys = {"  ".join(terms[at : at + many]) for many in range(1, MAX_NAME_TERMS + 1) for at in range(len(terms))}
-    rows = pool.session.rows("documents_by_name", keys=json.dumps(sorted(keys))).fetchall()
+    rows = pool.session.rows("documents_by_name", keys=json.dumps(sorted(keys)))
     named = [row for row in rows if row["id"] != here.document and f" {row['name_terms']} " in here.terms]
     shared = Counter(row["name_terms"] for row in named)
+    single = [name for name in shared if "  " not in name]
+    counts = pool.session.counts(single, _COMMON_NAME)
     return {
         row["id"]: row["name_terms"]
         for row in named
-        if shared[row["name_terms"]] <= _MAX_NAMESAKES
-        and ("  " in row["name_terms"] or pool.count(row["name_terms"], _COMMON_NAME) < _COMMON_NAME)
+        if shared[row["name_terms"]] <= _MAX_NAMESAKES and counts.get(row["name_terms"], 0) < _COMMON_NAME
     }
 
 

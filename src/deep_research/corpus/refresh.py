@@ -1,28 +1,35 @@
 """Bringing the index up to date with a folder, file by file: each in a transaction of its own.
 
-Other processes may do the same at the same time; whoever is second finds the work done or does it again. What the
-folder holds is kept in a temporary table, so that memory does not grow with it.
+Other processes may do the same at the same time; whoever is second finds the work done or does it again. Of an index
+that hosts share one of them refreshes a folder at a time. What the folder holds is noted in a temporary file, so that
+memory does not grow with it.
 """
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from deep_research.corpus.address import address_of, path_of
 from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
 from deep_research.corpus.files import read_bytes
-from deep_research.corpus.index import Index, IndexSession
+from deep_research.corpus.index import Index, IndexSession, Row
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
 from deep_research.corpus.scan import Entry, Scan, scan_folder, split
+from deep_research.database import load_queries
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
 
 # 128 bits tell all files of a folder apart, and every digit is stored three times.
 _CONTENT_DIGITS = 32
+# So many of the files that an index knows are noted at a time.
+_KNOWN_AT_ONCE = 5_000
+_PAUSE_S = 0.2
 
 
 class FileRow(NamedTuple):
@@ -41,10 +48,19 @@ def folder_key(folder: Path) -> str:
 
 def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
-    work = _Refresh(index, folder)
+    with closing(_Notes()) as notes:
+        work = _Refresh(index, folder, notes)
+        work.wait_for_turn(is_stopped)
+        try:
+            return _refresh(work, on_progress, is_stopped)
+        finally:
+            work.release()
+
+
+def _refresh(work: "_Refresh", on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     scan = work.scan()
     removed = 0
-    for done, row in enumerate(work.noted("next_changed"), scan.taken - scan.changed):
+    for done, row in enumerate(work.notes.each("next_changed"), scan.taken - scan.changed):
         if is_stopped():
             break
         entry = Entry(*row)
@@ -52,10 +68,45 @@ def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Cal
         work.take(entry)
     else:
         # After the new files, so that one that was only renamed is not read again.
-        removed = sum(work.forget(row["address"]) for row in work.noted("next_gone"))
+        removed = sum(work.forget(row["address"]) for row in work.notes.each("next_gone"))
         work.settle()
     on_progress(scan.taken, scan.taken, "")
     return work.survey(scan, removed=removed)
+
+
+class _Notes:
+    """What the index knows of a folder's files and what a scan met, in a file that is gone when it is closed."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("", isolation_level=None)
+        self._connection.row_factory = sqlite3.Row
+        self._connection.execute("PRAGMA journal_mode = OFF")
+        for query in ("create_known", "create_seen"):
+            self._connection.execute(_statement(query))
+
+    def add(self, query: str, row: Mapping[str, object]) -> None:
+        """Note a file."""
+        self._connection.execute(_statement(query), row)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many files were met, and how many of them are new or have changed."""
+        seen, changed = self._connection.execute(_statement("count_noted")).fetchone()
+        return seen, changed
+
+    def each(self, query: str) -> Iterator[sqlite3.Row]:
+        """Yield the files that are new or changed, or gone, one by one."""
+        after = ""
+        while row := self._connection.execute(_statement(query), {"after": after}).fetchone():
+            yield row
+            after = row["address"]
+
+    def close(self) -> None:
+        """Forget all of it."""
+        self._connection.close()
+
+
+def _statement(query: str) -> str:
+    return load_queries("deep_research.corpus")[query]
 
 
 class _Scanned(NamedTuple):
@@ -67,23 +118,39 @@ class _Scanned(NamedTuple):
 
 
 class _Refresh:
-    def __init__(self, index: Index, folder: Path) -> None:
+    def __init__(self, index: Index, folder: Path, notes: _Notes) -> None:
         self._index = index
         self._documents, self._root = folder, split(folder)[0]
+        self.notes = notes
         self._read_now = 0
-        with index.writing() as session:
-            self._folder = _folder_number(session, folder_key(folder))
+        self._folder = index.write(lambda session: _folder_number(session, folder_key(folder)))
+
+    def wait_for_turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Wait while another host refreshes the folder."""
+        while not self._index.claim(self._folder) and not is_stopped():
+            time.sleep(_PAUSE_S)
+
+    def release(self) -> None:
+        """Let other hosts refresh it."""
+        self._index.release(self._folder)
 
     def scan(self) -> _Scanned:
         """Note what the folder holds."""
-        with self._index.reading(self._folder) as session:
-            # In this order: a file that another process adds from here on is not taken for one that is gone.
-            for query in ("create_known", "create_seen", "create_changed", "note_known"):
-                session.add(query)
-            met = scan_folder(self._documents, lambda entry: session.add("note_seen", **entry._asdict()))
-            session.add("note_changed")
-            seen, changed = session.required_row("count_noted")
-            return _Scanned(met, seen, changed)
+        # In this order: a file that another process adds from here on is not taken for one that is gone.
+        after: str | None = ""
+        while after is not None:
+            after = self._note_known(after)
+        met = scan_folder(self._documents, lambda entry: self.notes.add("note_seen", entry._asdict()))
+        return _Scanned(met, *self.notes.counts())
+
+    def _note_known(self, after: str) -> str | None:
+        """Note the next files that the index knows, and return the last of them."""
+        rows = self._index.read(
+            lambda session: session.rows("known_files", after=after, limit=_KNOWN_AT_ONCE), self._folder
+        )
+        for row in rows:
+            self.notes.add("note_known", {name: row[name] for name in ("address", "size", "mtime_ns", "is_settled")})
+        return rows[-1]["address"] if rows else None
 
     def take(self, entry: Entry) -> None:
         """Look at a file that is new or has changed, and read it unless its content is known."""
@@ -92,48 +159,37 @@ class _Refresh:
 
     def forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
-        with self._index.writing(self._folder) as session:
+
+        def drop(session: IndexSession) -> bool:
             row = session.one("file", address=address)
             if row is not None:
-                session.add("drop_file", address=address)
+                session.run("drop_file", address=address)
                 settle_document(session, row["content"])
             return row is not None
 
+        return self._index.write(drop, self._folder)
+
     def settle(self) -> None:
         """Collapse near-duplicates, and note the time."""
-        with self._index.writing(self._folder) as session:
+
+        def settle(session: IndexSession) -> None:
             settle_duplicates(session)
-            session.add("set_refreshed")
+            session.run("set_refreshed")
+
+        self._index.write(settle, self._folder)
 
     def survey(self, scan: _Scanned, *, removed: int) -> Survey:
         """Return what was found."""
-        with self._index.reading(self._folder) as session:
-            indexed = session.required_row("survey")["documents"]
-            unusable = [Skipped(**row) for row in session.rows("unusable")]
-            remarks = [
-                Remark(address=row["address"], remark=remark)
-                for row in session.rows("remarks")
-                for remark in remarks_of(row)
-            ]
-        return Survey(
-            files=scan.met.files,
-            indexed=indexed,
-            read_now=self._read_now,
-            removed=removed,
-            skipped=tuple(sorted([*scan.met.skipped, *unusable], key=lambda one: one.address)),
-            remarks=tuple(remarks),
+        known = self._index.read(_survey, self._folder)
+        skipped = sorted([*scan.met.skipped, *known.skipped], key=lambda one: one.address)
+        return known.model_copy(
+            update={
+                "files": scan.met.files,
+                "read_now": self._read_now,
+                "removed": removed,
+                "skipped": tuple(skipped),
+            }
         )
-
-    def noted(self, query: str) -> Iterator[sqlite3.Row]:
-        """Yield the files that are new or changed, or gone, one by one; no transaction stays open in between."""
-        after = ""
-        while True:
-            with self._index.reading() as session:
-                row = session.one(query, after=after)
-            if row is None:
-                return
-            yield row
-            after = row["address"]
 
     def _look(self, entry: Entry) -> tuple[FileRow, Prepared | None]:
         """Return what a file is now, and its document if that must be put into the index."""
@@ -145,9 +201,13 @@ class _Refresh:
             return FileRow(entry.size, -1, "", str(exc)), None
         content = snapshot_id(raw)[:_CONTENT_DIGITS] + PurePosixPath(address).suffix.lower()
         row = FileRow(status.st_size, status.st_mtime_ns, content)
-        with self._index.reading(self._folder) as session:
-            before = session.one("file", address=address)
-            is_held = session.one("document", content=content) is not None
+        before, is_held = self._index.read(
+            lambda session: (
+                session.one("file", address=address),
+                session.one("document", content=content) is not None,
+            ),
+            self._folder,
+        )
         if before is not None and before["content"] == content and before["reason"]:
             return row._replace(reason=before["reason"]), None
         if is_held:
@@ -160,20 +220,37 @@ class _Refresh:
 
     def _put(self, address: str, row: FileRow, document: Prepared | None) -> bool:
         """Store what a file is; say no where another process has just dropped the document it needs."""
-        with self._index.writing(self._folder) as session:
+
+        def put(session: IndexSession) -> bool:
             is_held = session.one("document", content=row.content) is not None
             if not (row.reason or document or is_held):
                 return False
             before = session.one("file", address=address)
             if document is not None and not is_held:
                 put_document(session, document, content=row.content, address=address)
-            session.add("put_file", address=address, **row._asdict())
+            session.run("put_file", address=address, **row._asdict())
             for content in {row.content, before["content"] if before else row.content}:
                 settle_document(session, content)
             return True
 
+        return self._index.write(put, self._folder)
 
-def remarks_of(row: sqlite3.Row) -> list[str]:
+
+def _survey(session: IndexSession) -> Survey:
+    """Return what the index knows of a folder."""
+    return Survey(
+        files=session.required_row("count_files")["files"],
+        indexed=session.required_row("survey")["documents"],
+        skipped=tuple(Skipped(**row) for row in session.rows("unusable")),
+        remarks=tuple(
+            Remark(address=row["address"], remark=remark)
+            for row in session.rows("remarks")
+            for remark in remarks_of(row)
+        ),
+    )
+
+
+def remarks_of(row: Row) -> list[str]:
     """Return what there is to know about a document: its remarks, and which near-duplicate is searched in its place."""
     remarks: list[str] = json.loads(row["remarks"])
     if row["original"]:
@@ -185,7 +262,4 @@ def _folder_number(session: IndexSession, key: str) -> int:
     row = session.one("folder", path=key)
     if row is not None:
         return int(row["id"])
-    session.folder = session.add("add_folder", path=key)
-    session.add("create_terms")
-    session.add("create_vocabulary")
-    return session.folder
+    return session.add_folder(key)

@@ -5,7 +5,7 @@ CREATE TABLE maker (code TEXT NOT NULL);
 
 -- `passages` and `terms` count what can be searched. `is_settled` says that near-duplicates have been looked for since
 -- the documents last changed.
-CREATE TABLE folders (
+CREATE TABLE corpus_folders (
     id         INTEGER PRIMARY KEY,
     path       TEXT NOT NULL UNIQUE,
     passages   INTEGER NOT NULL DEFAULT 0,
@@ -16,7 +16,7 @@ CREATE TABLE folders (
 
 -- Every file that was looked into. `content` is a hash of its bytes with the ending that says how to read them;
 -- `reason` says why it cannot be used.
-CREATE TABLE files (
+CREATE TABLE corpus_files (
     folder   INTEGER NOT NULL,
     address  TEXT NOT NULL,
     size     INTEGER NOT NULL,
@@ -25,13 +25,13 @@ CREATE TABLE files (
     reason   TEXT NOT NULL,
     PRIMARY KEY (folder, address)
 ) WITHOUT ROWID;
-CREATE INDEX files_by_content ON files (folder, content);
+CREATE INDEX files_by_content ON corpus_files (folder, content);
 
 -- What the files hold: one row for the same content, under the first address that has it. `is_named` says that the
 -- title is the name of the file. `name_terms` are the terms of the title without what comes after a comma, a colon or
 -- a bracket, `name_key` the first of them. Documents that are nearly the same share one of their `bands`. `twin_of` is
 -- the document that is searched in place of this one. `pages` is 0 where a format has none.
-CREATE TABLE documents (
+CREATE TABLE corpus_documents (
     id          INTEGER PRIMARY KEY,
     folder      INTEGER NOT NULL,
     content     TEXT NOT NULL,
@@ -52,10 +52,10 @@ CREATE TABLE documents (
     twin_of     INTEGER,
     UNIQUE (folder, content)
 );
-CREATE INDEX documents_by_name ON documents (folder, name_key);
+CREATE INDEX documents_by_name ON corpus_documents (folder, name_key);
 
 -- A document's text in blocks of equal length, compressed, so that a passage of a long document is read quickly.
-CREATE TABLE texts (
+CREATE TABLE corpus_texts (
     document INTEGER NOT NULL,
     block    INTEGER NOT NULL,
     data     BLOB NOT NULL,
@@ -63,11 +63,11 @@ CREATE TABLE texts (
 );
 
 -- `terms` are those of the passage, compressed, two spaces apart: the term table of a folder does not keep them.
-CREATE TABLE passages (
+CREATE TABLE corpus_passages (
     id       INTEGER PRIMARY KEY,
     document INTEGER NOT NULL,
     start    INTEGER NOT NULL,
     "end"    INTEGER NOT NULL,
     terms    BLOB NOT NULL
 );
-CREATE INDEX passages_by_document ON passages (document);
+CREATE INDEX passages_by_document ON corpus_passages (document);

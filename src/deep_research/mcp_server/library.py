@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit
 from deep_research.errors import NotFound, SourceError, UnknownRun, UsageError
 from deep_research.in_thread import in_thread
@@ -18,6 +17,7 @@ from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
+from deep_research.wiring.documents import corpus_of
 
 # Of older reports nobody is told here.
 _MAX_RUNS = 200
@@ -132,9 +132,8 @@ class Library:
 
     async def document(self, collection: str, address: str, id_: str) -> FetchedItem:
         """Return the text of a document of a collection as it is searched."""
-        corpus = FolderCorpus(
-            await self._service.documents.folder_of(collection, self._who), index=self._service.settings.index_path
-        )
+        folder = await self._service.documents.folder_of(collection, self._who)
+        corpus = corpus_of(folder, self._service.settings)
         try:
             # Only what the index names is read, and from the index alone.
             passages = await corpus.passages(address)

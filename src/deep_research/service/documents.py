@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.catalogue import Catalogue, IndexedDocument
-from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.port import PassageHit
 from deep_research.errors import (
     CannotWrite,
@@ -43,6 +42,7 @@ from deep_research.service.uploads import IncomingFile, IncomingFolder, Upload, 
 from deep_research.settings import Settings
 from deep_research.store.port import Store
 from deep_research.value import Value, digest_of
+from deep_research.wiring.documents import corpus_of, index_place
 
 # The operator's own folder of documents, where settings name one.
 OWN_FOLDER = "server"
@@ -131,8 +131,8 @@ class Documents:
     def __init__(self, settings: Settings, database: ServerDatabase, store: Store) -> None:
         self._settings, self._database, self._store = settings, database, store
         self._root = settings.uploads_path
-        self._catalogue = Catalogue(settings.index_path)
-        self._indexing = Indexing(settings.index_path)
+        self._catalogue = Catalogue(index_place(settings))
+        self._indexing = Indexing(index_place(settings))
         self._incoming = IncomingFolder(self._root)
         self._uploading: Counter[str] = Counter()
 
@@ -226,7 +226,7 @@ class Documents:
         contents = await self.read(collection, who)
         folder = self._folder(collection)
         is_reading = self._indexing.is_reading(folder)
-        corpus = FolderCorpus(folder, index=self._settings.index_path)
+        corpus = corpus_of(folder, self._settings)
         try:
             passages = await corpus.search(query, limit=limit) if contents.documents else []
         except SourceError:

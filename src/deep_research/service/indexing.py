@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.index import IndexPlace
 from deep_research.errors import DeepResearchError
 
 _log = logging.getLogger(__name__)
@@ -17,7 +18,7 @@ _AT_ONCE = 2
 class Indexing:
     """Refreshes of folders that are under way; one that changes meanwhile is read once more."""
 
-    def __init__(self, index: Path) -> None:
+    def __init__(self, index: IndexPlace) -> None:
         self._index = index
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._tasks: dict[Path, asyncio.Task[None]] = {}

@@ -8,7 +8,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -116,6 +116,10 @@ class PostgresSession:
             self._connection.execute(self._begin)
             self._begin = ""
         return self._connection.execute(self._statements[query], values)
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
+        with _our_errors(self._place, self._connection), self._connection.cursor() as cursor:
+            cursor.executemany(self._statements[query], rows)
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()
@@ -249,8 +253,9 @@ class PostgresDatabase:
         scripts = _migrations(self._package)
         newest, present = max(scripts), self._schema_number(connection)
         if present < newest:
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
+            # In a transaction of its own: only the beginning of the next one shows what was made while this one waited.
+            connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+            with _unlocked_at_end(connection), connection.transaction():
                 # Another process may have migrated while this one waited.
                 present = self._schema_number(connection)
                 if present == 0:
@@ -276,6 +281,16 @@ class PostgresDatabase:
             return 0
         row = connection.execute("SELECT number FROM schema_numbers WHERE part = %s", [self._package]).fetchone()
         return 0 if row is None else int(row["number"])
+
+
+@contextmanager
+def _unlocked_at_end(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        # A connection that is lost has no lock any longer.
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
 
 
 class _SharedPools:

@@ -1,6 +1,6 @@
 """What the store asks of a database: transactions that send the named queries of `.sql` files. Knows no database."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from deep_research.errors import StoreCorrupt
@@ -44,6 +44,10 @@ class Session(Protocol):
 
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""
+        ...
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
+        """Send a statement once for each row of values."""
         ...
 
     def clock_ahead_s(self) -> float:

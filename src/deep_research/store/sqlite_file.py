@@ -5,7 +5,7 @@ Knows nothing of runs.
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -62,6 +62,10 @@ class SqliteSession:
     def run(self, query: str, **values: Column) -> int:
         with _our_errors(self._path):
             return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
+        with _our_errors(self._path):
+            self._connection.executemany(load_queries(_PACKAGE)[query], rows)
 
     def clock_ahead_s(self) -> float:
         """Return 0: a file has no clock, and those who use it are on one machine."""

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.index import IndexPlace
 from deep_research.corpus.joined import SHARED, JoinedCorpus, JoinedFetcher
 from deep_research.corpus.port import Corpus
 from deep_research.corpus.scan import check_documents
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.settings import Settings
+from deep_research.wiring.adapters import open_database
 
 
 @dataclass(frozen=True)
@@ -34,5 +36,17 @@ def documents_from(settings: Settings) -> OwnDocuments | None:
     return OwnDocuments(JoinedCorpus(first.corpus, second.corpus), JoinedFetcher(first.fetcher, second.fetcher))
 
 
+def index_place(settings: Settings) -> IndexPlace:
+    """Return where documents are indexed: in the PostgreSQL that is named, else in a file."""
+    if settings.database_url is None:
+        return settings.index_path
+    return lambda: open_database(settings, "deep_research.corpus")
+
+
+def corpus_of(folder: Path, settings: Settings) -> FolderCorpus:
+    """Return the documents of a folder as they are indexed."""
+    return FolderCorpus(folder, index=index_place(settings))
+
+
 def _folder(folder: Path, settings: Settings, prefix: str = "") -> OwnDocuments:
-    return OwnDocuments(FolderCorpus(folder, index=settings.index_path), CorpusFetcher(folder, Fetched, prefix=prefix))
+    return OwnDocuments(corpus_of(folder, settings), CorpusFetcher(folder, Fetched, prefix=prefix))

@@ -36,7 +36,7 @@ async def test_a_forgotten_folder_leaves_nothing_and_the_others_alone(tmp_path):
     assert catalogue.documents(folders[0]) == []
     with sqlite3.connect(index) as file:
         for table in ("files", "documents", "passages", "texts"):
-            assert file.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
+            assert file.execute(f"SELECT count(*) FROM corpus_{table}").fetchone() == (1,)
         assert file.execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'terms_1%'").fetchone() == (0,)
     file.close()
     again = FolderCorpus(folders[0], index=index)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus import index
+from deep_research.corpus import index, sqlite_index
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import Index
 from deep_research.corpus.refresh import refresh
+from deep_research.corpus.sqlite_index import SqliteIndex
 from deep_research.errors import InputError, SourceError
 from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
 
@@ -162,7 +162,7 @@ def test_noting_a_folder_takes_no_more_memory_for_ten_times_the_files(tmp_path):
         folder.mkdir()
         for n in range(count):
             (folder / f"{n}.md").touch()
-        with closing(Index(tmp_path / f"{count}.db")) as index:
+        with closing(SqliteIndex(tmp_path / f"{count}.db")) as index:
             tracemalloc.start()
             refresh(folder, index, lambda done, total, address: None, lambda: True)
             peaks.append(tracemalloc.get_traced_memory()[1])
@@ -217,7 +217,7 @@ async def test_searching_before_the_first_refresh_is_an_error_that_says_so(corpu
 
 
 async def test_an_index_that_another_process_is_making_anew_is_waited_for(docs, tmp_path, monkeypatch):
-    prepare, failures = index._prepare, iter([1])
+    prepare, failures = sqlite_index._prepare, iter([1])
 
     def moved_once(connection: sqlite3.Connection) -> None:
         if next(failures, None):
@@ -226,7 +226,7 @@ async def test_an_index_that_another_process_is_making_anew_is_waited_for(docs, 
             raise error
         prepare(connection)
 
-    monkeypatch.setattr(index, "_prepare", moved_once)
+    monkeypatch.setattr(sqlite_index, "_prepare", moved_once)
     corpus = FolderCorpus(docs, index=tmp_path / "index.db")
     assert (await corpus.refresh()).files == 0
     await corpus.close()
@@ -279,7 +279,7 @@ def raise_version(monkeypatch) -> Iterator[Callable[[str], None]]:
         elif name:
             monkeypatch.setitem(EXTRACTOR_VERSIONS, name, 99)
         extractor_of.cache_clear()
-        index._maker.cache_clear()
+        index.maker.cache_clear()
 
     yield raised
     monkeypatch.undo()
@@ -301,7 +301,7 @@ async def test_an_index_is_valid_for_as_long_as_its_versions_are(
 
 
 def test_what_made_an_index_is_told_by_versions_and_by_no_source():
-    names = {part.partition("/")[0] for part in index._maker().replace("+", " ").split()}
+    names = {part.partition("/")[0] for part in index.maker().replace("+", " ").split()}
     packages = {"snowballstemmer", "PyStemmer", "opencc", "lxml"}
     packages |= {"trafilatura", "pypdfium2", "python-docx", "python-pptx", "openpyxl"}
     assert names == {"index", "analyzer", *EXTRACTOR_VERSIONS, *packages}

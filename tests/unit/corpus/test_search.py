@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.rank import match_all, match_any, parse_question
+from deep_research.corpus.rank import parse_question
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import SourceError
 from deep_research.fetch.port import Fetched, Fetcher
@@ -91,9 +91,8 @@ async def test_a_query_of_stop_words_is_taken_as_it_is(fruit):
     assert [hit.address for hit in await fruit.search("what may be beside them", limit=1)] == ["pears.md"]
 
 
-def test_terms_are_quoted():
-    assert match_any(["a", 'b"c']) == '"a" OR "b""c"'
-    assert match_all(["a", "b"]) == '("a" AND "b")'
+async def test_what_looks_like_syntax_is_taken_as_a_term(fruit):
+    assert await fruit.frequencies(['pear" OR "appl', "", "\ud800"]) == (3, {'pear" OR "appl': 0, "": 0, "\ud800": 0})
 
 
 def test_a_question_is_taken_apart_into_terms_phrases_and_clauses():

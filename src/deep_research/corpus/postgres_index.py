@@ -1,0 +1,183 @@
+"""The index in a PostgreSQL that several hosts share: found by a GIN index of our terms, scored as FTS5 does.
+
+Knows no client library: wiring gives the database.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TypeVar
+from uuid import uuid4
+
+from deep_research.corpus.index import (
+    Column,
+    IndexSession,
+    PassageTerms,
+    Records,
+    Row,
+    Scored,
+    SharedDatabase,
+    WantedTerms,
+    maker,
+)
+from deep_research.errors import SourceError
+
+T = TypeVar("T")
+
+# Those of FTS5, so that both kinds of an index rank alike.
+_TITLE_WEIGHT, _MIN_IDF = 3, 1e-6
+# PostgreSQL takes 2,046 bytes for a lexeme; what is longer is no word, and is told apart by its digest.
+_MAX_TERM_CHARS = 200
+# A host that has not finished a file for so long may be gone: another one refreshes the folder beside it, which costs
+# time and does no harm.
+_LEASE_S = 10.0
+
+
+class PostgresIndexSession:
+    """One transaction."""
+
+    def __init__(self, records: Records, folder: int = 0) -> None:
+        self._records = records
+        self.folder = folder
+
+    def rows(self, query: str, **values: Column) -> list[Row]:
+        return self._records.all(query, **self._own(values))
+
+    def one(self, query: str, **values: Column) -> Row | None:
+        return next(iter(self.rows(query, **values)), None)
+
+    def required_row(self, query: str, **values: Column) -> Row:
+        return self.rows(query, **values)[0]
+
+    def run(self, query: str, **values: Column) -> None:
+        self._records.run(query, **self._own(values))
+
+    def add(self, query: str, **values: Column) -> int:
+        return int(self.required_row(query, **values)["id"])
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
+        self._records.many(query, [self._own(row) for row in rows])
+
+    def add_folder(self, path: str) -> int:
+        self.folder = self.add("add_folder", path=path)
+        return self.folder
+
+    def drop_folder(self) -> None:
+        self.run("drop_folder")
+
+    def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
+        weights = {_key(term): _TITLE_WEIGHT * count for term, count in Counter(title).items()}
+        held: Counter[str] = Counter()
+        rows: list[Mapping[str, Column]] = []
+        for number, body in passages:
+            counts = Counter(map(_key, body))
+            counts.update(weights)
+            held.update(counts.keys())
+            rows.append(
+                {
+                    "id": number,
+                    "length": len(body) + len(title),
+                    "repeated": json.dumps({key: count for key, count in counts.items() if count > 1}),
+                    "lexemes": " ".join(map(self._lexeme, counts)),
+                }
+            )
+        self.many("put_terms", rows)
+        self.run("change_vocabulary", counts=json.dumps(held))
+
+    def drop_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
+        held: Counter[str] = Counter()
+        for _, body in passages:
+            held.subtract({_key(term) for term in (*body, *title)})
+        self.many("drop_terms", [{"id": number} for number, _ in passages])
+        counts = json.dumps(held)
+        self.run("change_vocabulary", counts=counts)
+        self.run("drop_unused_terms", counts=counts)
+
+    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
+        keys = {term: _key(term) for term in terms}
+        found = {row["term"]: row["passages"] for row in self.rows("counts", terms=json.dumps(list(keys.values())))}
+        most = math.inf if limit is None else limit
+        return {term: min(found.get(key, 0), most) for term, key in keys.items()}
+
+    def best(self, wanted: WantedTerms, limit: int) -> list[Scored]:
+        state = self.required_row("folder_state")
+        counts = self.counts([*wanted.terms, *(term for pair in wanted.pairs for term in pair)])
+        asked = [(self._lexeme(_key(term)), term) for term in wanted.terms]
+        for pair in wanted.pairs:
+            both = " & ".join(self._lexeme(_key(term)) for term in pair)
+            asked += [(both, term) for term in pair]
+        listed = [
+            {"query": query, "term": _key(term), "idf": _idf(state["passages"], counts[term])} for query, term in asked
+        ]
+        average = state["terms"] / max(1, state["passages"])
+        rows = self.rows("best", asked=json.dumps(listed), average=average or 1.0, limit=limit)
+        return [Scored(row["id"], row["score"]) for row in rows]
+
+    def terms_like(self, first: str, *, least: int, most: int) -> list[str]:
+        rows = self.rows("terms_like", first=first, next=chr(ord(first) + 1), least=least, most=most)
+        return [row["term"] for row in rows]
+
+    def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
+        given: dict[str, Column] = {"folder": self.folder, "maker": maker()}
+        for name, value in values.items():
+            # PostgreSQL keeps no NUL in a text.
+            given[name] = value.replace("\0", "") if isinstance(value, str) else value
+        return given
+
+    def _lexeme(self, key: str) -> str:
+        """Return a term as it is written in a vector and in a query; no term holds a quote."""
+        return f"'{self.folder} {key}'"
+
+
+def _key(term: str) -> str:
+    """Return a term as PostgreSQL keeps it; what it cannot keep matches nothing anyway."""
+    if len(term) > _MAX_TERM_CHARS:
+        return sha256(term.encode("utf-8", "replace")).hexdigest()
+    return term.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def _idf(passages: int, holding: int) -> float:
+    idf = math.log((passages - holding + 0.5) / (holding + 0.5)) if 0 <= holding <= passages else 0.0
+    return idf if idf > 0 else _MIN_IDF
+
+
+class PostgresIndex:
+    """The index of a database."""
+
+    def __init__(self, database: SharedDatabase) -> None:
+        self._database = database
+        self._owner = uuid4().hex
+
+    def read(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
+        return self._database.read(lambda records: work(PostgresIndexSession(records, folder)))
+
+    def write(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
+        def do(records: Records) -> T:
+            session = PostgresIndexSession(records, folder)
+            if folder and session.one("lock_folder") is None:
+                raise SourceError("The folder was removed from the index meanwhile: refresh it again.")
+            result = work(session)
+            if folder:
+                # A sign of life, for as long as this host refreshes the folder.
+                session.run("claim_folder", owner=self._owner, lease_s=_LEASE_S)
+            return result
+
+        return self._database.write(do)
+
+    def claim(self, folder: int) -> bool:
+        values: dict[str, Column] = {"folder": folder, "owner": self._owner, "lease_s": _LEASE_S}
+        return bool(self._database.write(lambda records: records.run("claim_folder", **values)))
+
+    def release(self, folder: int) -> None:
+        def let_go(records: Records) -> None:
+            session = PostgresIndexSession(records, folder)
+            session.run("release_folder", owner=self._owner)
+            session.run("drop_outdated")
+            session.run("sort_in_new_terms")
+
+        self._database.write(let_go)
+
+    def close(self) -> None:
+        self._database.close()
