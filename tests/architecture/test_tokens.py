@@ -28,7 +28,7 @@ BUDGETS = {
     "service": 36_800,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
     "settings": 4_600,  # other providers, dates in months, the sandbox, the server, mail
     "sources": 4_500,  # what a service delivered, dates in months
-    "store": 16_500,  # two databases; runs chosen by user, words, tag and page; what a server must go on with
+    "store": 16_700,  # two databases; runs chosen by user, words, tag and page; what a server must go on with
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_500,  # the next provider, the sandbox, traces
