@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"verify"}),
     frozenset({"net", "readers"}),
     frozenset({"llm", "search", "fetch", "corpus", "sandbox", "store"}),
-    frozenset({"cache", "charts"}),
+    frozenset({"cache", "charts", "shared_limits"}),
     frozenset({"export"}),
     frozenset({"reasoning"}),
     frozenset({"pipeline"}),

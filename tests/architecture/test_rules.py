@@ -17,6 +17,7 @@ MAY_READ_ENVIRONMENT = [
 ]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
+    "shared_limits/postgres.py": "what fails in its thread is raised where a slot is waited for",
     "charts/draw.py": "the process that draws charts, which tells its parent what went wrong",
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "mcp_server/server.py": "the entry of a shell: a tool that fails is an answer, and its client goes on",

@@ -11,7 +11,7 @@ from importlib import import_module
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.faults import error_of, may_take_another_form
-from deep_research.llm.in_flight import slot
+from deep_research.llm.in_flight import SharedSlots, slot
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
 from deep_research.llm.readiness import require_ready
@@ -30,12 +30,16 @@ _AFTERWARDS_S = 2.0
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an answer may take in all and may fall silent, how many are under way, and how large one may be."""
+    """How long an answer may take in all and may fall silent, how many are under way, and how large one may be.
+
+    With `shared`, those of other processes count among those under way.
+    """
 
     timeout_s: float = 180.0
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    shared: SharedSlots | None = None
 
 
 class VendorChat:
@@ -68,7 +72,7 @@ class VendorChat:
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
         """Answer the request; a form that the server does not take is asked for in the next way at once."""
         ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
-        async with slot(self._endpoint.address, self._limits.calls_in_flight):
+        async with slot(self._endpoint.address, self._limits.calls_in_flight, self._limits.shared):
             for way in ways:
                 answer = GrowingAnswer(max_tokens=request.max_tokens + self._endpoint.reasoning_room)
                 fault = await self._listen(request, way, answer, on_delta)

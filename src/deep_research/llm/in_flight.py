@@ -1,11 +1,25 @@
-"""How many calls go to one address at the same time, over all runs, threads and event loops of this process."""
+"""How many calls go to one address at the same time, over all runs, threads and event loops of this process.
+
+Where slots are shared with other processes, a call needs one of those too.
+"""
 
 import asyncio
 import threading
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
+
+from deep_research.value import digest
+
+
+class SharedSlots(Protocol):
+    """Slots that several processes share: `shared_limits.postgres.SharedLimits`."""
+
+    def slot(self, service: str, most: int) -> AbstractAsyncContextManager[None]:
+        """Wait until fewer than `most` calls are under way to the service, and be one of them."""
+        ...
 
 
 @dataclass(eq=False)
@@ -26,11 +40,16 @@ _lock = threading.Lock()
 
 
 @asynccontextmanager
-async def slot(address: str, limit: int) -> AsyncIterator[None]:
+async def slot(address: str, limit: int, shared: SharedSlots | None = None) -> AsyncIterator[None]:
     """Wait until fewer than `limit` calls are under way to the address, first come first served, and be one of them."""
     await _enter(address, limit)
     try:
-        yield
+        if shared is None:
+            yield
+        else:
+            # An address may hold a key.
+            async with shared.slot(digest("model", address), limit):
+                yield
     finally:
         _leave(address)
 

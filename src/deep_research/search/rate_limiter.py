@@ -1,9 +1,12 @@
-"""The rate limit of a service: no more calls in a time than it allows, in the order in which they were asked for."""
+"""The rate limit of a service: no more calls in a time than it allows, in the order in which they were asked for.
+
+Holds for a process, or for all that share their turns.
+"""
 
 import threading
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from deep_research.errors import SourceBusy
 
@@ -23,8 +26,25 @@ class RateLimit(NamedTuple):
     per_s: float
 
 
+class SharedTurns(Protocol):
+    """Turns that several processes share: `shared_limits.postgres.SharedLimits`."""
+
+    def __hash__(self) -> int: ...
+
+    async def take_turn(self, service: str, *, calls: int, per_s: float, within_s: float) -> float:
+        """Return in how many seconds a call may begin; where that is more than `within_s`, it has no turn."""
+        ...
+
+    async def pause(self, service: str, seconds: float) -> None:
+        """Let no call begin for a while."""
+        ...
+
+
 class RateLimiter:
-    """Gives callers their turns at one service, over all event loops and threads of a process."""
+    """Gives callers their turns at one service, over all event loops and threads of a process.
+
+    With `shared`, where there is a limit, those of other processes too: `key` is what they call the service.
+    """
 
     def __init__(
         self,
@@ -33,11 +53,15 @@ class RateLimiter:
         *,
         clock: Clock,
         sleep: Sleep,
+        shared: SharedTurns | None = None,
+        key: str = "",
     ) -> None:
         self._service = service
         self._limit = limit
         self._clock = clock
         self._sleep = sleep
+        self._shared = shared
+        self._key = key
         self._lock = threading.Lock()
         # When calls began or will begin, as far back as the limit looks; in order.
         self._starts: list[float] = []
@@ -50,7 +74,7 @@ class RateLimiter:
         """
         latest_s = self._clock() + within_s
         while True:
-            start_s = self._reserve(latest_s)
+            start_s = await self._reserve(latest_s)
             try:
                 while (wait_s := start_s - self._clock()) > 0:
                     check()
@@ -63,21 +87,38 @@ class RateLimiter:
                 return
             self._give_back(start_s)
 
-    def pause(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
         """Let no call begin for a while, because the service asks for it."""
-        self._paused_until_s = max(self._paused_until_s, self._clock() + min(seconds, _MAX_HOLD_S))
+        held_s = min(seconds, _MAX_HOLD_S)
+        self._paused_until_s = max(self._paused_until_s, self._clock() + held_s)
+        if self._shared is not None and self._limit is not None:
+            await self._shared.pause(self._key, held_s)
 
-    def _reserve(self, latest_s: float) -> float:
+    async def _reserve(self, latest_s: float) -> float:
+        if self._shared is not None and self._limit is not None:
+            return await self._reserve_among_all(self._shared, self._limit, latest_s)
         with self._lock:
             now_s = self._clock()
             start_s = max(now_s, self._paused_until_s, self._next_s(now_s))
             if start_s > latest_s:
-                why = "asks for a pause" if start_s == self._paused_until_s else "is asked as often as it allows"
-                wait_s = start_s - now_s
-                raise SourceBusy(f"{self._service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
+                raise self._busy(start_s, now_s)
             if self._limit is not None:
                 self._starts.append(start_s)
             return start_s
+
+    async def _reserve_among_all(self, shared: SharedTurns, limit: RateLimit, latest_s: float) -> float:
+        within_s = latest_s - self._clock()
+        wait_s = await shared.take_turn(self._key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
+        now_s = self._clock()
+        start_s = max(now_s + wait_s, self._paused_until_s)
+        if wait_s > within_s:
+            raise self._busy(start_s, now_s)
+        return start_s
+
+    def _busy(self, start_s: float, now_s: float) -> SourceBusy:
+        why = "asks for a pause" if start_s == self._paused_until_s else "is asked as often as it allows"
+        wait_s = start_s - now_s
+        return SourceBusy(f"{self._service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
 
     def _next_s(self, now_s: float) -> float:
         if self._limit is None:

@@ -10,9 +10,10 @@ from typing import TypeVar
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.circuit_breaker import CircuitBreaker
 from deep_research.search.port import ServiceEngine
-from deep_research.search.rate_limiter import MAX_QUEUE_S, Clock, RateLimit, RateLimiter, Sleep
+from deep_research.search.rate_limiter import MAX_QUEUE_S, Clock, RateLimit, RateLimiter, SharedTurns, Sleep
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.value import digest
 
 T = TypeVar("T")
 
@@ -31,12 +32,16 @@ class Throttle:
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
+        shared: SharedTurns | None = None,
+        address: str = "",
     ) -> None:
         self._service = service
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
-        self.limiter = RateLimiter(service, limit, clock=clock, sleep=sleep)
+        # An address may hold a key.
+        key = digest("search", service, address)
+        self.limiter = RateLimiter(service, limit, clock=clock, sleep=sleep, shared=shared, key=key)
         self._breaker = CircuitBreaker(service, clock=clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
@@ -68,7 +73,7 @@ class Throttle:
         """Wait until another try makes sense; return whether one does at all, and in time."""
         wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self._jitter())
         if isinstance(failure, SourceBusy) and failure.retry_after_s is not None:
-            self.limiter.pause(failure.retry_after_s)
+            await self.limiter.pause(failure.retry_after_s)
             wait_s = 0.0
         # A service that hung until the time was over would hang again; one that is not there rarely comes back soon.
         is_vain = isinstance(failure, TimedOut | Unreachable | ChallengeShown)
@@ -83,15 +88,17 @@ class Throttle:
         return True
 
 
-def throttle_of(spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "") -> Throttle:
+def throttle_of(
+    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: SharedTurns | None = None
+) -> Throttle:
     """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
-    return _throttle(spec.shared_service or spec.title, at, spec.limit_at(at, key, mail))
+    return _throttle(spec.shared_service or spec.title, at, spec.limit_at(at, key, mail), shared)
 
 
 @cache
-def _throttle(service: str, address: str, limit: RateLimit | None) -> Throttle:  # noqa: ARG001 - another address, another throttle
-    return Throttle(service, limit)
+def _throttle(service: str, address: str, limit: RateLimit | None, shared: SharedTurns | None) -> Throttle:
+    return Throttle(service, limit, shared=shared, address=address)
 
 
 class ThrottledEngine:

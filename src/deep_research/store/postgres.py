@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 import psycopg
@@ -75,7 +76,8 @@ class _TryAgain(Exception):
 @cache
 def load_statements(package: str) -> dict[str, str]:
     """Return every statement of a package by name, in PostgreSQL's words and psycopg's spelling of parameters."""
-    queries = load_queries(package) | load_queries(package, "queries_postgres.sql")
+    present = [name for name in ("queries.sql", "queries_postgres.sql") if files(package).joinpath(name).is_file()]
+    queries = {name: query for file in present for name, query in load_queries(package, file).items()}
     return {name: _PARAMETER.sub(r"%(\1)s", query.replace("%", "%%")) for name, query in queries.items()}
 
 
@@ -158,6 +160,10 @@ class PostgresDatabase:
 
     def write(self, work: Callable[[Session], T]) -> T:
         return self._patiently(lambda connection: self._write_once(connection, work))
+
+    def ask(self, query: str, **values: Column) -> list[Row]:
+        """Send one named statement by itself, in one round trip; it may be sent again where its answer was lost."""
+        return self._patiently(lambda connection: self._session(connection).all(query, **values))
 
     def close(self) -> None:
         if self._pool is not None:

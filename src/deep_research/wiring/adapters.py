@@ -12,6 +12,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import Store
 from deep_research.store.sql_store import SqlStore
 from deep_research.store.sqlite import SqliteStore
+from deep_research.wiring.limits import shared_limits
 from deep_research.wiring.models import models_from, reasoner_from
 from deep_research.wiring.traces import observers_from
 
@@ -62,6 +63,7 @@ def build(settings: Settings) -> "Adapters":
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
+    limits = shared_limits(settings)
     sandbox, drawer = sandbox_from(settings) if settings.charts else None, drawing.Drawer()
     return Adapters(
         open_store=lambda: open_store(settings),
@@ -82,7 +84,17 @@ def build(settings: Settings) -> "Adapters":
         cache=web.cache,
         # Whoever changes the prompts wants to see what they do.
         plan_cache_s=0.0 if settings.prompts else settings.plan_cache_s,
-        on_close=tuple(close for close in (models.close, web.close, drawer.close, sandbox and sandbox.close) if close),
+        on_close=tuple(
+            close
+            for close in (
+                models.close,
+                web.close,
+                drawer.close,
+                sandbox and sandbox.close,
+                limits and limits.close,
+            )
+            if close
+        ),
         lease_s=settings.lease_s,
         confirm_above_usd=settings.confirm_above_usd,
         tracing=settings.tracing,

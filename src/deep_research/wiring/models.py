@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings, variable_of
+from deep_research.wiring.limits import shared_limits
 
 if TYPE_CHECKING:
     from deep_research.llm.chat import VendorChat
@@ -163,7 +164,12 @@ def models_from(settings: Settings) -> Models:
     from deep_research.llm.roles import RoleModels
 
     prices = load_prices(settings.prices)
-    limits = Limits(settings.model_timeout_s, settings.model_idle_timeout_s, settings.model_calls_in_flight)
+    limits = Limits(
+        settings.model_timeout_s,
+        settings.model_idle_timeout_s,
+        settings.model_calls_in_flight,
+        shared=shared_limits(settings),
+    )
 
     def model(name: "ModelName") -> "VendorChat":
         address, key = address_of(name, settings), _key(name.provider, settings)

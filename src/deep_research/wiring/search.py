@@ -10,6 +10,7 @@ from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
+from deep_research.wiring.limits import shared_limits
 
 if TYPE_CHECKING:
     from deep_research.cache.disk import DiskCache
@@ -108,7 +109,7 @@ def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
-    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact))
+    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact), shared=shared_limits(settings))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
         return ThrottledEngine(connect_server(server, timeout_s=timeout_s, contact=contact), throttle)

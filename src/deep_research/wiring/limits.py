@@ -1,0 +1,24 @@
+"""Limits on calls to services that all processes share where they share a database."""
+
+from typing import TYPE_CHECKING
+
+from deep_research.settings import Settings
+
+if TYPE_CHECKING:
+    from deep_research.shared_limits.postgres import SharedLimits
+
+# By the address of the database: all runs of a process hold their slots together.
+_known: "dict[str, SharedLimits]" = {}
+
+
+def shared_limits(settings: Settings) -> "SharedLimits | None":
+    """Return the limits that hold for all processes with the same PostgreSQL; None where none is named."""
+    if settings.database_url is None:
+        return None
+    from deep_research.shared_limits.postgres import SharedLimits
+    from deep_research.wiring.adapters import open_database
+
+    url = settings.database_url.get_secret_value()
+    if url not in _known:
+        _known[url] = SharedLimits(open_database(settings, "deep_research.shared_limits"))
+    return _known[url]
