@@ -1,6 +1,6 @@
 """SQLite files: private to their owner, readable where nothing can be written, and what SQLite's errors mean.
 
-Knows no tables; the store, the server, the index, the cache and the checkpoints open their files here. Statements are
+Knows no tables; the store, the server, the index and the cache open their files here. Statements are
 named in `queries.sql` of a package; the schemas of store and server are numbered `migrations` of theirs.
 """
 

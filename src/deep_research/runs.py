@@ -13,7 +13,6 @@ from deep_research.errors import StoreCorrupt, UsageError
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
-from deep_research.pipeline.checkpoints import forget
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
 from deep_research.pipeline.folder import report_copy_of
@@ -120,10 +119,9 @@ async def cancel_run(run: str, *, settings: Settings | None = None) -> RunRow:
 async def delete_run(run: str, *, keep_files: bool = False, settings: Settings | None = None) -> None:
     """Delete a run and, unless `keep_files`, its folder and the copy of its report; this cannot be undone."""
 
-    async def remove(store: Store, settings: Settings) -> RunRow:
+    async def remove(store: Store, _: Settings) -> RunRow:
         row = await store.get_run(run)
         await store.delete_run(row.id, current_owner())
-        await forget(settings.checkpoints_path, row.id)
         return row
 
     folder = Path((await with_store(remove, settings)).folder)

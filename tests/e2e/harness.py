@@ -194,8 +194,7 @@ class User:
         while True:
             kill(process, signal.SIGSTOP)
             self.wait_for(lambda: _is_stopped(process.pid))
-            files = (self.home / "store.db", self.home / "checkpoints.db")
-            if all(_is_free(file) for file in files if file.exists()):
+            if _is_free(self.home / "store.db"):
                 return
             kill(process, signal.SIGCONT)
             time.sleep(0.02)
@@ -209,10 +208,6 @@ class User:
             }
         files = sorted(path for path in (self.folder / "logs").rglob("*") if path.is_file())
         return kept | {str(path): path.read_bytes() for path in files}
-
-    def lose_checkpoints(self) -> None:
-        for path in self.home.glob("checkpoints.db*"):
-            path.unlink()
 
 
 def _is_stopped(pid: int) -> bool:

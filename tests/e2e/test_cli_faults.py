@@ -130,18 +130,6 @@ def _corrupt(user: User) -> Fault:
 
 
 @contextmanager
-def _checkpoints_in_the_way(user: User) -> Fault:
-    path = user.home / "checkpoints.db"
-    path.rename(path.with_name("aside"))
-    path.mkdir()
-    try:
-        yield (), str(path)
-    finally:
-        path.rmdir()
-        path.with_name("aside").rename(path)
-
-
-@contextmanager
 def _folder_in_the_way(user: User) -> Fault:
     folder = Path(user.only_run().folder)
     folder.rename(folder.with_name("aside"))
@@ -180,7 +168,6 @@ def _mounted_read_only(folder: Path) -> tuple[str, ...]:
 FAULTS: dict[str, tuple[int, Callable[[User], AbstractContextManager[tuple[tuple[str, ...], str]]]]] = {
     "locked store": (75, _locked),
     "corrupt row": (70, _corrupt),
-    "folder instead of checkpoints": (73, _checkpoints_in_the_way),
     "file instead of run folder": (73, _folder_in_the_way),
     "read-only home": (73, _read_only),
 }

@@ -2,11 +2,9 @@
 
 import json
 import signal
-import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,13 +82,6 @@ def _overtake(user: User, undisturbed: User, act: str) -> None:
     assert events[: len(told)] == told
     assert_emitted_once(events)
     assert {row.key for row in user.calls() if row.state == "done"} >= paid
-    assert _checkpoints_of(user) == 0, "the sleeper left checkpoints of a run that had ended"
-
-
-def _checkpoints_of(user: User) -> int:
-    with closing(sqlite3.connect(user.home / "checkpoints.db")) as connection:
-        (count,) = connection.execute("SELECT (SELECT count(*) FROM checkpoints) + (SELECT count(*) FROM writes)")
-    return int(count[0])
 
 
 def _cancel_asleep(user: User) -> None:

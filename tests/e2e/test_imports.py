@@ -45,7 +45,7 @@ HEAVY = {"langgraph", "langchain", "langchain_core", "langsmith", "trafilatura",
 
 def test_help_loads_not_even_pydantic(tmp_path: Path) -> None:
     loaded = _loaded_by(User(tmp_path), "--help")
-    assert loaded & (HEAVY | {"pydantic", "pydantic_settings", "aiosqlite"}) == set()
+    assert loaded & (HEAVY | {"pydantic", "pydantic_settings"}) == set()
 
 
 @pytest.mark.parametrize("arguments", [("ask", "--help"), ("runs", "--help"), ("--version",)])

@@ -27,7 +27,7 @@ def _rights(*folders: Path) -> dict[str, int]:
 
 
 def _used(user: User) -> None:
-    """Let a user fill everything that is kept: store, checkpoints, cache, index, run folder, reports."""
+    """Let a user fill everything that is kept: store, cache, index, run folder, reports."""
     (user.folder / "docs").mkdir()
     (user.folder / "docs" / "a.md").write_text("Apples are red.")
     assert Lab(user).ask().status == "done"
@@ -39,7 +39,7 @@ def _used(user: User) -> None:
 def test_everything_that_is_kept_is_for_its_owner_only(tmp_path: Path) -> None:
     user = User(tmp_path / "user")
     _used(user)
-    assert {file.name for file in user.home.iterdir()} >= {"store.db", "checkpoints.db", "cache.db", "index.db"}
+    assert {file.name for file in user.home.iterdir()} >= {"store.db", "cache.db", "index.db"}
     assert any((user.folder / "logs" / "reports").iterdir())
     assert _rights(user.home, user.folder / "logs") == {}
 

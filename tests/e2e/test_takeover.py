@@ -1,12 +1,10 @@
-"""Several processes want one run: one has it; and a run goes on without its checkpoints, however they were lost."""
+"""Several processes want one run: one has it, and it goes on from the journal alone."""
 
 import asyncio
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,8 +28,6 @@ from tests.e2e.harness import (
     keys_but_status,
     kill,
 )
-
-GARBAGE = b"this was once a database " * 400
 
 
 @pytest.fixture(scope="module")
@@ -139,82 +135,6 @@ def test_a_process_that_could_not_begin_lets_go_of_the_run(tmp_path: Path) -> No
     assert Lab(user).resume(user.only_run().id).status == "done"
 
 
-# The checkpoint file
-
-
-def _gone(path: Path) -> None:
-    for file in path.parent.glob(f"{path.name}*"):
-        file.unlink()
-
-
-def _garbage(path: Path) -> None:
-    _gone(path)
-    path.write_bytes(GARBAGE)
-
-
-def _garbage_with_its_log(path: Path) -> None:
-    assert path.with_name(f"{path.name}-wal").stat().st_size > 0, "a killed process leaves its log"
-    path.write_bytes(GARBAGE)
-
-
-def _cut_in_half(path: Path) -> None:
-    _fold_log(path)
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def _scribbled_on(path: Path) -> None:
-    """Leave the first page, so that the file opens, and destroy what it holds."""
-    _fold_log(path)
-    raw = path.read_bytes()
-    path.write_bytes(raw[:4096] + GARBAGE[: len(raw) - 4096].ljust(len(raw) - 4096, b"?"))
-
-
-def _fold_log(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-LOSSES: dict[str, Callable[[Path], None]] = {
-    "gone": _gone,
-    "garbage": _garbage,
-    "garbage with its log": _garbage_with_its_log,
-    "cut in half": _cut_in_half,
-    "scribbled on": _scribbled_on,
-}
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, User]:
-    """Return one killed run for each way to lose its checkpoints."""
-    folder = tmp_path_factory.mktemp("killed")
-
-    def begin(name: str) -> User:
-        user = User(folder / name.replace(" ", "-"))
-        ended: subprocess.CompletedProcess[str] = user.ask("quick", TEST_KILL_AT="200")
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        return user
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(LOSSES, pool.map(begin, LOSSES), strict=True))
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_lost_checkpoints_cost_nothing(killed: dict[str, User], undisturbed: User, loss: str) -> None:
-    user = killed[loss]
-    run, told = user.only_run().id, user.events()
-    paid, begun = sum(row.state == "done" for row in user.calls()), len(user.begun())
-    assert paid > 10
-    LOSSES[loss](user.home / "checkpoints.db")
-
-    assert Lab(user).resume(run).status == "done"
-    assert len(user.begun()) - begun == len(undisturbed.begun()) - paid, "a paid call was repeated"
-    events = user.events()
-    assert events[: len(told)] == told
-    assert_emitted_once(events)
-    assert keys_but_status(events) == keys_but_status(undisturbed.events())
-    assert user.report() == undisturbed.report()
-
-
 @dataclass
 class _UnevenSearch(StaticSearch):
     """Takes its time with the first section, so that the second is ahead."""
@@ -224,7 +144,7 @@ class _UnevenSearch(StaticSearch):
         return await super().search(query, limit=limit)
 
 
-def test_lost_checkpoints_cost_nothing_whichever_section_was_ahead(undisturbed: User, tmp_path: Path) -> None:
+def test_going_on_costs_nothing_twice_whichever_section_was_ahead(undisturbed: User, tmp_path: Path) -> None:
     user = User(tmp_path)
 
     def uneven(adapters: Adapters) -> Adapters:
@@ -243,13 +163,6 @@ def test_lost_checkpoints_cost_nothing_whichever_section_was_ahead(undisturbed: 
 
     with pytest.raises(RunInterrupted):
         asyncio.run(begin())
-    user.lose_checkpoints()
     assert Lab(user, change=uneven).resume(user.only_run().id).status == "done"
     assert len(user.begun()) == len(undisturbed.begun()), "a paid call was repeated"
     assert user.report() == undisturbed.report()
-
-
-def test_a_run_that_is_done_leaves_no_checkpoints(undisturbed: User) -> None:
-    with closing(sqlite3.connect(undisturbed.home / "checkpoints.db")) as connection:
-        for table in ("checkpoints", "writes"):
-            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)

@@ -255,7 +255,6 @@ def test_home_of_a_flag_decides_which_file_is_read(tmp_path, config):
     settings = load_settings(home=tmp_path)
     assert settings.max_iterations == 3
     assert settings.store_path == tmp_path / "store.db"
-    assert settings.checkpoints_path == tmp_path / "checkpoints.db"
     assert settings.config_path == tmp_path / "config.toml"
 
 

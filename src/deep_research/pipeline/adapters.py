@@ -47,7 +47,6 @@ class Adapters:
     """
 
     open_store: OpenStore
-    checkpoints: Path
     logs: Path
     fallback: Reasoner
     reasoner: Callable[[ChatModel], Reasoner] | None = None

@@ -31,7 +31,7 @@ _ROUND_STEPS = 4
 
 @lru_cache(maxsize=4)
 def build_graph(machine: StateMachine) -> Graph:
-    """Return the compiled graph of a run, made once for a machine; it keeps nothing until given a checkpointer."""
+    """Return the compiled graph of a run, made once for a machine; it keeps nothing."""
     nodes = Nodes(machine)
     graph = StateGraph(DeepResearchState, context_schema=RunContext)
     _add_nodes(

@@ -1,7 +1,7 @@
 """The nodes of the graph: each unpacks the state, lets the machine run its stages, and returns an update.
 
-A node is a unit of checkpoint; everything in it may run again after a crash, so it only calls, emits and stores through
-ports that know what was done before.
+Everything in a node runs again after a crash or a pause, so it only calls, emits and stores through ports that know
+what was done before.
 """
 
 from collections.abc import Callable, Sequence

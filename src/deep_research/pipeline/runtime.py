@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from langchain_core.runnables import RunnableConfig
 from pydantic import TypeAdapter
 
 from deep_research.corpus.scan import require_documents
@@ -30,14 +31,13 @@ from deep_research.messages.language import report_language
 from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
-from deep_research.pipeline.checkpoints import forget, open_checkpoints, take_over, thread_id
 from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.earlier import request_following
 from deep_research.pipeline.folder import RunFolder, folder_of
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.graph import Graph, build_graph, recursion_limit
+from deep_research.pipeline.graph import build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.journalled import kept_look, working_for
@@ -227,7 +227,7 @@ class AgentRuntime:
                     stopwatch,
                     on_stop=lambda reason: loop.call_soon_threadsafe(session.stop, reason),
                 ):
-                    return await self._drive(session, context, afresh=retry)
+                    return await self._drive(session, context)
         finally:
             self._sessions.discard(session)
 
@@ -266,7 +266,7 @@ class AgentRuntime:
         )
         return context, stopwatch
 
-    async def _drive(self, session: _Session, context: RunContext, *, afresh: bool) -> RunRow:
+    async def _drive(self, session: _Session, context: RunContext) -> RunRow:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
@@ -275,32 +275,23 @@ class AgentRuntime:
                 warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._refresh_index(context)
-            async with open_checkpoints(self._adapters.checkpoints) as saver:
-                is_known = await take_over(saver, context.claim, afresh=afresh)
-                graph = build_graph(self._machine).copy(update={"checkpointer": saver})
-                given = None if is_known else await _initial_state(context, skipped)
-                work = Work("run", "", context.row.id)
-                with working_for(context.journal), watched(self._adapters.observers, work):
-                    end = await self._run_graph(session, graph, context, given)
-                await context.streaming.finish(end.status, pending=end.pending, result=end.result)
-            if end.status == "done":
-                await forget(self._adapters.checkpoints, context.row.id)
+            given = await _initial_state(context, skipped)
+            work = Work("run", "", context.row.id)
+            with working_for(context.journal), watched(self._adapters.observers, work):
+                end = await self._run_graph(session, context, given)
+            await context.streaming.finish(end.status, pending=end.pending, result=end.result)
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
         except Exception as exc:
             if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc):
-                # Whatever else went wrong here: the checkpoints under it had been taken along.
-                await forget(self._adapters.checkpoints, context.row.id, epoch=context.claim.epoch)
                 raise taken from None
             raise
 
-    async def _run_graph(
-        self, session: _Session, graph: Graph, context: RunContext, given: DeepResearchState | None
-    ) -> _End:
+    async def _run_graph(self, session: _Session, context: RunContext, given: DeepResearchState) -> _End:
         """Run the graph in a task that a signal, a cancel or a takeover can stop; keep what is in flight."""
-        session.task = asyncio.ensure_future(self._retried(graph, context, given))
+        session.task = asyncio.ensure_future(self._retried(context, given))
         if session.reason is not None:
             session.task.cancel()
         try:
@@ -346,11 +337,12 @@ class AgentRuntime:
         await emit("progress", {"step": "index", "status": "done", "data": counted})
         return skipped
 
-    async def _retried(self, graph: Graph, context: RunContext, given: DeepResearchState | None) -> _End:
+    async def _retried(self, context: RunContext, given: DeepResearchState) -> _End:
+        """Run the graph from its beginning, also when it is tried again: what was done comes from the journal."""
+
         async def drive() -> _End:
-            nonlocal given
-            begin_with, given = given, None
-            return await self._invoke(graph, context, begin_with)
+            context.failures.clear()
+            return await self._invoke(context, given)
 
         async def on_retry(exc: Exception, retry: int) -> None:
             emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}/retry/{retry}")
@@ -363,21 +355,18 @@ class AgentRuntime:
             elif isinstance(exc, CallFailed) and exc.call_key:
                 await context.store.supersede_calls(context.claim, list(exc.call_keys or (exc.call_key,)))
             if retry == MAX_RETRIES:
-                context.failures.clear()
                 context.last_try.set()
 
         return await retry_with_backoff(drive, clock=self._adapters.clock, on_retry=on_retry)
 
-    async def _invoke(self, graph: Graph, context: RunContext, given: DeepResearchState | None) -> _End:
+    async def _invoke(self, context: RunContext, given: DeepResearchState) -> _End:
         from langsmith import tracing_context
 
-        config = {
-            "configurable": {"thread_id": thread_id(context.claim)},
-            "recursion_limit": recursion_limit(context.row.request.depth),
-        }
+        graph = build_graph(self._machine)
+        config = RunnableConfig(recursion_limit=recursion_limit(context.row.request.depth))
         # Private by default: what the environment says about LangSmith does not count, only our own setting.
         with tracing_context(enabled=self._adapters.tracing):
-            result = await graph.ainvoke(given, config, context=context, durability="sync")  # type: ignore[call-overload]  # the config is a plain dict
+            result = await graph.ainvoke(given, config, context=context)
         if questions := result.get("__interrupt__"):
             return _End("waiting", pending=questions[0].value)
         kept = json_of(await context.store.get_blob(result["final_report"]))

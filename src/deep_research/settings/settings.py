@@ -71,7 +71,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
 
     home: AbsoluteFolder = Field(
         default_factory=user_data_folder,
-        description=f"Folder of the store, the checkpoints and `{CONFIG_FILE}`; by default in the user's data folder. "
+        description=f"Folder of the store and `{CONFIG_FILE}`; by default in the user's data folder. "
         "Cannot be set in the file, which lies in it.",
     )
     logs: Folder = Field(
@@ -270,11 +270,6 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     def index_path(self) -> Path:
         """Return the index of documents, which can be rebuilt at any time."""
         return self.home / "index.db"
-
-    @property
-    def checkpoints_path(self) -> Path:
-        """The database of graph checkpoints."""
-        return self.home / "checkpoints.db"
 
     @property
     def server_path(self) -> Path:

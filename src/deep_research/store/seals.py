@@ -13,7 +13,7 @@ from deep_research.store.sql import Column, Row
 
 SEAL = "seal"
 SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
-SEAL_FUNCTION = "seal_of"
+_SEAL_FUNCTION = "seal_of"
 _MARSHAL_FORMAT = 2
 
 
@@ -32,25 +32,25 @@ def is_sound(row: Row) -> bool:
 
 def teach_seals(connection: sqlite3.Connection) -> None:
     """Let the statements of a connection make seals."""
-    connection.create_function(SEAL_FUNCTION, -1, seal_of, deterministic=True)
+    connection.create_function(_SEAL_FUNCTION, -1, seal_of, deterministic=True)
 
 
 def keep_seals(connection: sqlite3.Connection) -> None:
     """Seal every row that the connection writes."""
     for table in SEALED:
         names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != SEAL]
-        for trigger in sealing_triggers(table, names):
+        for trigger in _sealing_triggers(table, names):
             connection.execute(trigger)
 
 
-def sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:
+def _sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return what seals rows as they are written, and refuses to change a damaged one, which would seal the damage.
 
     The triggers are temporary: in the file they would bind everybody who opens it to our function.
     """
     columns, old = ", ".join(names), ", ".join(f"OLD.{name}" for name in names)
-    seal = f"UPDATE {table} SET {SEAL} = {SEAL_FUNCTION}({columns}) WHERE rowid = NEW.rowid;"
-    refusal = f"WHEN OLD.{SEAL} <> {SEAL_FUNCTION}({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
+    seal = f"UPDATE {table} SET {SEAL} = {_SEAL_FUNCTION}({columns}) WHERE rowid = NEW.rowid;"
+    refusal = f"WHEN OLD.{SEAL} <> {_SEAL_FUNCTION}({old}) BEGIN SELECT RAISE(ABORT, 'the row is damaged'); END"
     return (
         f"CREATE TEMP TRIGGER {table}_added AFTER INSERT ON main.{table} BEGIN {seal} END",
         f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {columns} ON main.{table} BEGIN {seal} END",

@@ -67,7 +67,6 @@ def build(settings: Settings) -> "Adapters":
     sandbox, drawer = sandbox_from(settings) if settings.charts else None, drawing.Drawer()
     return Adapters(
         open_store=lambda: open_store(settings),
-        checkpoints=settings.checkpoints_path,
         logs=settings.logs,
         fallback=fallback,
         reasoner=reasoner_from(settings, fallback, web.specs.values()) if models.chain else None,

@@ -1,18 +1,14 @@
 """Stages can be overridden, sync or async, with an update or a bool; every update is plain JSON and small."""
 
-import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deep_research.errors import RunInterrupted, StageFailed
-from deep_research.events import RunEvent
+from deep_research.errors import StageFailed
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.state import RunState, Stage, Update
-from deep_research.request import ResearchRequest
 from tests.e2e.harness import QUESTION, Lab, User
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
@@ -126,29 +122,3 @@ def test_every_update_of_a_run_is_plain_and_names_no_text_by_heart(tmp_path: Pat
         spelled = json.dumps(data, allow_nan=False)
         assert json.loads(spelled) == data, stage
         assert "Nobody disputes" not in spelled, f"{stage} carries the text of a document"
-
-
-def test_checkpoints_stay_small(tmp_path: Path) -> None:
-    user = User(tmp_path)
-    long = "This sentence about the costs and results of the projects stands here many times. " * 200
-
-    def wordy(adapters):
-        texts = {address: text + long for address, text in adapters.fetcher.pages.items()}
-        return replace(adapters, fetcher=replace(adapters.fetcher, pages=texts))
-
-    runtime = Lab(user, change=wordy).processor().runtime
-
-    def at_the_end(event: RunEvent) -> None:
-        if event.data.get("step") == "audit":
-            runtime.interrupt()
-
-    async def begin() -> None:
-        row = await runtime.create(ResearchRequest(question=QUESTION))
-        await runtime.resume(row.id, on_event=at_the_end)
-
-    with pytest.raises(RunInterrupted):
-        asyncio.run(begin())
-    path = user.home / "checkpoints.db"
-    size = sum(file.stat().st_size for file in user.home.glob("checkpoints.db*"))
-    assert b"stands here many times" not in path.read_bytes()
-    assert size < 1_500_000, size

@@ -89,7 +89,6 @@ class SearchSetup:
         named = [spec if isinstance(spec, EngineSpec) else ENGINES[spec] for spec in specs]
         adapters = Adapters(
             open_store=lambda: self.store,
-            checkpoints=self._folder / "c.db",
             logs=self._folder,
             fallback=ExtractiveReasoner(),
             engines=engines,
