@@ -97,3 +97,48 @@ def test_the_point_of_an_item_may_name_what_is_told_anywhere_in_the_report(point
     checked = settled([elsewhere, item], SOURCES)
     assert [each.lead for each in checked.paragraphs] == ["", point if is_kept else ""]
     assert checked.paragraphs[1].sentences == item.sentences
+
+
+REFUSED = Verdict(kind="wrong", reason="result")
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        (
+            "每降低1个百分点，甲县需要投入300万元。",
+            "同样计算，乙县需要投入450万元。",
+            "丙县则需要投入600万元。",
+        ),
+        ("每降低1個百分點，甲縣需要300萬元。", "以此類推，乙縣需要450萬元。", "丙縣則需要600萬元。"),
+        (
+            "Each point less costs Ashby €3 million.",
+            "By the same calculation, Brigg pays €4.5 million.",
+            "Corby, in turn, pays €6 million.",
+        ),
+        (
+            "Each point less costs Ashby €3 million.",
+            "In the same way Brigg pays €4.5 million.",
+            "Likewise, Corby pays.",
+        ),
+    ],
+)
+def test_what_goes_on_with_a_refused_calculation_goes_with_it(chain: tuple[str, ...]) -> None:
+    first, *rest = (said(text, "e1", kind="calculation") for text in chain)
+    alone = said("The pumps run since 31 May 2023.", "e2")
+    checked = settled(
+        [Paragraph(section="Costs", sentences=(first.model_copy(update={"verdict": REFUSED}), *rest, alone))], SOURCES
+    )
+    assert [each.text for paragraph in checked.paragraphs for each in paragraph.sentences] == [alone.text]
+    assert [each.reason for each in checked.dropped] == ["result", "leaning", "leaning"]
+    whole = settled([Paragraph(section="Costs", sentences=(first, *rest, alone))], SOURCES)
+    assert whole.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Corby pays €6 million.", "丙县需要投入600万元。", "如果水位下降，则需要投入600万元。", "本规则自2024年起施行。"],
+)
+def test_what_begins_anew_stays_after_a_refused_sentence(text: str) -> None:
+    refused = said("Each point less costs Ashby €3 million.", "e1").model_copy(update={"verdict": REFUSED})
+    assert [each.text for each in kept(refused, said(text, "e1")).sentences] == [text]

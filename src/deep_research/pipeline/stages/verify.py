@@ -43,6 +43,15 @@ _OF_FINDING: dict[str, VerdictKind] = {
     "follows": "supported", "goes_beyond": "partly", "contradicts": "contradicted",
 }  # fmt: skip
 _CONNECTIVE = re.compile(r"^(?:So|But|And|Yet|Also)\b,?\s+|\btherefore\b,?\s*|因此，?|所以，?")
+# Goes on with what the sentence before began: the same calculation for another thing, or its contrast ("C则…"). After
+# a condition "则" means "then", and in "规则" it is no word.
+_GOES_ON = re.compile(
+    r"(?i)(?:in (?:the same|a similar) (?:way|manner)|(?:by|on|with) the same|likewise|similarly|correspondingly"
+    r"|by (?:contrast|comparison)|in contrast|conversely)\b"
+    r"|[^.,;:]{1,60}, (?:by contrast|in contrast|in turn|likewise|correspondingly|on the other hand),"
+    r"|[以依]此[类類]推|同理|相[应應]地|[与與]此相[对對反]|相比之下|反之|否[则則]"
+    r"|(?!.*(?:如果|若|倘|只要|一旦|[当當]))[^，。；：]{1,24}(?<![规規原准準细細法通总總守])[则則]"
+)
 # So many of a conclusion's words are its premises', where nobody could judge it.
 _NEAR = 0.5
 _REFUSED_AS: dict[SentenceKind, VerdictKind] = {
@@ -440,7 +449,9 @@ def _headed(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph
 def _leans(sentence: Sentence) -> bool:
     """Say whether a sentence hangs in the air without the one before; a conclusion's "so" leans on its premises."""
     text = _CONNECTIVE.sub("", sentence.text) if sentence.kind == "conclusion" else sentence.text
-    return not sentence.cells and not stands_alone(text[:1].upper() + text[1:])
+    if sentence.cells:
+        return False
+    return not stands_alone(text[:1].upper() + text[1:]) or _GOES_ON.match(text) is not None
 
 
 def _is_kept_out(sentence: Sentence) -> bool:
