@@ -82,6 +82,7 @@ class AccessMiddleware:
         service: ResearchService = scope["app"].state.service
         find = _finder(service.accounts, connection, Headers(scope=scope))
         identity = await find()
+        identity = identity and identity.model_copy(update={"address": connection.address})
         if refused := await _refusal_for(service.accounts, connection, identity, scope):
             await refused(scope, receive, send)
             return
@@ -154,7 +155,7 @@ def _finder(accounts: Accounts, connection: Connection, headers: Headers) -> Fin
             found = await accounts.of_token(token.strip()) if scheme.lower() == "bearer" else None
         else:
             found = await accounts.of_sign_in(cookie) if cookie else None
-        return found and found.model_copy(update={"address": connection.address})
+        return found
 
     return find
 

@@ -98,7 +98,32 @@ def _entry(item: Item) -> Entry:
     return Entry(item, frame_of(item))
 
 
-_HEARTBEAT = _entry(Heartbeat())
+class Batch(NamedTuple):
+    """What a reader is handed at once; readers at the same place share one.
+
+    `first_seq` and `last_seq` are those of its events, 0 where it has none; `texts` counts its live texts.
+    """
+
+    entries: tuple[Entry, ...]
+    frames: bytes
+    first_seq: int = 0
+    last_seq: int = 0
+    texts: int = 0
+
+
+def _batch(*entries: Entry) -> Batch:
+    seqs = [entry.item.seq for entry in entries if isinstance(entry.item, RunEvent)]
+    return Batch(
+        entries,
+        b"".join([entry.frame for entry in entries]),
+        first_seq=seqs[0] if seqs else 0,
+        last_seq=seqs[-1] if seqs else 0,
+        texts=sum(isinstance(entry.item, LiveText) for entry in entries),
+    )
+
+
+_NOTHING = _batch()
+_HEARTBEAT = _batch(_entry(Heartbeat()))
 
 
 @dataclass(eq=False)
@@ -156,6 +181,7 @@ class _Channel:
     _kept: deque[Entry] = field(default_factory=deque)
     _bytes: int = 0
     _fresh: list[RunEvent | LiveText] = field(default_factory=list)
+    _last: tuple[tuple[int, int], Batch] = ((-1, -1), _NOTHING)
     _timer: asyncio.TimerHandle | None = None
     _shown_at: float = 0.0
     _beat_at: float = 0.0
@@ -238,14 +264,22 @@ class _Channel:
             self._timer.cancel()
         self.wake()
 
-    def since(self, position: int) -> list[Entry] | None:
-        """Return some of what was shown after a position; None where some of it is no longer here."""
+    def since(self, position: int) -> Batch | None:
+        """Return some of what was shown after a position; None where some of it is no longer here.
+
+        Nearly all readers ask for the same: it is put together once.
+        """
         missing = self.count - position
+        if not missing:
+            return _NOTHING
         if missing > len(self._kept):
             return None
-        return _some(self._kept[place] for place in range(-missing, 0))
+        asked = (position, self.count)
+        if self._last[0] != asked:
+            self._last = asked, _some(self._kept[place] for place in range(-missing, 0))
+        return self._last[1]
 
-    def events_after(self, seq: int) -> list[Entry] | None:
+    def events_after(self, seq: int) -> Batch | None:
         """Return some of the events after a number; None where some of them are no longer here."""
         if seq + 1 < self.first_seq:
             return None
@@ -299,11 +333,11 @@ class EventFeed:
 
     async def read(self, run: str, *, after: int = 0, heartbeat_s: float = 15.0) -> AsyncIterator[Item]:
         """Yield the events of a run after a number, then what comes, until the run is over or was deleted."""
-        async for entries in self.batches(run, after=after, heartbeat_s=heartbeat_s):
-            for entry in entries:
+        async for batch in self.batches(run, after=after, heartbeat_s=heartbeat_s):
+            for entry in batch.entries:
                 yield entry.item
 
-    async def batches(self, run: str, *, after: int = 0, heartbeat_s: float = 15.0) -> AsyncIterator[list[Entry]]:
+    async def batches(self, run: str, *, after: int = 0, heartbeat_s: float = 15.0) -> AsyncIterator[Batch]:
         """Yield the same as `read`, with how it is sent, as much at a time as a reader may hold."""
         channel = await self._opened(run)
         channel.heartbeat_s = min(channel.heartbeat_s, heartbeat_s)
@@ -311,36 +345,38 @@ class EventFeed:
             seq, texts = after, channel.texts
             if after > channel.shown_seq and after > await self._store.last_seq(run):
                 seq = 0
-                yield [_entry(Missed("events", 1))]
+                yield _batch(_entry(Missed("events", 1)))
             elif asyncio.get_running_loop().time() - self._live.get(run, -_LIVE_S) < _LIVE_S:
-                yield [_entry(Missed("text", after + 1))]
+                yield _batch(_entry(Missed("text", after + 1)))
             is_new = True
             while not channel.is_closed:
                 # Events first, from wherever they are, until nothing is between the reader and what comes.
                 while seq < channel.shown_seq and not channel.is_closed:
-                    entries = channel.events_after(seq) or await self._stored(run, seq)
-                    if not entries:
+                    events = channel.events_after(seq)
+                    if events is None or not events.entries:
+                        events = await self._stored(run, seq)
+                    if not events.entries:
                         return
-                    seq = _last_seq(entries, seq)
-                    yield entries
+                    seq = events.last_seq
+                    yield events
                 position = channel.count
                 if is_new or channel.texts != texts:
                     gap = [_entry(Missed("text", seq + 1))] if channel.texts != texts else []
                     is_new, texts = False, channel.texts
                     if before := [*gap, *self._written(run, channel)]:
-                        yield before
+                        yield _batch(*before)
                 while (new := channel.since(position)) is not None and not channel.is_closed:
-                    if new:
-                        position += len(new)
-                        texts += sum(isinstance(entry.item, LiveText) for entry in new)
-                        yield [entry for entry in new if not isinstance(entry.item, RunEvent) or entry.item.seq > seq]
-                        seq = _last_seq(new, seq)
+                    if new.entries:
+                        position += len(new.entries)
+                        texts += new.texts
+                        yield new if new.first_seq > seq or not new.last_seq else _without_known(new, seq)
+                        seq = max(seq, new.last_seq)
                     elif channel.is_over:
                         return
                     else:
                         await channel.changed.wait()
                         if channel.count == position and channel.is_due(heartbeat_s):
-                            yield [_HEARTBEAT]
+                            yield _HEARTBEAT
         finally:
             self._left(run, channel)
 
@@ -411,7 +447,7 @@ class EventFeed:
             if not channel.readers:  # Whoever had it opened is gone.
                 self._drop(run, channel)
 
-    async def _stored(self, run: str, seq: int) -> list[Entry]:
+    async def _stored(self, run: str, seq: int) -> Batch:
         """Return some events after a number from the store; who asks for the same at once gets the same."""
         key = (run, seq - seq % _BATCH)
         reading = self._reads.get(key)
@@ -425,7 +461,7 @@ class EventFeed:
         return [_entry(event) for event in await self._store.read_events(run, after=after, limit=_BATCH)]
 
 
-def _some(entries: Iterable[Entry]) -> list[Entry]:
+def _some(entries: Iterable[Entry]) -> Batch:
     """Return as many of the first entries as a reader may hold, one at least."""
     chosen: list[Entry] = []
     size = 0
@@ -434,11 +470,12 @@ def _some(entries: Iterable[Entry]) -> list[Entry]:
         if chosen and size > _HANDED_BYTES:
             break
         chosen.append(entry)
-    return chosen
+    return _batch(*chosen)
 
 
-def _last_seq(entries: list[Entry], seq: int) -> int:
-    return max((entry.item.seq for entry in entries if isinstance(entry.item, RunEvent)), default=seq)
+def _without_known(batch: Batch, seq: int) -> Batch:
+    """Return a batch without the events that a reader has, up to a number."""
+    return _batch(*(each for each in batch.entries if not isinstance(each.item, RunEvent) or each.item.seq > seq))
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

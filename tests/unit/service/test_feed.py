@@ -247,3 +247,20 @@ def test_a_line_break_or_half_a_character_in_a_text_does_not_break_the_stream():
         assert frame.count(b"\n\n") == 1
         assert frame.endswith(b"\n\n")
         assert b"\r" not in frame
+
+
+async def test_readers_at_the_same_place_are_handed_the_same_bytes(
+    store: SqliteStore, feed: EventFeed, claim: Claim
+) -> None:
+    writer = Writer(store, claim, feed)
+
+    async def frames() -> list[bytes]:
+        return [batch.frames async for batch in feed.batches(RUN)]
+
+    readers = [asyncio.create_task(frames()) for _ in range(5)]
+    await until(lambda: feed.readers == len(readers))
+    await writer.write("one", "two", "three")
+    await writer.end()
+    first, *others = await asyncio.gather(*readers)
+    assert b"".join(first).count(b"id: ") == 4
+    assert all([*map(id, other)] == [*map(id, first)] for other in others)

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from deep_research.events import ENDED
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.feed import Entry
+from deep_research.service.feed import Batch
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -44,7 +44,7 @@ async def stream_events(
     return StreamingResponse(_frames(batches), media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _frames(batches: AsyncIterator[list[Entry]]) -> AsyncIterator[bytes]:
+async def _frames(batches: AsyncIterator[Batch]) -> AsyncIterator[bytes]:
     yield _COME_BACK
-    async for entries in batches:
-        yield b"".join([entry.frame for entry in entries])
+    async for batch in batches:
+        yield batch.frames
