@@ -161,6 +161,15 @@ class PostgresDatabase:
     def write(self, work: Callable[[Session], T]) -> T:
         return self._patiently(lambda connection: self._write_once(connection, work))
 
+    def change(self, work: Callable[[Connection], T]) -> T:
+        """Do work that names its tables by itself in one transaction."""
+
+        def attempt(connection: Connection) -> T:
+            with _our_errors(self.place, connection), connection.transaction():
+                return work(connection)
+
+        return self._patiently(attempt)
+
     def ask(self, query: str, **values: Column) -> list[Row]:
         """Send one named statement by itself, in one round trip; it may be sent again where its answer was lost."""
         return self._patiently(lambda connection: self._session(connection).all(query, **values))

@@ -209,6 +209,12 @@ SELECT id FROM blobs WHERE id = :blob
 -- name: add_document
 INSERT INTO documents (id, snapshot, text, about) VALUES (:id, :snapshot, :text, :about) ON CONFLICT (id) DO NOTHING
 
+-- name: list_documents
+SELECT id FROM documents ORDER BY id
+
+-- name: list_blobs
+SELECT id FROM blobs ORDER BY id
+
 -- name: get_document
 SELECT * FROM documents WHERE id = :document
 

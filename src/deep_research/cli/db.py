@@ -1,0 +1,58 @@
+"""`db migrate`, `db check` and `db copy`: the database of runs, accounts and schedules."""
+
+import asyncio
+from pathlib import Path
+
+from deep_research.cli.printing import show
+from deep_research.errors import ConfigurationError
+from deep_research.settings import load_settings
+
+_MEGA = 1_000_000
+_MAX_CLOCK_DIFFERENCE_S = 5.0
+
+
+def migrate() -> None:
+    """Bring the database up to date, and say what that changed."""
+    from deep_research.service.database_check import migrate_database, schema_numbers
+
+    settings = load_settings()
+    before = schema_numbers(settings)
+    asyncio.run(migrate_database(settings))
+    for part, number in schema_numbers(settings).items():
+        name = part.rpartition(".")[2]
+        is_changed = number != before[part]
+        show(
+            f"{name:<14} schema {before[part]} → {number}" if is_changed else f"{name:<14} schema {number}, up to date"
+        )
+
+
+def check(*, is_full: bool) -> int:
+    """Print what state the database is in; return 0 where nothing is damaged."""
+    from deep_research.service.database_check import check_database
+
+    state = asyncio.run(check_database(load_settings(), is_full=is_full))
+    show(f"{state.place} can be reached and written")
+    show("schemas: " + ", ".join(f"{part.rpartition('.')[2]} {number}" for part, number in state.schemas.items()))
+    size = state.size
+    show(
+        f"{size.runs} runs, {size.documents} documents, {size.blobs} blobs, {size.bytes_on_disk / _MEGA:.1f} MB",
+    )
+    off = "" if abs(state.clock_ahead_s) < _MAX_CLOCK_DIFFERENCE_S else ": correct the clock of this host"
+    show(f"its clock is {state.clock_ahead_s:+.2f} s off this host's{off}")
+    if is_full:
+        show(f"{state.checked} documents and blobs were held against their ids")
+    for line in state.damage:
+        show(f"damaged: {line}")
+    return 1 if state.damage else 0
+
+
+def copy(home: Path | None) -> None:
+    """Copy what the files of a home hold to the PostgreSQL of the settings, and print the rows of each table."""
+    from deep_research.service.moving import copy_home
+
+    settings = load_settings()
+    if settings.database_url is None:
+        raise ConfigurationError("Set DEEP_RESEARCH_DATABASE_URL to the PostgreSQL that the files are copied to.")
+    for table, count in asyncio.run(copy_home(settings, home or settings.home)).items():
+        show(f"{table:<22} {count:>9}")
+    show("All rows are in the database. The files are left as they were.")

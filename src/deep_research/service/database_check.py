@@ -1,0 +1,109 @@
+"""What state the database of the settings is in, and how it is brought up to date."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from typing import NamedTuple
+
+from deep_research.database import schema_number
+from deep_research.errors import StoreCorrupt
+from deep_research.service.database import open_server_database
+from deep_research.settings import Settings
+from deep_research.store.port import StoreSize
+from deep_research.store.sql import Database, Session
+from deep_research.store.sqlite_file import SqliteFile
+from deep_research.wiring import open_database, open_store
+
+_STORE, _SERVICE, _LIMITS = "deep_research.store", "deep_research.service", "deep_research.shared_limits"
+
+
+class DatabaseState(NamedTuple):
+    """What `check_database` found; `checked` counts the blobs and documents that were held against their ids."""
+
+    place: str
+    schemas: dict[str, int]
+    size: StoreSize
+    clock_ahead_s: float
+    checked: int
+    damage: tuple[str, ...]
+
+
+def schema_numbers(settings: Settings) -> dict[str, int]:
+    """Return the number of each part's schema as it stands, 0 where it is not there; changes nothing."""
+    if settings.database_url is None:
+        files = {_STORE: settings.store_path, _SERVICE: settings.server_path}
+        numbers = {}
+        for part, path in files.items():
+            if path.exists():
+                with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                    numbers[part] = schema_number(connection)
+        return {part: numbers.get(part, 0) for part in files}
+    numbers = {}
+    for part in (_STORE, _SERVICE, _LIMITS):
+        database = open_database(settings, part)
+        try:
+            numbers[part], _ = database.schema_numbers()
+        finally:
+            database.close()
+    return numbers
+
+
+async def migrate_database(settings: Settings) -> None:
+    """Bring the tables of all parts up to date; runs that wait or were cut off stay as they are."""
+    store, server = open_store(settings), open_server_database(settings)
+    try:
+        await store.size()
+        await server.work(lambda _: None)
+    finally:
+        await store.close()
+        await server.close()
+    if settings.database_url is not None:
+        limits = open_database(settings, _LIMITS)
+        limits.read(lambda _: None)
+        limits.close()
+
+
+async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
+    """Look at the database; raise where it cannot be reached or written, list what is damaged."""
+    database: Database = (
+        SqliteFile(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+        if settings.database_url is None
+        else open_database(settings)
+    )
+    try:
+        place = database.read(lambda session: session.place)
+        ahead_s = database.read(lambda session: session.clock_ahead_s())
+        # Changes no row, but needs the rights to.
+        database.write(lambda session: session.run("ask_to_stop", run="", now=""))
+        ids = {kind: database.read(_ids_of(kind)) for kind in ("documents", "blobs")} if is_full else {}
+    finally:
+        database.close()
+    store = open_store(settings)
+    damage = []
+    try:
+        size = await store.size()
+        runs = [run.id for run in await store.list_runs(limit=size.runs)]
+        for get, names in (
+            (store.list_calls, runs if is_full else ()),
+            (store.get_document, ids.get("documents", ())),
+            (store.get_blob, ids.get("blobs", ())),
+        ):
+            for name in names:
+                try:
+                    await get(name)
+                except StoreCorrupt as exc:
+                    damage.append(str(exc))
+    finally:
+        await store.close()
+    if len(runs) < size.runs:
+        damage.append(f"{size.runs - len(runs)} of {size.runs} runs cannot be read.")
+    checked = sum(map(len, ids.values()))
+    return DatabaseState(place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
+
+
+def _ids_of(kind: str) -> Callable[[Session], list[str]]:
+    def work(session: Session) -> list[str]:
+        found = session.all("list_documents") if kind == "documents" else session.all("list_blobs")
+        return [row["id"] for row in found]
+
+    return work

@@ -1,0 +1,132 @@
+"""Moves what a home holds in SQLite files to PostgreSQL: every row of every table, or nothing.
+
+Begun again after it was cut off, it finds what is there already; a row that is there with other content is refused.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deep_research.database import connect_read_only
+from deep_research.errors import RunHeld, StoreCorrupt, UsageError
+from deep_research.service.database import ServerDatabase
+from deep_research.settings import Settings
+from deep_research.store.lease import Owner, current_owner, holds_lease
+from deep_research.store.rows import require_sound
+from deep_research.store.seals import SEAL, teach_seals
+from deep_research.store.sqlite import SqliteStore
+from deep_research.wiring import open_database
+
+if TYPE_CHECKING:
+    from deep_research.store.postgres import Connection
+
+# Failed tries to sign in count for minutes only.
+_LEFT_BEHIND = frozenset({"failed_sign_ins"})
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+_COLUMNS = """
+SELECT table_name, column_name, data_type FROM information_schema.columns
+WHERE table_schema = current_schema() AND NOT (table_name = 'runs' AND is_identity = 'YES') ORDER BY ordinal_position
+"""
+_REFERENCES = """
+SELECT conrelid::regclass::text AS child, confrelid::regclass::text AS parent FROM pg_constraint WHERE contype = 'f'
+"""
+_NUMBERED = """
+SELECT table_name, column_name FROM information_schema.columns
+WHERE table_schema = current_schema() AND is_identity = 'YES' AND table_name <> 'runs'
+"""
+
+
+async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
+    """Copy all rows of a home's files to the PostgreSQL of the settings; return the rows of each table."""
+    counts: dict[str, int] = {}
+    for file, package in ((home / "store.db", "deep_research.store"), (home / "server.db", "deep_research.service")):
+        if not file.exists():
+            continue
+        await _bring_up_to_date(file)
+        with closing(connect_read_only(file)) as source:
+            source.row_factory = sqlite3.Row
+            teach_seals(source)
+            source.execute("BEGIN")
+            if package == "deep_research.store":
+                _require_at_rest(source)
+            target = open_database(settings, package)
+            try:
+                counts |= target.change(partial(_copy_tables, source))
+            finally:
+                target.close()
+    if not counts:
+        raise UsageError(f"{home} holds no store.db and no server.db.")
+    return counts
+
+
+async def _bring_up_to_date(file: Path) -> None:
+    if file.name == "store.db":
+        store = SqliteStore(file)
+        await store.size()
+        await store.close()
+    else:
+        tables = ServerDatabase(file)
+        await tables.work(lambda _: None)
+        await tables.close()
+
+
+def _require_at_rest(source: sqlite3.Connection) -> None:
+    for row in source.execute("SELECT id, owner FROM runs WHERE owner IS NOT NULL"):
+        if holds_lease(Owner.model_validate_json(row["owner"]), current_owner(), lease_s=30.0):
+            raise RunHeld(f"Run {row['id']} is being worked on: end that process, or wait for it.")
+
+
+def _copy_tables(source: sqlite3.Connection, target: "Connection") -> dict[str, int]:
+    columns: dict[str, dict[str, str]] = {}
+    for row in target.execute(_COLUMNS).fetchall():
+        columns.setdefault(row["table_name"], {})[row["column_name"]] = row["data_type"]
+    before: dict[str, set[str]] = {}
+    for row in target.execute(_REFERENCES).fetchall():
+        before.setdefault(row["child"], set()).add(row["parent"])
+    present = {row["name"] for row in source.execute(_TABLES)} - _LEFT_BEHIND
+    order = TopologicalSorter({name: before.get(name, set()) for name in sorted(present)}).static_order()
+    counts = {name: _copy_table(source, target, name, columns[name]) for name in order if name in present}
+    for row in target.execute(_NUMBERED).fetchall():
+        table, column = row["table_name"], row["column_name"]
+        target.execute(
+            f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+            f'coalesce(max("{column}"), 0) + 1, FALSE) FROM "{table}"'
+        )
+    return counts
+
+
+def _copy_table(source: sqlite3.Connection, target: "Connection", table: str, kinds: dict[str, str]) -> int:
+    names = ", ".join(f'"{name}"' for name in kinds)
+    places = ", ".join(["%s"] * len(kinds))
+    same = " AND ".join(f'"{name}" IS NOT DISTINCT FROM %s::{kind}' for name, kind in kinds.items())
+    insert = f'INSERT INTO "{table}" ({names}) OVERRIDING SYSTEM VALUE VALUES ({places}) ON CONFLICT DO NOTHING'
+    count = 0
+    for values in _rows(source, table, kinds):
+        count += 1
+        if target.execute(insert, values).rowcount:
+            continue
+        if not target.execute(f'SELECT 1 FROM "{table}" WHERE {same}', values).fetchall():
+            raise UsageError(
+                f"The database holds another row of {table} under the key {values[0]}: name an empty database."
+            )
+    return count
+
+
+def _rows(source: sqlite3.Connection, table: str, kinds: dict[str, str]) -> Iterator[list[Any]]:
+    """Yield the rows of a table, each as it was written, in the columns and kinds of the target."""
+    found = source.execute(f'SELECT * FROM "{table}"')
+    own = {name for name, *_ in found.description} - {SEAL}
+    if missing := own - set(kinds):
+        raise StoreCorrupt(
+            f"The table {table} has columns that PostgreSQL does not have: {', '.join(sorted(missing))}."
+        )
+    for row in found:
+        require_sound(row, table, str(row[0]))
+        yield [
+            bool(row[name]) if kind == "boolean" and row[name] is not None else row[name]
+            for name, kind in kinds.items()
+        ]
