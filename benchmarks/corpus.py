@@ -1,8 +1,9 @@
 """A folder of documents, from ten files to 100,000 passages: `python -m benchmarks.corpus [--data FOLDER]`.
 
 Prints files/s by format, and for three sizes the time to index, memory, and the time of a query with common terms left
-out of the finding and not; beside it `bm25s` where it is installed. Each size runs in a process of its own, because
-peak memory never falls. With evaluation data the words, questions and quality are those of the sets.
+out of the finding and not; beside it `bm25s` where it is installed; then the same documents in a file and in PostgreSQL.
+Each size runs in a process of its own, because peak memory never falls. With evaluation data the words, questions and
+quality are those of the sets.
 """
 
 import argparse
@@ -22,12 +23,17 @@ from typing import Any
 
 from benchmarks.corpus_files import make_file
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.index import IndexPlace
 from deep_research.corpus.rank import MAX_LOOKED_AT
 from deep_research.readers.registry import FORMATS
 from deep_research.text.analyzer import analyze
 from evals import retrieval
 
 SIZES = (1_000, 10_000, 100_000)
+SHARED_DOCUMENTS, SHARED_PASSAGES = 1_000, 10
+# Without the copies of the documents.
+_SHARED_BYTES = """SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+WHERE relkind = 'r' AND relname LIKE 'corpus%' AND relname != 'corpus_originals'"""
 FILES_A_FORMAT, PARAGRAPHS_A_FILE, PASSAGES_A_FILE = 40, 12, 50
 QUERIES, QUERY_WORDS = 60, 10
 VOCABULARY = 40_000
@@ -122,6 +128,46 @@ async def _timed(corpus: FolderCorpus, query: str) -> float:
     return time.perf_counter() - begin
 
 
+async def measure_shared(data: Path) -> dict[str, Any]:
+    """Index the same documents in a file and in PostgreSQL, and search both."""
+    import psycopg
+
+    from deep_research.store.postgres import PostgresDatabase
+    from tests.support.postgres import postgres_server
+
+    prose = Prose(data, seed=5)
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as scratch, postgres_server(is_durable=True) as server:
+        docs, index, url = Path(scratch) / "docs", Path(scratch) / "corpus.db", server.new_database()
+        docs.mkdir()
+        for number in range(SHARED_DOCUMENTS):
+            parts = (f"## {' '.join(prose.words(3))}\n\n{prose.paragraph()}" for _ in range(SHARED_PASSAGES))
+            (docs / f"{number}.md").write_text("\n\n".join(parts), encoding="utf-8")
+        places: dict[str, IndexPlace] = {
+            "file": index,
+            "postgres": lambda: PostgresDatabase(url, package="deep_research.corpus"),
+        }
+        for name, place in places.items():
+            corpus = FolderCorpus(docs, index=place)
+            begin = time.perf_counter()
+            await corpus.refresh()
+            figures[name] = {"index_s": time.perf_counter() - begin}
+            figures[name] |= await _search(corpus, prose, with_quality=False)
+            await corpus.close()
+        figures["file"]["index_mb"] = index.stat().st_size / 1e6
+        with psycopg.connect(url) as connection:
+            figures["postgres"]["index_mb"] = float(connection.execute(_SHARED_BYTES).fetchone()[0]) / 1e6
+    return figures
+
+
+def _print_shared(data: Path) -> None:
+    figures = _child("shared", data=data)
+    print(f"\n{SHARED_DOCUMENTS:,} documents of {SHARED_PASSAGES} passages, in a file and in PostgreSQL")
+    for key, name in (("index_s", "index s"), ("p50_ms", "p50 ms"), ("p99_ms", "p99 ms"), ("index_mb", "index MB")):
+        file, shared = figures["file"][key], figures["postgres"][key]
+        print(f"  {name:<9} {file:8.1f} {shared:8.1f}   × {shared / file:.1f}")
+
+
 def measure_bm25s(data: Path, count: int) -> dict[str, Any]:
     """Do the same with bm25s, in memory and with its own tokenizer."""
     import bm25s
@@ -214,6 +260,7 @@ def report(data: Path = DATA) -> None:
         for label in ("all_gold", "ndcg"):
             loss = last["all"][label] - last["pruned"][label]
             print(f"  {label} lost by pruning at {SIZES[-1]:,}: {loss:.4f}   aim ≤ {AIM_LOSS}")
+    _print_shared(data)
     if not theirs:
         print("  bm25s is not installed; for the comparison: pip install bm25s")
     else:
@@ -266,7 +313,7 @@ def _peak_mb() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the index of a folder of documents.")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the evaluation data, if there is one")
-    parser.add_argument("--measure", choices=("ours", "index", "bm25s"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=("ours", "index", "bm25s", "shared"), help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -274,6 +321,8 @@ def main() -> None:
         print(json.dumps(asyncio.run(measure_ours(given.data, given.size))))
     elif given.measure == "index":
         print(json.dumps(asyncio.run(measure_index(given.folder))))
+    elif given.measure == "shared":
+        print(json.dumps(asyncio.run(measure_shared(given.data))))
     elif given.measure == "bm25s":
         if find_spec("bm25s") is None:
             sys.exit(1)

@@ -1,6 +1,7 @@
 """What a caller may ask for: the question, how far to go, what it may cost, and how to search."""
 
 from datetime import date
+from pathlib import PurePath
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -151,10 +152,20 @@ class EarlierRun(Value):
     sources: dict[str, dict[str, str]] = Field(default_factory=dict)
 
 
+# Begins the name of an uploaded collection that is kept in a database: it means the same on every host.
+COLLECTION = "collection:"
+
+
+def is_collection(docs: PurePath | str) -> bool:
+    """Return whether documents are named as a collection of a database and not by a path."""
+    return str(docs).startswith(COLLECTION)
+
+
 class ResearchRequest(Value):
     """One question and everything its user decided about the run.
 
-    `docs` is the absolute path of a folder of documents, `also_docs` that of a second one that is searched with it;
+    `docs` is the absolute path of a folder of documents, or `collection:` and the id of a collection that a database
+    keeps; `also_docs` is a second one that is searched with it;
     `models` names the thinking model, the task model and those to fall back on, none where rules research alone;
     `assume` starts on stated assumptions instead of asking; `interactive` says that somebody is there to approve a
     costly or complex plan; sources dated before `since` or after `until` are left out, undated ones are kept; of the

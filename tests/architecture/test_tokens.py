@@ -6,11 +6,11 @@ from tools.count_tokens import count_tokens, python_tokens
 
 # Tokens of Python and words of data files, by package; "." are the modules that stand alone.
 BUDGETS = {
-    ".": 14_000,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
+    ".": 14_100,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
     "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
-    "corpus": 20_400,  # an index in two databases; two folders as one; single files, contents, pages and words of files
+    "corpus": 21_700,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from deep_research.cli.printing import show, show_json, tell, tell_over
 from deep_research.corpus.catalogue import Catalogue
-from deep_research.corpus.files import locate, read_bytes
 from deep_research.corpus.port import PassageHit, Survey
-from deep_research.corpus.scan import check_documents, require_documents
+from deep_research.corpus.scan import require_documents
+from deep_research.corpus.stored import files_in
 from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
 from deep_research.messages.words import words_in
 from deep_research.readers import place_of, read
@@ -23,7 +23,6 @@ _SNIPPET_CHARS = 240
 
 def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
     """Read a folder into the index and say what was read, what was not, and why."""
-    check_documents(folder)
     survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=is_quiet))
     if as_json:
         show_json(survey=survey.to_json())
@@ -87,7 +86,7 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
         finally:
             await corpus.close()
 
-    hits = [(hit, _place(folder, hit)) for hit in asyncio.run(find())]
+    hits = [(hit, _place(folder, hit, settings)) for hit in asyncio.run(find())]
     if as_json:
         show_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
         return
@@ -108,7 +107,7 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
 
         shown = with_store(lambda store, _: _stored(address, run, store))
     else:
-        shown = _as_read(address, _folder(settings))
+        shown = _as_read(address, _folder(settings), settings)
     if as_json:
         show_json(document=shown.to_json())
         return
@@ -120,7 +119,7 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
-    check_documents(folder)
+    files_in(folder, index_place(settings)).check()
     corpus = corpus_of(folder, settings)
 
     def count(done: int, total: int, address: str) -> None:
@@ -146,10 +145,9 @@ def _folder(settings: Settings) -> Path:
     raise UsageError(f"Name the folder with --docs{f': {known}' if known else ''}.")
 
 
-def _as_read(address: str, folder: Path) -> Reading:
+def _as_read(address: str, folder: Path, settings: Settings) -> Reading:
     try:
-        address, path = locate(folder, address)
-        raw, _ = read_bytes(path, address)
+        address, raw = files_in(folder, index_place(settings)).fetch(address)
         return read(raw, name=address)
     except SourceError as exc:
         raise InputError(str(exc)) from exc
@@ -163,9 +161,9 @@ async def _stored(address: str, run: str, store: Store) -> Document:
     return await store.get_document(known[address])
 
 
-def _place(folder: Path, hit: PassageHit) -> str:
+def _place(folder: Path, hit: PassageHit, settings: Settings) -> str:
     try:
-        reading = _as_read(hit.address, folder)
+        reading = _as_read(hit.address, folder, settings)
     except InputError:
         return ""
     place = place_of(reading.places, hit.start, hit.end, text=reading.text)

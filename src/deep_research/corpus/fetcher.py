@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path, PurePosixPath
 from typing import Generic, Protocol, TypeVar
 
-from deep_research.corpus.files import locate, read_bytes
+from deep_research.corpus.stored import Files, FolderFiles
 from deep_research.readers.registry import FORMATS
 
 Page = TypeVar("Page", covariant=True)
@@ -34,8 +34,11 @@ class FileFetcher(Protocol[Page]):
 class CorpusFetcher(Generic[Page]):
     """Gets files by their address in the folder, and nothing else; all addresses begin with `prefix`."""
 
-    def __init__(self, folder: Path, page: PageMaker[Page], *, prefix: str = "", timeout_s: float = 30.0) -> None:
-        self._folder, self._prefix = folder, prefix
+    def __init__(
+        self, files: Path | Files, page: PageMaker[Page], *, prefix: str = "", timeout_s: float = 30.0
+    ) -> None:
+        self._files: Files = FolderFiles(files) if isinstance(files, Path) else files
+        self._prefix = prefix
         self._page = page
         self.timeout_s = timeout_s
 
@@ -44,8 +47,7 @@ class CorpusFetcher(Generic[Page]):
         return await asyncio.to_thread(self._fetch, address)
 
     def _fetch(self, address: str) -> Page:
-        address, path = locate(self._folder, address.removeprefix(self._prefix))
-        raw, _ = read_bytes(path, address)
+        address, raw = self._files.fetch(address.removeprefix(self._prefix))
         suffix = PurePosixPath(address).suffix.lower()
         media_type = next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)
         return self._page(address=f"{self._prefix}{address}", media_type=media_type, raw=raw)

@@ -9,6 +9,12 @@ from deep_research.corpus.scan import is_hidden, split
 from deep_research.errors import SourceError, SourceGone
 from deep_research.readers import known_suffixes
 from deep_research.readers.port import MAX_FILE_BYTES
+from deep_research.request import is_collection
+
+
+def folder_key(folder: Path) -> str:
+    """Return the name under which a folder or a collection is known in an index."""
+    return str(folder) if is_collection(folder) else address_of(os.path.realpath(folder))
 
 
 def locate(folder: Path, address: str) -> tuple[str, Path]:

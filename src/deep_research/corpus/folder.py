@@ -11,10 +11,12 @@ from typing import TypeVar
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.documents import text_of
+from deep_research.corpus.files import folder_key
 from deep_research.corpus.index import IndexPlace, IndexSession, open_index
 from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.corpus.rank import MAX_LOOKED_AT, rank
-from deep_research.corpus.refresh import folder_key, refresh
+from deep_research.corpus.refresh import refresh
+from deep_research.corpus.stored import files_in
 from deep_research.errors import SourceError
 
 T = TypeVar("T")
@@ -49,7 +51,8 @@ class FolderCorpus:
 
         def work() -> Survey:
             with closing(open_index(self._place)) as index:
-                return refresh(self.folder, index, tell, stopped.is_set)
+                files = files_in(self.folder, self._place)
+                return refresh(folder_key(self.folder), files, index, tell, stopped.is_set)
 
         try:
             return await asyncio.to_thread(work)

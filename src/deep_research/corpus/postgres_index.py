@@ -65,6 +65,7 @@ class PostgresIndexSession:
         return self.folder
 
     def drop_folder(self) -> None:
+        self.run("drop_copies")
         self.run("drop_folder")
 
     def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:

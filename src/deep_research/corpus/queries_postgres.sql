@@ -19,6 +19,11 @@ FROM corpus_folders WHERE maker = :maker ORDER BY path
 -- name: drop_folder
 DELETE FROM corpus_folders WHERE path = (SELECT path FROM corpus_folders AS own WHERE own.id = :folder)
 
+-- Copies of a folder's files; uploaded ones are not the index's to remove.
+-- name: drop_copies
+DELETE FROM corpus_originals
+WHERE path = (SELECT path FROM corpus_folders WHERE id = :folder) AND NOT starts_with(path, 'collection:')
+
 -- Writers of one folder take turns.
 -- name: lock_folder
 SELECT id FROM corpus_folders WHERE id = :folder FOR NO KEY UPDATE
@@ -133,3 +138,27 @@ WHERE document IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint) ORDER 
 SELECT id, name_terms FROM corpus_documents WHERE folder = :folder AND twin_of IS NULL
     AND digest_of(name_key) IN (SELECT digest_of(value) FROM jsonb_array_elements_text(:keys::jsonb) AS value)
 ORDER BY name_terms, address LIMIT 500
+
+-- The files themselves
+
+-- name: put_original
+INSERT INTO corpus_originals (path, address, size, mtime_ns, data) VALUES (:path, :address, :size, :mtime_ns, :data)
+ON CONFLICT (digest_of(path), digest_of(address)) DO UPDATE SET
+    size = excluded.size, mtime_ns = excluded.mtime_ns, data = excluded.data
+
+-- name: original
+SELECT address, size, mtime_ns, data FROM corpus_originals
+WHERE digest_of(path) = digest_of(:path) AND digest_of(address) = digest_of(:address)
+
+-- name: originals
+SELECT address, size, mtime_ns FROM corpus_originals WHERE digest_of(path) = digest_of(:path)
+
+-- name: drop_original
+DELETE FROM corpus_originals
+WHERE digest_of(path) = digest_of(:path) AND digest_of(address) = digest_of(:address)
+
+-- name: drop_originals
+DELETE FROM corpus_originals WHERE digest_of(path) = digest_of(:path)
+
+-- name: paths_of_originals
+SELECT DISTINCT path FROM corpus_originals WHERE starts_with(path, :prefix)

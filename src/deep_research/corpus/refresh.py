@@ -6,20 +6,18 @@ memory does not grow with it.
 """
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from deep_research.corpus.address import address_of, path_of
 from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
-from deep_research.corpus.files import read_bytes
 from deep_research.corpus.index import Index, IndexSession, Row
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, scan_folder, split
+from deep_research.corpus.scan import Entry, Scan
+from deep_research.corpus.stored import Files
 from deep_research.database import load_queries
 from deep_research.errors import SourceError
 from deep_research.readers import read
@@ -41,15 +39,10 @@ class FileRow(NamedTuple):
     reason: str = ""
 
 
-def folder_key(folder: Path) -> str:
-    """Return the name under which a folder is known in the index."""
-    return address_of(os.path.realpath(folder))
-
-
-def refresh(folder: Path, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
+def refresh(key: str, files: Files, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
     with closing(_Notes()) as notes:
-        work = _Refresh(index, folder, notes)
+        work = _Refresh(index, key, files, notes)
         work.wait_for_turn(is_stopped)
         try:
             return _refresh(work, on_progress, is_stopped)
@@ -118,12 +111,11 @@ class _Scanned(NamedTuple):
 
 
 class _Refresh:
-    def __init__(self, index: Index, folder: Path, notes: _Notes) -> None:
-        self._index = index
-        self._documents, self._root = folder, split(folder)[0]
+    def __init__(self, index: Index, key: str, files: Files, notes: _Notes) -> None:
+        self._index, self._files = index, files
         self.notes = notes
         self._read_now = 0
-        self._folder = index.write(lambda session: _folder_number(session, folder_key(folder)))
+        self._folder = index.write(lambda session: _folder_number(session, key))
 
     def wait_for_turn(self, is_stopped: Callable[[], bool]) -> None:
         """Wait while another host refreshes the folder."""
@@ -140,7 +132,7 @@ class _Refresh:
         after: str | None = ""
         while after is not None:
             after = self._note_known(after)
-        met = scan_folder(self._documents, lambda entry: self.notes.add("note_seen", entry._asdict()))
+        met = self._files.scan(lambda entry: self.notes.add("note_seen", entry._asdict()))
         return _Scanned(met, *self.notes.counts())
 
     def _note_known(self, after: str) -> str | None:
@@ -167,6 +159,7 @@ class _Refresh:
                 settle_document(session, row["content"])
             return row is not None
 
+        self._files.forget(address)
         return self._index.write(drop, self._folder)
 
     def settle(self) -> None:
@@ -195,12 +188,12 @@ class _Refresh:
         """Return what a file is now, and its document if that must be put into the index."""
         address = entry.address
         try:
-            raw, status = read_bytes(self._root / path_of(address), address)
+            raw, read_as = self._files.read(address)
         except SourceError as exc:
             # New rights do not change a file's time, so no time is kept and the next refresh tries again.
             return FileRow(entry.size, -1, "", str(exc)), None
         content = snapshot_id(raw)[:_CONTENT_DIGITS] + PurePosixPath(address).suffix.lower()
-        row = FileRow(status.st_size, status.st_mtime_ns, content)
+        row = FileRow(read_as.size, read_as.mtime_ns, content)
         before, is_held = self._index.read(
             lambda session: (
                 session.one("file", address=address),

@@ -1,11 +1,10 @@
 """`Documents`: collections of uploaded files, one account's at a time, and the operator's own folder beside them.
 
-A file is a row of `server.db` and a file of the same name below `uploads`; what it holds (title, pages, words, remarks)
-stands in the index of documents, which is brought up to date in the background.
+A file is a row of the server's tables and a file of the same name among the uploaded ones; what it holds (title, pages,
+words, remarks) stands in the index of documents, which is brought up to date in the background.
 """
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,7 @@ from uuid import uuid4
 from deep_research.corpus.address import address_of
 from deep_research.corpus.catalogue import Catalogue, IndexedDocument
 from deep_research.corpus.port import PassageHit
+from deep_research.corpus.stored import files_in
 from deep_research.errors import (
     CannotWrite,
     InputError,
@@ -29,15 +29,16 @@ from deep_research.errors import (
 )
 from deep_research.events import UNFINISHED
 from deep_research.in_thread import in_thread
-from deep_research.private_files import make_folder
 from deep_research.readers import format_of
 from deep_research.readers.blocks import one_line
 from deep_research.readers.registry import FORMATS, FileFormat
 from deep_research.readers.sniff import HEAD_BYTES, needs_all
+from deep_research.request import ResearchRequest
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.file_names import free_name, safe_name
 from deep_research.service.identity import Identity
 from deep_research.service.indexing import Indexing
+from deep_research.service.uploaded import uploaded_files
 from deep_research.service.uploads import IncomingFile, IncomingFolder, Upload, UploadLimits
 from deep_research.settings import Settings
 from deep_research.store.port import Store
@@ -131,6 +132,7 @@ class Documents:
     def __init__(self, settings: Settings, database: ServerDatabase, store: Store) -> None:
         self._settings, self._database, self._store = settings, database, store
         self._root = settings.uploads_path
+        self._uploaded = uploaded_files(settings)
         self._catalogue = Catalogue(index_place(settings))
         self._indexing = Indexing(index_place(settings))
         self._incoming = IncomingFolder(self._root)
@@ -190,12 +192,12 @@ class Documents:
 
     async def note_deleted(self, docs: str) -> None:
         """Delete the collection that was made for a question when the last run over it is gone."""
-        folder = Path(docs)
-        if not docs or folder.parent != self._root:
+        collection = self._uploaded.collection_of(docs)
+        if not collection:
             return
         rows = await self._store.list_runs(limit=_MAX_RUNS)
         if not any(row.request.docs == docs for row in rows):
-            await self._database.work(lambda records: records.run("drop_question_collection", id=folder.name))
+            await self._database.work(lambda records: records.run("drop_question_collection", id=collection))
             await self.tidy()
 
     async def read(self, collection: str, who: Identity) -> CollectionContents:
@@ -284,7 +286,7 @@ class Documents:
             row = records.one("find_file", id=file, collection=collection)
             if row is None:
                 raise NotFound().with_message("fault.unknown_file", file=file)
-            (folder / row["name"]).unlink(missing_ok=True)
+            self._uploaded.remove(collection, row["name"])
             records.run("drop_file", id=file)
 
         await self._database.work(remove)
@@ -295,24 +297,25 @@ class Documents:
         await asyncio.to_thread(self._incoming.remove_left)
         before = (datetime.now(UTC) - _UNASKED).isoformat()
         await self._database.work(lambda records: records.run("drop_unasked_collections", before=before))
-        folders = await asyncio.to_thread(lambda: {path.name for path in self._root.glob("[!.]*")})
+        folders = await asyncio.to_thread(self._uploaded.collections)
         known = await self._database.work(lambda records: {row["id"] for row in records.all("all_collections")})
         if left := folders - known:
             for name in left - await self._needed():
-                await self._forget(self._root / name)
+                await self._forget(name)
 
     async def _needed(self) -> set[str]:
         """Return the names of folders that runs under way, or waiting for somebody, search."""
         needed: set[str] = set()
         for status in UNFINISHED:
             rows = await self._store.list_runs(limit=_MAX_RUNS, status=status)
-            needed |= {Path(row.request.docs).name for row in rows}
+            needed |= {self._uploaded.collection_of(row.request.docs) for row in rows}
         return needed
 
-    async def _forget(self, folder: Path) -> None:
+    async def _forget(self, collection: str) -> None:
+        folder = self._folder(collection)
         await self._indexing.end(folder)
         with suppress(OSError):
-            await asyncio.to_thread(shutil.rmtree, folder)
+            await asyncio.to_thread(self._uploaded.drop, collection)
             await asyncio.to_thread(self._catalogue.forget, folder)
 
     async def _take(self, collection: str, file: IncomingFile, who: Identity) -> StoredFile | RefusedFile:
@@ -329,8 +332,6 @@ class Documents:
             return RefusedFile(name=file.name, code="protected", reason=str(exc))
         except SourceError as exc:
             return RefusedFile(name=file.name, code="unreadable", reason=str(exc))
-        folder = self._folder(collection)
-        await asyncio.to_thread(make_folder, folder)
         return await self._database.work(lambda records: self._keep(records, collection, file, file_format, who))
 
     def _keep(
@@ -357,7 +358,7 @@ class Documents:
         }
         records.run("add_file", **row)
         try:
-            file.path.replace(self._folder(collection) / str(row["name"]))
+            self._uploaded.keep(collection, str(row["name"]), file.path)
         except OSError as exc:
             raise CannotWrite().with_message("fault.upload_not_kept", reason=exc.strerror) from exc
         return _file(row, {}, {})
@@ -392,23 +393,25 @@ class Documents:
     def _folder(self, collection: str) -> Path:
         if collection == OWN_FOLDER and self._settings.docs is not None:
             return self._settings.docs
-        return self._root / collection
+        return self._uploaded.folder(collection)
 
     def _indexed(self, folder: Path) -> tuple[dict[str, IndexedDocument], dict[str, str]]:
         """Return what the index holds of a folder: its documents and what cannot be used, by address."""
         documents = {document.address: document for document in self._catalogue.documents(folder)}
         return documents, {each.address: each.reason for each in self._catalogue.unusable(folder)}
 
+    async def check_there(self, request: ResearchRequest) -> None:
+        """Raise `InputError` where documents that a run searches are not there any longer; it names no path."""
+        for docs in filter(None, (request.docs, request.also_docs)):
+            try:
+                await asyncio.to_thread(files_in(Path(docs), index_place(self._settings)).check)
+            except InputError:
+                raise InputError().with_message("fault.documents_gone") from None
+
     @staticmethod
     def _refuse_own(collection: str) -> None:
         if collection == OWN_FOLDER:
             raise UsageError().with_message("fault.own_folder")
-
-
-def check_there(*folders: str) -> None:
-    """Raise `InputError` where documents that a run searches are not there any longer; it names no path."""
-    if not all(Path(folder).exists() for folder in folders if folder):
-        raise InputError().with_message("fault.documents_gone")
 
 
 def _unknown(collection: str) -> NotFound:

@@ -20,7 +20,7 @@ from deep_research.runner import processor_from, settings_of, update_request
 from deep_research.service.accounts import Accounts
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
-from deep_research.service.documents import Documents, check_there
+from deep_research.service.documents import Documents
 from deep_research.service.estimate import Estimate, estimate_of
 from deep_research.service.feed import EventFeed, Item
 from deep_research.service.idempotency import reserved_run
@@ -124,7 +124,7 @@ class ResearchService:
         docs = None if new.documents is None else await self.documents.folder_of(new.documents, who)
         earlier = await self.get(new.follow, who) if new.follow else None
         settings, request = request_for(new, self.settings, docs=docs, earlier=earlier)
-        check_there(request.docs, request.also_docs)
+        await self.documents.check_there(request)
         return settings, request
 
     async def _make(
@@ -231,7 +231,7 @@ class ResearchService:
         allowed = ("failed", "cancelled", "interrupted", "done") if retry else ("failed", "interrupted")
         if row.status not in allowed and not is_answered_now:
             raise WrongState().with_message("fault.cannot_go_on", run=row.id[:8], status=row.status)
-        check_there(row.request.docs, row.request.also_docs)
+        await self.documents.check_there(row.request)
         await self.limits.admit_again(row, who)
         return await self._go_on(row, retry=retry)
 
@@ -239,7 +239,7 @@ class ResearchService:
         """Research a finished run's question again and compare."""
         row = await self.get(run, who)
         _, request = await update_request(row.id, self.settings)
-        check_there(request.docs, request.also_docs)
+        await self.documents.check_there(request)
         processor = processor_from(settings_of(request, self.settings), row.wiring)
         try:
             new = await self._make(processor, request, who, "")

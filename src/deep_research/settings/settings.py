@@ -24,7 +24,16 @@ from deep_research.request import (
 from deep_research.settings.models import ModelSettings
 from deep_research.settings.search import SearchSettings
 from deep_research.settings.server import ServerSettings
-from deep_research.settings.types import AbsoluteFolder, Amount, BlobPlace, DatabaseUrl, Duration, Folder, LanguageName
+from deep_research.settings.types import (
+    AbsoluteFolder,
+    Amount,
+    BlobPlace,
+    DatabaseUrl,
+    DocumentsPlace,
+    Duration,
+    Folder,
+    LanguageName,
+)
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -84,10 +93,10 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         description="The function that builds the parts of a run, as `module:function`.",
     )
 
-    docs: AbsoluteFolder | None = Field(
+    docs: DocumentsPlace | None = Field(
         default=None, description="Folder of your own documents to search; not set, none is searched."
     )
-    also_docs: AbsoluteFolder | None = Field(
+    also_docs: DocumentsPlace | None = Field(
         default=None,
         description="A second folder that is searched together with `docs`; addresses in it begin with `shared/`.",
     )

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from deep_research.masking import masked
-from deep_research.request import Language
+from deep_research.request import Language, is_collection
 
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
@@ -54,6 +54,10 @@ def _language(value: object) -> object:
     return names.get(value.lower(), value) if isinstance(value, str) else value
 
 
+def _absolute_or_collection(path: Path) -> Path:
+    return path if is_collection(path) else path.absolute()
+
+
 def mail_address(value: str) -> str:
     """Return a mail address as it can stand in the head of a mail; `ValueError` says that it is none."""
     if len(value) > _MAX_MAIL_ADDRESS or not _MAIL_ADDRESS.fullmatch(value):
@@ -88,6 +92,7 @@ LanguageName = Annotated[Language, BeforeValidator(_language)]
 Contact = Annotated[str, AfterValidator(_contact)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
 Folder = Annotated[Path, AfterValidator(_expand)]
+DocumentsPlace = Annotated[Path, AfterValidator(_expand), AfterValidator(_absolute_or_collection)]
 AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -8,7 +8,7 @@ from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.index import IndexPlace
 from deep_research.corpus.joined import SHARED, JoinedCorpus, JoinedFetcher
 from deep_research.corpus.port import Corpus
-from deep_research.corpus.scan import check_documents
+from deep_research.corpus.stored import files_in
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.settings import Settings
 from deep_research.wiring.adapters import open_database
@@ -28,7 +28,7 @@ def documents_from(settings: Settings) -> OwnDocuments | None:
     if not folders:
         return None
     for folder in folders:
-        check_documents(folder)
+        files_in(folder, index_place(settings)).check()
     first = _folder(folders[0], settings)
     if len(folders) == 1:
         return first
@@ -49,4 +49,5 @@ def corpus_of(folder: Path, settings: Settings) -> FolderCorpus:
 
 
 def _folder(folder: Path, settings: Settings, prefix: str = "") -> OwnDocuments:
-    return OwnDocuments(corpus_of(folder, settings), CorpusFetcher(folder, Fetched, prefix=prefix))
+    files = files_in(folder, index_place(settings))
+    return OwnDocuments(corpus_of(folder, settings), CorpusFetcher(files, Fetched, prefix=prefix))

@@ -14,6 +14,7 @@ from deep_research.corpus import index, sqlite_index
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.refresh import refresh
 from deep_research.corpus.sqlite_index import SqliteIndex
+from deep_research.corpus.stored import FolderFiles
 from deep_research.errors import InputError, SourceError
 from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
 
@@ -164,7 +165,7 @@ def test_noting_a_folder_takes_no_more_memory_for_ten_times_the_files(tmp_path):
             (folder / f"{n}.md").touch()
         with closing(SqliteIndex(tmp_path / f"{count}.db")) as index:
             tracemalloc.start()
-            refresh(folder, index, lambda done, total, address: None, lambda: True)
+            refresh("docs", FolderFiles(folder), index, lambda done, total, address: None, lambda: True)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]

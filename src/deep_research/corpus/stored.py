@@ -1,0 +1,148 @@
+"""The files of a corpus, wherever they are kept: in a folder of this host, or in a database that hosts share."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+from deep_research.corpus.address import path_of
+from deep_research.corpus.files import folder_key, locate, read_bytes
+from deep_research.corpus.index import IndexPlace, Records, Row, SharedDatabase
+from deep_research.corpus.scan import Entry, Scan, check_documents, scan_folder, split
+from deep_research.errors import InputError, SourceGone
+from deep_research.request import is_collection
+
+
+class Files(Protocol):
+    """The files that an index is made of."""
+
+    def check(self) -> None:
+        """Raise `InputError` where there are none to be had."""
+        ...
+
+    def scan(self, take: Callable[[Entry], object]) -> Scan:
+        """Hand over each file that can be read, in no order."""
+        ...
+
+    def read(self, address: str) -> tuple[bytes, Entry]:
+        """Return a file that a scan met and its state; raise `SourceError` where it cannot be had."""
+        ...
+
+    def forget(self, address: str) -> None:
+        """Take note that a file is gone."""
+        ...
+
+    def fetch(self, address: str) -> tuple[str, bytes]:
+        """Return the one spelling of an address that somebody gives, and the file; never one from elsewhere."""
+        ...
+
+
+class FolderFiles:
+    """A folder of this host, or a single file of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._root = split(folder)[0]
+
+    def check(self) -> None:
+        check_documents(self._folder)
+
+    def scan(self, take: Callable[[Entry], object]) -> Scan:
+        return scan_folder(self._folder, take)
+
+    def read(self, address: str) -> tuple[bytes, Entry]:
+        raw, status = read_bytes(self._root / path_of(address), address)
+        return raw, Entry(address, status.st_size, status.st_mtime_ns)
+
+    def forget(self, address: str) -> None:
+        """Do nothing: the file is gone."""
+
+    def fetch(self, address: str) -> tuple[str, bytes]:
+        address, path = locate(self._folder, address)
+        return address, read_bytes(path, address)[0]
+
+
+class StoredFiles:
+    """Files in a database, under the name of a collection or the path of a folder."""
+
+    def __init__(self, folder: Path, open_database: Callable[[], SharedDatabase]) -> None:
+        self._path = folder_key(folder)
+        self._open = open_database
+
+    def put(self, address: str, raw: bytes, mtime_ns: int | None = None) -> None:
+        """Keep a file."""
+        changed_ns = time.time_ns() if mtime_ns is None else mtime_ns
+        self._write("put_original", address=address, size=len(raw), mtime_ns=changed_ns, data=raw)
+
+    def forget(self, address: str) -> None:
+        self._write("drop_original", address=address)
+
+    def drop(self) -> None:
+        """Remove all files."""
+        self._write("drop_originals")
+
+    def check(self) -> None:
+        if not self._rows("originals"):
+            raise InputError(f"There are no documents {self._path} in the database: check the name.")
+
+    def scan(self, take: Callable[[Entry], object]) -> Scan:
+        rows = self._rows("originals")
+        for row in rows:
+            take(Entry(row["address"], row["size"], row["mtime_ns"]))
+        return Scan(len(rows), [])
+
+    def read(self, address: str) -> tuple[bytes, Entry]:
+        rows = self._rows("original", address=address.encode("utf-8", "replace").decode().replace("\0", "?"))
+        if not rows:
+            raise SourceGone(f"{address!r} cannot be found: it was deleted.")
+        row = rows[0]
+        return bytes(row["data"]), Entry(row["address"], row["size"], row["mtime_ns"])
+
+    def fetch(self, address: str) -> tuple[str, bytes]:
+        raw, entry = self.read(address)
+        return entry.address, raw
+
+    def _rows(self, query: str, **values: str) -> list[Row]:
+        with closing(self._open()) as database:
+            return database.read(lambda records: records.all(query, path=self._path, **values))
+
+    def _write(self, query: str, **values: str | int | bytes) -> None:
+        def send(records: Records) -> None:
+            records.run(query, path=self._path, **values)
+
+        with closing(self._open()) as database:
+            database.write(send)
+
+
+class CopiedFolder(FolderFiles):
+    """A folder of this host whose files are copied to the database as they are read, for hosts that do not have it."""
+
+    def __init__(self, folder: Path, stored: StoredFiles) -> None:
+        super().__init__(folder)
+        self._stored = stored
+
+    def read(self, address: str) -> tuple[bytes, Entry]:
+        raw, entry = super().read(address)
+        self._stored.put(address, raw, entry.mtime_ns)
+        return raw, entry
+
+    def forget(self, address: str) -> None:
+        self._stored.forget(address)
+
+
+def files_in(folder: Path, place: IndexPlace) -> Files:
+    """Return the files of a folder or a collection, given where they are indexed."""
+    if isinstance(place, Path):
+        return FolderFiles(folder)
+    stored = StoredFiles(folder, place)
+    if is_collection(folder) or not folder.exists():
+        return stored
+    return CopiedFolder(folder, stored)
+
+
+def stored_paths(prefix: str, open_database: Callable[[], SharedDatabase]) -> set[str]:
+    """Return the names and paths in a database that begin so."""
+    with closing(open_database()) as database:
+        rows = database.read(lambda records: records.all("paths_of_originals", prefix=prefix))
+        return {row["path"] for row in rows}
