@@ -1,7 +1,8 @@
 """A folder of documents, from ten files to 100,000 passages: `python -m benchmarks.corpus [--data FOLDER]`.
 
 Prints files/s by format, and for three sizes the time to index, memory, and the time of a query with common terms left
-out of the finding and not; beside it `bm25s` where it is installed; then the same documents in a file and in PostgreSQL.
+out of the finding and not; beside it `bm25s` where it is installed; then the same documents in a file and in a
+PostgreSQL.
 Each size runs in a process of its own, because peak memory never falls. With evaluation data the words, questions and
 quality are those of the sets.
 """
