@@ -36,6 +36,7 @@ DeepResearchError
 │   │   └── CalledOff              the answer was no longer needed
 │   └── BudgetExceeded
 ├── StageFailed                70  a stage said that the run must not go on
+├── RunParked                  70  processes that worked on the run ended, one after the other
 └── StopRun                        nothing in this process may go on with this run
     ├── RunInterrupted        130
     ├── RunCancelled          130
@@ -305,6 +306,12 @@ class BudgetExceeded(CallFailed):
 
 class StageFailed(DeepResearchError):
     """A stage stopped the run."""
+
+
+class RunParked(DeepResearchError):
+    """Processes that worked on this run ended, one after the other, before they got any further."""
+
+    exit_code = 70
 
 
 class StopRun(DeepResearchError):

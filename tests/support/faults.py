@@ -54,9 +54,17 @@ class FaultyStore:
         """Count, then pass on."""
         await self._write(self._inner.create_run(run))
 
-    async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
+    async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
         """Count, then pass on."""
-        return await self._write(self._inner.claim(run, owner, lease_s=lease_s))
+        return await self._write(self._inner.claim(run, owner, lease_s=lease_s, seen_epoch=seen_epoch))
+
+    async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
+        """Count, then pass on."""
+        return await self._write(self._inner.reopen_run(run, retry=retry))
+
+    async def set_draining(self, is_on: bool) -> None:
+        """Count, then pass on."""
+        await self._write(self._inner.set_draining(is_on))
 
     async def finish(
         self,
@@ -139,6 +147,18 @@ class FaultyStore:
     ) -> list[RunRow]:
         """Pass on."""
         return await self._inner.list_runs(limit=limit, status=status, choice=choice)
+
+    async def count_running(self) -> dict[str, int]:
+        """Pass on."""
+        return await self._inner.count_running()
+
+    async def count_takeovers(self) -> int:
+        """Pass on."""
+        return await self._inner.count_takeovers()
+
+    async def is_draining(self) -> bool:
+        """Pass on."""
+        return await self._inner.is_draining()
 
     async def list_unfinished(self) -> list[UnfinishedRun]:
         """Pass on."""

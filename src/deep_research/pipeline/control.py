@@ -1,9 +1,10 @@
 """What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
 
-from deep_research.errors import AnswerNeeded, RunHeld, UsageError
+from deep_research.errors import AnswerNeeded, RunHeld, RunParked, UsageError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.clock import Clock
+from deep_research.pipeline.streaming import StreamingManager
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, RunRow, Store
 from deep_research.value import Json, JsonObject
@@ -68,6 +69,14 @@ def is_no_option(answer: str, count: int) -> bool:
 async def is_answered(store: Store, row: RunRow) -> bool:
     """Say whether the question that a run waits for has been answered."""
     return row.pending is not None and str(row.pending["scope"]) in await store.get_answers(row.id)
+
+
+async def park_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> None:
+    """End a run that seems to end every process that works on it; somebody may have it tried again."""
+    claim = await store.claim(row.id, current_owner(), lease_s=lease_s, seen_epoch=row.epoch)
+    parked = RunParked().with_message("fault.parked", run=row.id[:8])
+    error: JsonObject = {"name": "RunParked", "detail": str(parked), "category": parked.category}
+    await StreamingManager(store=store, claim=claim, clock=clock).finish("failed", error=error)
 
 
 async def cancel_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> RunRow:

@@ -207,9 +207,10 @@ class AgentRuntime:
         try:
             async with self._store() as store:
                 row = await store.get_run(run)
+                retry = retry or row.retry_requested
                 if not retry and not await _needs_work(store, row):
                     return row
-                claim = await store.claim(row.id, current_owner(), lease_s=self._adapters.lease_s)
+                claim = await store.claim(row.id, current_owner(), lease_s=self._adapters.lease_s, seen_epoch=row.epoch)
                 try:
                     if retry:
                         await store.raise_attempt(claim)

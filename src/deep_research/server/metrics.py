@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deep_research.events import ENDED, RUN_STATUSES, RunEvent
 from deep_research.llm.port import ModelReply
 from deep_research.pipeline.watching import Work
+from deep_research.service.run_queue import read_figures
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 
@@ -36,6 +37,11 @@ class Metrics:
         self._runs = gauge("runs", "Runs in the store by status.", "status")
         self._under_way = gauge("runs_under_way", "Runs that this process works on.")
         self._queued = gauge("runs_queued", "Runs that wait for their turn.")
+        self._oldest_queued = gauge("oldest_queued_seconds", "Seconds that the first of them has waited.")
+        self._oldest_lease = gauge(
+            "oldest_lease_seconds", "Seconds since the last sign of life of the owner that is silent for longest."
+        )
+        self._takeovers = gauge("takeovers", "Times that a run was taken over from a process that was lost.")
         self._run_seconds = Histogram(
             "deep_research_run_seconds",
             "Active seconds of a run that ended.",
@@ -63,7 +69,11 @@ class Metrics:
         for status in RUN_STATUSES:
             self._runs.labels(status).set(counts.get(status, 0))
         self._under_way.set(service.worker.running)
-        self._queued.set(service.worker.waiting)
+        figures = await read_figures(service.store, lease_s=service.settings.lease_s)
+        self._queued.set(figures.waiting)
+        self._oldest_queued.set(figures.oldest_waiting_s)
+        self._oldest_lease.set(figures.oldest_lease_s)
+        self._takeovers.set(figures.takeovers)
         self._readers.set(service.feed.readers)
         return generate_latest(self._registry)
 

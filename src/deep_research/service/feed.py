@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.errors import DeepResearchError, StoreCorrupt
 from deep_research.events import ENDED, LiveText, RunEvent
+from deep_research.settings import Settings
 from deep_research.store.port import Store
 
 _log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ _KEPT, _KEPT_BYTES = 512, 1_000_000
 _HANDED_BYTES, _BATCH = 32_000, 50
 # Readers are woken at most this often, less often where there are many: what comes meanwhile is sent together.
 _PAUSE_S, _PAUSE_A_READER_S, _MAX_PAUSE_S = 0.05, 0.00005, 0.1
+# How often the store is looked at where nothing tells of new events, and where something does.
+_POLL_S, _SELDOM_S = 1.0, 5.0
 # An answer of which nothing came for so long has ended, or hangs.
 _LIVE_S = 30.0
 # What a model writes for people to read; what it answers at other steps is for us. So much of it is kept for a run.
@@ -289,7 +292,7 @@ class _Channel:
 class EventFeed:
     """Hands events on to readers: those of this process at once, those of others as soon as the store is looked at."""
 
-    def __init__(self, store: Store, *, poll_s: float = 1.0) -> None:
+    def __init__(self, store: Store, *, poll_s: float = _POLL_S) -> None:
         self._store = store
         self._poll_s = poll_s
         self._channels: dict[str, _Channel] = {}
@@ -425,7 +428,7 @@ class EventFeed:
     async def _poll(self, run: str, channel: _Channel) -> None:
         """Look for events that another process wrote; end where there are fewer than there were."""
         while not channel.is_closed:
-            await _set_within(channel.wanted, self._poll_s)
+            await set_within(channel.wanted, self._poll_s)
             channel.wanted.clear()
             channel.beat()
             try:
@@ -461,6 +464,11 @@ class EventFeed:
         return [_entry(event) for event in await self._store.read_events(run, after=after, limit=_BATCH)]
 
 
+def open_feed(settings: Settings, store: Store) -> EventFeed:
+    """Return the feed of these settings; where PostgreSQL tells of new events, looking for them is a safeguard."""
+    return EventFeed(store, poll_s=_POLL_S if settings.database_url is None else _SELDOM_S)
+
+
 def _some(entries: Iterable[Entry]) -> Batch:
     """Return as many of the first entries as a reader may hold, one at least."""
     chosen: list[Entry] = []
@@ -478,7 +486,8 @@ def _without_known(batch: Batch, seq: int) -> Batch:
     return _batch(*(each for each in batch.entries if not isinstance(each.item, RunEvent) or each.item.seq > seq))
 
 
-async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+async def set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event; return whether it came within so many seconds."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

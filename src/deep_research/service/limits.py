@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -28,7 +28,7 @@ from deep_research.value import Value
 
 # A reservation whose run was never written down: its server was killed at that moment.
 _ABANDONED = timedelta(minutes=10)
-# A run that is tried again has its old status until its turn comes; so long after, nobody goes on with it.
+# A run that is tried again has its old status for a moment; so long after, nobody has it tried again.
 _NOT_BEGUN = timedelta(minutes=1)
 # So little of a limit, or less, is worth a word before the next run.
 _LITTLE: Final = 0.2
@@ -91,14 +91,6 @@ class Grant:
     run: str = ""
 
 
-class Queue(Protocol):
-    """Where runs wait for their turn."""
-
-    def holds(self, run: str) -> bool:
-        """Return whether a run waits for its turn or is under way."""
-        ...
-
-
 class UsageLimits:
     """Keeps every account within its limits."""
 
@@ -106,12 +98,11 @@ class UsageLimits:
         self,
         database: ServerDatabase,
         store: Store,
-        queue: Queue,
         *,
         at_once: int,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database, self._store, self._queue, self._at_once, self._now = database, store, queue, at_once, now
+        self._database, self._store, self._at_once, self._now = database, store, at_once, now
 
     async def used_by(self, who: Identity) -> Used | None:
         """Return what the account of a request has used; None where there are no accounts, and so no limits."""
@@ -247,6 +238,7 @@ class UsageLimits:
     async def _change(self, query: str, row: Row) -> None:
         await self._database.work(lambda records: records.run(query, id=row["id"]))
 
-    def _is_over(self, run: RunRow, row: Row, age: timedelta) -> bool:
+    @staticmethod
+    def _is_over(run: RunRow, row: Row, age: timedelta) -> bool:
         has_changed = run.updated_at.isoformat() != row["seen_at"]
-        return has_changed or (age > _NOT_BEGUN and not self._queue.holds(run.id))
+        return has_changed or age > _NOT_BEGUN

@@ -22,7 +22,7 @@ from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
 from deep_research.service.documents import Documents
 from deep_research.service.estimate import Estimate, estimate_of
-from deep_research.service.feed import EventFeed, Item
+from deep_research.service.feed import Item, open_feed
 from deep_research.service.idempotency import reserved_run
 from deep_research.service.identity import Identity
 from deep_research.service.limits import UsageLimits
@@ -31,6 +31,7 @@ from deep_research.service.notifications import Notifier
 from deep_research.service.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
 from deep_research.service.progress import RunProgress, read_progress
 from deep_research.service.recent import RecentRuns
+from deep_research.service.run_queue import open_queue
 from deep_research.service.scheduler import Scheduler
 from deep_research.service.schedules import Schedules
 from deep_research.service.worker import Worker
@@ -57,9 +58,10 @@ class ResearchService:
         self.database = open_server_database(settings)
         self.audit = AuditLog(self.database)
         self.accounts = Accounts(self.database, self.audit)
-        self.feed = EventFeed(self.store)
-        self.worker = Worker(settings, self.store, self.feed, at_once=at_once)
-        self.limits = UsageLimits(self.database, self.store, self.worker, at_once=at_once)
+        self.feed = open_feed(settings, self.store)
+        self.queue = open_queue(settings, self.store)
+        self.worker = Worker(settings, self.store, self.feed, self.queue, at_once=at_once)
+        self.limits = UsageLimits(self.database, self.store, at_once=settings.server_runs_at_once)
         self.documents = Documents(settings, self.database, self.store)
         self.schedules = Schedules(settings, self.database)
         self.scheduler = Scheduler(self.database, self, address=settings.server_address)
@@ -86,6 +88,7 @@ class ResearchService:
             sweep.cancel()
         await asyncio.gather(*self._sweeps, return_exceptions=True)
         await self.worker.stop()
+        await self.queue.close()
         await self.documents.stop()
         await self.notifier.close()
         self.accounts.close()
@@ -116,7 +119,7 @@ class ResearchService:
         if new.tags:
             await self.store.set_tags(row.id, new.tags)
         if row.status == "created":
-            self.worker.submit(row)
+            await self.worker.submit(row)
         return await self.store.get_run(row.id)
 
     async def _asked(self, new: NewRun, who: Identity) -> tuple[Settings, ResearchRequest]:
@@ -167,10 +170,10 @@ class ResearchService:
         raise UnknownRun().with_message("fault.unknown_run", run=run[:64])
 
     def shown_status(self, row: RunRow) -> ShownStatus:
-        """Return how a run stands: its status, or more exactly that it waits for its turn here or is about to stop."""
+        """Return how a run stands: its status, or more exactly that it waits for its turn or is about to stop."""
         if row.status == "running" and row.cancel_requested:
             return "stopping"
-        return "queued" if self.worker.is_queued(row.id) else row.status
+        return "queued" if row.status in ("created", "interrupted") and row.user else row.status
 
     async def list(
         self, who: Identity, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
@@ -195,7 +198,7 @@ class ResearchService:
             raise WrongState().with_message("fault.answered", run=row.id[:8])
         await self.limits.admit_again(row, who)
         await answer_run(self.store, row, answer)
-        return await self._go_on(row)
+        return await self._go_on(row, retry=False)
 
     async def plan(self, run: str, who: Identity) -> PlanView:
         """Return the plan that waits for approval, or the one that is followed."""
@@ -217,7 +220,7 @@ class ResearchService:
         """Cancel a run; everything finished so far is kept."""
         row = await self.get(run, who)
         cancelled = await cancel_run(self.store, row, clock=SystemClock(), lease_s=self.settings.lease_s)
-        self.worker.withdraw(row.id)
+        await self.worker.withdraw(row.id)
         self.feed.look(row.id)
         return cancelled
 
@@ -225,7 +228,7 @@ class ResearchService:
         """Go on with a run that stopped; `retry` does the failed steps of one that ended again."""
         row = await self.get(run, who)
         if row.status in ("running", "created"):
-            self.worker.submit(row)
+            await self.worker.submit(row)
             return row
         is_answered_now = row.status == "waiting" and await is_answered(self.store, row)
         allowed = ("failed", "cancelled", "interrupted", "done") if retry else ("failed", "interrupted")
@@ -245,7 +248,7 @@ class ResearchService:
             new = await self._make(processor, request, who, "")
         finally:
             await processor.adapters.close()
-        self.worker.submit(new)
+        await self.worker.submit(new)
         return await self.store.get_run(new.id)
 
     async def delete(self, run: str, who: Identity) -> None:
@@ -255,7 +258,7 @@ class ResearchService:
         await runs.delete_run(row.id, settings=self.settings)
         await self.limits.close(row.id, spent)
         await self.documents.note_deleted(row.request.docs)
-        self.worker.withdraw(row.id)
+        await self.worker.withdraw(row.id)
         self.feed.look(row.id)
         for known in (self._progress, self._results, self._contents):
             known.forget(row.id)
@@ -310,12 +313,12 @@ class ResearchService:
             raise WrongState().with_message("fault.no_report", run=row.id[:8], status=row.status)
         return row
 
-    async def _go_on(self, row: RunRow, *, retry: bool = False) -> RunRow:
-        """Submit a run, and return it once it has begun, or waits for its turn."""
-        self.worker.submit(row, retry=retry)
-        now = await self.store.get_run(row.id)
+    async def _go_on(self, row: RunRow, *, retry: bool) -> RunRow:
+        """Let a run go on, and return it once it has begun, or waits for its turn."""
+        now = await self.store.reopen_run(row.id, retry=retry)
+        await self.worker.submit(now)
         for _ in range(_MAX_LOOKS):
-            if now.epoch != row.epoch or not self.worker.is_under_way(row.id):
+            if now.epoch != row.epoch or not (self.worker.has_room or self.worker.is_under_way(row.id)):
                 break
             await asyncio.sleep(_LOOK_S)
             now = await self.store.get_run(row.id)

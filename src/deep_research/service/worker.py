@@ -1,85 +1,45 @@
-"""Drives runs in this process, a few at a time, and picks up what another process left."""
+"""Drives runs in this process, a few at a time, and takes them from the queue that all processes share."""
 
 import asyncio
 import logging
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunInterrupted
 from deep_research.events import RunEvent
-from deep_research.pipeline.control import is_answered
+from deep_research.pipeline.clock import SystemClock
+from deep_research.pipeline.control import is_answered, park_run
 from deep_research.pipeline.graph import build_graph
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.pipeline.watching import Observer
 from deep_research.readers import warm_up
 from deep_research.runner import processor_from, settings_of
-from deep_research.service.feed import EventFeed
+from deep_research.service.feed import EventFeed, set_within
+from deep_research.service.run_queue import Notice, RunQueue
 from deep_research.settings import Settings
-from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.port import RunRow, Store
 
 _log = logging.getLogger(__name__)
 ProcessorOf = Callable[[RunRow, Settings], DeepResearchProcessor]
-
-
-@dataclass(frozen=True)
-class _Order:
-    """A run that is to be driven; `retry` does its failed steps again."""
-
-    run: str
-    user: str
-    retry: bool = False
+# A run whose owners were lost so often in a row, without a call that ended, is likely what ends them.
+_MAX_IDLE_TAKEOVERS = 3
 
 
 @dataclass(eq=False)
 class _Drive:
-    """A run that is being driven, and what was asked for meanwhile."""
+    """A run that is being driven; `is_wanted_again` says that it came up once more meanwhile."""
 
-    order: _Order
+    run: str
+    user: str = ""
     task: asyncio.Task[None] | None = None
     processor: DeepResearchProcessor | None = None
-    next_order: _Order | None = None
-
-
-@dataclass(eq=False)
-class _Queue:
-    """Runs that wait for their turn: users take turns, each with its oldest run."""
-
-    _orders: dict[str, _Order] = field(default_factory=dict)
-    _last_turn: dict[str, int] = field(default_factory=dict)
-    _turns: Iterator[int] = field(default_factory=lambda: count(1))
-
-    def __len__(self) -> int:
-        return len(self._orders)
-
-    def __contains__(self, run: str) -> bool:
-        return run in self._orders
-
-    def put(self, order: _Order) -> None:
-        self._orders[order.run] = order
-
-    def drop(self, run: str) -> None:
-        self._orders.pop(run, None)
-
-    def clear(self) -> None:
-        self._orders.clear()
-
-    def take(self, at_work: Counter[str]) -> _Order:
-        """Return the next run: of the user with the fewest under way, and then of who had a turn longest ago."""
-        oldest: dict[str, _Order] = {}
-        for order in self._orders.values():
-            oldest.setdefault(order.user, order)
-        user = min(oldest, key=lambda user: (at_work[user], self._last_turn.get(user, 0)))
-        self._last_turn[user] = next(self._turns)
-        return self._orders.pop(oldest[user].run)
+    is_wanted_again: bool = False
 
 
 class Worker:
-    """Runs what is submitted, `at_once` at a time; what a stopped server left is found again.
+    """Drives runs of the queue, `at_once` at a time; with 0 it drives none, and only passes on what others tell.
 
     `on_event` hears every event of the runs, `on_end` how each stands once it is no longer driven, `observers` watch
     their work. A run that could not go on is left alone for `left_alone_s`. A worker that stops waits `stop_s` for
@@ -91,21 +51,22 @@ class Worker:
         settings: Settings,
         store: Store,
         feed: EventFeed,
+        queue: RunQueue,
         *,
         at_once: int,
         processor_of: ProcessorOf | None = None,
         left_alone_s: float = 60.0,
         stop_s: float = 8.0,
     ) -> None:
-        self._settings, self._store, self._feed = settings, store, feed
+        self._settings, self._store, self._feed, self._queue = settings, store, feed, queue
         self._at_once = at_once
         self._left_alone_s, self._stop_s = left_alone_s, stop_s
         self._processor_of = processor_of or self._own_processor
         self._machine = StateMachine()
-        self._queue = _Queue()
         self._drives: dict[str, _Drive] = {}
-        self._left_alone: dict[str, float] = {}
-        self._warming: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
+        self._loading: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
         self.on_event: list[Callable[[RunEvent], None]] = [feed.on_event]
         self.on_end: list[Callable[[RunRow], None]] = []
@@ -117,112 +78,155 @@ class Worker:
         return len(self._drives)
 
     @property
-    def waiting(self) -> int:
-        """How many wait for their turn."""
-        return len(self._queue)
+    def has_room(self) -> bool:
+        """Whether one more run may be taken up."""
+        return len(self._drives) < self._at_once and not self._is_stopping
 
     @property
     def is_accepting(self) -> bool:
-        """Whether a run that is submitted now will be driven at once, if there is room."""
-        return self._warming is not None and self._warming.done() and not self._is_stopping
+        """Whether all is loaded that runs need, and this worker takes them up as they come."""
+        is_loaded = self._loading is not None and self._loading.done()
+        return is_loaded and not self._is_stopping and not any(task.done() for task in self._tasks)
 
     def is_under_way(self, run: str) -> bool:
         """Say whether a run is being driven here now."""
         return run in self._drives
 
-    def is_queued(self, run: str) -> bool:
-        """Say whether a run waits for its turn here."""
-        return run in self._queue
-
-    def holds(self, run: str) -> bool:
-        """Return whether a run waits for its turn or is under way."""
-        return run in self._drives or run in self._queue
-
     def start(self) -> None:
-        """Load what runs need, beside whatever else is done."""
-        self._warming = asyncio.create_task(asyncio.to_thread(self._load))
+        """Load what runs need, beside whatever else is done, and take runs up from then on."""
+        self._loading = asyncio.create_task(asyncio.to_thread(self._load) if self._at_once else _nothing())
+        self._tasks = [asyncio.create_task(self._listen())]
+        if self._at_once:
+            self._tasks.append(asyncio.create_task(self._take_runs()))
 
-    def submit(self, row: RunRow, *, retry: bool = False) -> None:
-        """Drive a run as soon as there is room; one that is under way or waits for its turn already is left alone."""
-        order = _Order(row.id, row.user, retry)
-        if drive := self._drives.get(row.id):
-            # It has let go of the run, or is about to: what was asked for since is still to be done.
-            if row.status != "running":
-                drive.next_order = order
-        elif row.id not in self._queue or retry:
-            self._queue.put(order)
-            self._start_next()
+    async def submit(self, row: RunRow) -> None:
+        """Have a run driven by whoever has room; where the queue cannot be reached, a sweep finds it later."""
+        try:
+            await self._queue.put(row.id, row.user, is_begun=row.status != "created")
+        except DeepResearchError as exc:
+            _log.warning("run %s waits for the next look at all runs: %s", row.id, exc)
+        self._woken.set()
 
-    def withdraw(self, run: str) -> None:
+    async def withdraw(self, run: str) -> None:
         """Stop a run that was cancelled, without waiting until it notices; forget one that waits for its turn."""
-        self._queue.drop(run)
-        drive = self._drives.get(run)
-        if drive is not None and drive.processor is not None:
-            drive.processor.runtime.interrupt(RunCancelled())
+        self._stop_run(run)
+        await self._queue.drop(run)
 
     async def pick_up(self) -> None:
         """Queue every run of a server that should go on: never begun, cut off, or answered while nobody was there."""
-        me, now = current_owner(), time.monotonic()
-        for run in await self._store.list_unfinished():
-            is_held = run.owner is not None and holds_lease(run.owner, me, lease_s=self._settings.lease_s)
-            if not is_held and not self.holds(run.id) and self._left_alone.get(run.id, now) <= now:
-                self._queue.put(_Order(run.id, run.user))
-        self._start_next()
+        await self._queue.sweep()
+        self._woken.set()
 
     async def stop(self) -> None:
-        """Stop all runs cleanly: calls in flight are kept if they end soon, and the next server goes on."""
+        """Stop all runs cleanly: calls in flight are kept if they end soon, and others go on with the runs."""
         self._is_stopping = True
-        self._queue.clear()
-        for drive in self._drives.values():
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        drives = list(self._drives.values())
+        for drive in drives:
             if drive.processor is not None:
                 drive.processor.runtime.interrupt()
-        tasks = [drive.task for drive in self._drives.values() if drive.task is not None]
+        tasks = [drive.task for drive in drives if drive.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=self._stop_s)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        # Others need not wait until somebody looks at all runs.
+        for drive in drives:
+            await self._put_back(drive, delay_s=0.0)
 
-    def _start_next(self) -> None:
-        while self._queue and len(self._drives) < self._at_once and not self._is_stopping:
-            order = self._queue.take(Counter(drive.order.user for drive in self._drives.values()))
-            drive = self._drives[order.run] = _Drive(order)
-            drive.task = asyncio.create_task(self._drive(drive))
-            drive.task.add_done_callback(lambda _, drive=drive: self._ended(drive))  # type: ignore[misc]
+    async def _listen(self) -> None:
+        """Hear what other processes tell for as long as the worker is there."""
+        await self._queue.listen(self._on_notice)
+        await asyncio.Event().wait()
+
+    def _on_notice(self, notice: Notice, run: str) -> None:
+        match notice:
+            case "queue":
+                self._woken.set()
+            case "events":
+                self._feed.look(run)
+            case "stop":
+                self._stop_run(run)
+
+    def _stop_run(self, run: str) -> None:
+        drive = self._drives.get(run)
+        if drive is not None and drive.processor is not None:
+            drive.processor.runtime.interrupt(RunCancelled())
+
+    async def _take_runs(self) -> None:
+        """Take runs as long as there is room; what cannot be read now is looked at again in a moment."""
+        assert self._loading is not None
+        # A run that is claimed before all is loaded would have no sign of life meanwhile.
+        await asyncio.wait({self._loading})
+        while True:
+            self._woken.clear()
+            try:
+                while self.has_room and (run := await self._next()):
+                    self._begin(run)
+            except DeepResearchError as exc:
+                _log.warning("no run can be taken up: %s", exc)
+            except Exception:  # A fault nobody foresaw in one look must not end the taking.
+                _log.exception("no run can be taken up")
+            await set_within(self._woken, self._queue.poll_s)
+
+    async def _next(self) -> str | None:
+        if await self._store.is_draining():
+            return None
+        at_work = Counter(drive.user for drive in self._drives.values())
+        return await self._queue.take(at_work, self._drives.keys())
+
+    def _begin(self, run: str) -> None:
+        if drive := self._drives.get(run):
+            # It has let go of the run, or is about to: what was asked for since is still to be done.
+            drive.is_wanted_again = True
+            return
+        drive = self._drives[run] = _Drive(run)
+        drive.task = asyncio.create_task(self._drive(drive))
+        drive.task.add_done_callback(lambda _: self._ended(drive))
 
     def _ended(self, drive: _Drive) -> None:
-        del self._drives[drive.order.run]
-        if drive.next_order is not None and not self._is_stopping:
-            self._queue.put(drive.next_order)
-        self._start_next()
+        del self._drives[drive.run]
+        if drive.is_wanted_again and not self._is_stopping:
+            self._begin(drive.run)
+        self._woken.set()
 
     async def _drive(self, drive: _Drive) -> None:
         """Drive one run until it is done, waits, or fails; the store says which."""
-        run = drive.order.run
+        run = drive.run
         try:
-            if self._warming is not None:
-                await asyncio.wait({self._warming})
             row = await self._store.get_run(run)
-            if drive.order.retry or await self._has_work(row):
+            drive.user = row.user
+            if row.owner is not None and row.idle_takeovers >= _MAX_IDLE_TAKEOVERS:
+                await park_run(self._store, row, clock=SystemClock(), lease_s=self._settings.lease_s)
+            elif await self._has_work(row):
                 try:
                     await self._resume(drive, row)
                 finally:
                     ended = await self._store.get_run(run)
                     for on_end in self.on_end:
                         on_end(ended)
-            self._left_alone.pop(run, None)
         except (RunInterrupted, RunCancelled, RunHeld) as exc:
             _log.info("run %s: %s", run, exc)
         except DeepResearchError as exc:
-            self._leave_alone(run)
             _log.warning("run %s: %s", run, exc)
+            await self._put_back(drive, delay_s=self._left_alone_s)
         except Exception:  # One run must not take the others with it.
-            self._leave_alone(run)
             _log.exception("run %s failed", run)
+            await self._put_back(drive, delay_s=self._left_alone_s)
+
+    async def _put_back(self, drive: _Drive, *, delay_s: float) -> None:
+        """Let a run that could not go on wait: after a while its disk may have room, or its model a key."""
+        try:
+            await self._queue.put(drive.run, drive.user, is_begun=True, delay_s=delay_s)
+        except DeepResearchError as exc:
+            _log.warning("run %s waits for the next look at all runs: %s", drive.run, exc)
 
     async def _resume(self, drive: _Drive, row: RunRow) -> None:
         settings = settings_of(row.request, self._settings)
-        if drive.order.retry:
+        if row.retry_requested or row.attempt > 0:
             settings = settings.with_changes(cache=False)
         # Opening connections and reading certificates takes a while, in which others are served.
         processor = await asyncio.to_thread(self._processor_of, row, settings)
@@ -230,9 +234,7 @@ class Worker:
             if self._is_stopping:
                 return
             drive.processor = processor
-            await processor.runtime.resume(
-                row.id, on_event=self._tell, on_live=self._feed.on_live, retry=drive.order.retry
-            )
+            await processor.runtime.resume(row.id, on_event=self._tell, on_live=self._feed.on_live)
         finally:
             drive.processor = None
             await processor.adapters.close()
@@ -254,6 +256,6 @@ class Worker:
         build_graph(self._machine)
         warm_up()
 
-    def _leave_alone(self, run: str) -> None:
-        """Try a run that could not go on again later: its disk may have room by then, or its model a key."""
-        self._left_alone[run] = time.monotonic() + self._left_alone_s
+
+async def _nothing() -> None:
+    pass

@@ -24,10 +24,8 @@ class Owner(Value):
     started: str
     beat_wall_s: float
     beat_monotonic_s: float
-
-    def is_same_process(self, other: "Owner") -> bool:
-        """Return whether both are one process."""
-        return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
+    # Containers may share a name of their host, but a process sees only those of its own namespace.
+    pid_namespace: str = ""
 
     def on_clock(self, ahead_s: float) -> "Owner":
         """Return the same on a wall clock that is so much ahead of the one it was read from."""
@@ -43,12 +41,13 @@ def current_owner() -> Owner:
         started=_process_start(os.getpid()),
         beat_wall_s=time.time(),
         beat_monotonic_s=time.monotonic(),
+        pid_namespace=_pid_namespace(),
     )
 
 
 def holds_lease(owner: Owner, claimant: Owner, *, lease_s: float) -> bool:
     """Return whether `owner` still keeps `claimant` out: dead on the same host never, alive while its heart beats."""
-    if owner.host != claimant.host:
+    if (owner.host, owner.pid_namespace) != (claimant.host, claimant.pid_namespace):
         return claimant.beat_wall_s - owner.beat_wall_s < lease_s
     if owner.boot != claimant.boot or _process_start(owner.pid) != owner.started:
         return False
@@ -63,6 +62,14 @@ def _boot_id() -> str:
     if sys.platform == "darwin":
         return _output_of("sysctl", "-n", "kern.boottime")
     return ""
+
+
+@cache
+def _pid_namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _process_start(pid: int) -> str:

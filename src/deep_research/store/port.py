@@ -21,7 +21,11 @@ CallState = Literal["started", "done", "failed", "refused"]
 
 
 class RunRow(Value):
-    """Everything the store knows of a run itself; `user` is "" where no server made it."""
+    """Everything the store knows of a run itself; `user` is "" where no server made it.
+
+    `retry_requested` says that whoever claims it next does its failed steps again. `takeovers` counts claims of a run
+    whose owner had not let go, `idle_takeovers` those since the last call that ended.
+    """
 
     id: str
     created_at: datetime
@@ -41,6 +45,9 @@ class RunRow(Value):
     error: JsonObject | None = None
     user: str = ""
     tags: tuple[str, ...] = ()
+    retry_requested: bool = False
+    takeovers: int = 0
+    idle_takeovers: int = 0
 
     @property
     def title(self) -> str:
@@ -77,6 +84,7 @@ class UnfinishedRun(Value):
     id: str
     user: str
     status: RunStatus
+    updated_at: datetime
     owner: Owner | None = None
 
 
@@ -157,6 +165,29 @@ class Store(Protocol):
         """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered."""
         ...
 
+    async def count_running(self) -> dict[str, int]:
+        """Return how many runs of each user of a server are being worked on."""
+        ...
+
+    async def count_takeovers(self) -> int:
+        """Return how often a run was taken over from a process that had not let go of it, over all runs."""
+        ...
+
+    async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
+        """Have a run that stopped go on (status `interrupted`), with `retry` by doing its failed steps again.
+
+        One that has not begun or is being worked on is left alone.
+        """
+        ...
+
+    async def is_draining(self) -> bool:
+        """Return whether workers are to take up no run."""
+        ...
+
+    async def set_draining(self, is_on: bool) -> None:
+        """Tell all workers whether to take up runs."""
+        ...
+
     async def count_by_status(self) -> dict[str, int]:
         """Return how many runs have each status."""
         ...
@@ -173,8 +204,11 @@ class Store(Protocol):
         """Remove a run and all that nothing else names; `RunHeld` if it is being worked on."""
         ...
 
-    async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
-        """Raise the run's epoch, set it `running`, forget any cancel; `RunHeld` while a live owner has the lease."""
+    async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
+        """Raise the run's epoch, set it `running`, forget any cancel; `RunHeld` while a live owner has the lease.
+
+        `RunHeld` too where the run was claimed or cancelled since the epoch that was seen.
+        """
         ...
 
     async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:

@@ -47,8 +47,8 @@ _CONNECTION_DEFAULTS: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-_MIGRATION_LOCK = 7_106_200_001
-_SCHEMA_NUMBERS = 'CREATE TABLE IF NOT EXISTS schema_numbers (part TEXT COLLATE "C" PRIMARY KEY, number INTEGER)'
+MIGRATION_LOCK = 7_106_200_001
+SCHEMA_NUMBERS = 'CREATE TABLE IF NOT EXISTS schema_numbers (part TEXT COLLATE "C" PRIMARY KEY, number INTEGER)'
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
 _TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id"
@@ -269,13 +269,13 @@ class PostgresDatabase:
         newest, present = max(scripts), self._schema_number(connection)
         if present < newest:
             # In a transaction of its own: only the beginning of the next one shows what was made while this one waited.
-            connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+            connection.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
             with _unlocked_at_end(connection), connection.transaction():
                 # Another process may have migrated while this one waited.
                 present = self._schema_number(connection)
                 if present == 0:
                     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                    connection.execute(_SCHEMA_NUMBERS)
+                    connection.execute(SCHEMA_NUMBERS)
                 for number, script in scripts.items():
                     if number > present:
                         connection.execute(script)
@@ -305,7 +305,7 @@ def _unlocked_at_end(connection: Connection) -> Iterator[None]:
     finally:
         # A connection that is lost has no lock any longer.
         if not connection.closed:
-            connection.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+            connection.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
 class _SharedPools:
@@ -335,8 +335,7 @@ _pools = _SharedPools()
 
 
 def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
-    given = conninfo_to_dict(url)
-    address = make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})
+    address = conninfo_of(url)
     _check_address(address, place_of(url), busy_timeout_s)
     lock_timeout_ms, idle_ms = int(busy_timeout_s * 1_000), _MAX_IDLE_IN_TRANSACTION_S * 1_000
 
@@ -378,6 +377,12 @@ def _check_address(address: str, place: str, busy_timeout_s: float) -> None:
             if waited_s > busy_timeout_s:
                 raise _away(place) from exc
         time.sleep(_MAX_PAUSE_S / 4)
+
+
+def conninfo_of(url: str) -> str:
+    """Return an address with what connections need to notice that the other side is gone."""
+    given = conninfo_to_dict(url)
+    return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})
 
 
 def place_of(url: str) -> str:

@@ -59,7 +59,7 @@ ORDER BY created_at DESC, runs.id DESC
 
 -- Runs of servers that should go on: not begun, cut off, or answered while they waited.
 -- name: list_unfinished
-SELECT id, "user", status, owner FROM runs
+SELECT id, "user", status, updated_at, owner FROM runs
 WHERE status IN ('created', 'running', 'interrupted', 'waiting') AND "user" <> ''
   AND (status <> 'waiting' OR CASE WHEN json_valid(pending) THEN EXISTS (
       SELECT 1 FROM answers WHERE answers.run = runs.id AND answers.scope = runs.pending ->> '$.scope') END)
@@ -67,6 +67,19 @@ ORDER BY created_at, id
 
 -- name: count_by_status
 SELECT status, count(*) AS runs FROM runs GROUP BY status
+
+-- How many runs of each user are being worked on.
+-- name: count_running
+SELECT "user", count(*) AS runs FROM runs WHERE status = 'running' AND "user" <> '' GROUP BY "user"
+
+-- name: count_takeovers
+SELECT coalesce(sum(takeovers), 0) AS takeovers FROM runs
+
+-- name: get_switch
+SELECT is_on FROM switches WHERE name = :name
+
+-- name: set_switch
+INSERT INTO switches (name, is_on) VALUES (:name, :is_on) ON CONFLICT (name) DO UPDATE SET is_on = excluded.is_on
 
 -- name: set_tags
 UPDATE runs SET tags = :tags WHERE id = :run
@@ -79,9 +92,19 @@ SELECT id, status, epoch, owner, claimed_at, cancel_requested FROM runs WHERE id
 
 -- name: claim_run
 UPDATE runs SET status = 'running', epoch = epoch + 1, owner = :owner, claimed_at = :now, updated_at = :now,
-                cancel_requested = FALSE
+                cancel_requested = FALSE, takeovers = :takeovers, idle_takeovers = :idle_takeovers,
+                calls_at_claim = :calls
 WHERE id = :run
 RETURNING epoch
+
+-- name: count_ended_calls
+SELECT count(*) AS calls FROM journal WHERE run = :run AND state <> 'started'
+
+-- A run that is being worked on is left alone.
+-- name: reopen_run
+UPDATE runs SET status = 'interrupted', retry_requested = (retry_requested OR :retry), idle_takeovers = 0,
+                pending = NULL, error = NULL, updated_at = :now
+WHERE id = :run AND status NOT IN ('created', 'running')
 
 -- A heartbeat that comes late must not take a finished run back.
 -- name: renew_lease
@@ -103,7 +126,7 @@ UPDATE runs SET status = 'cancelled', epoch = epoch + 1, owner = NULL, claimed_a
 WHERE id = :run
 
 -- name: raise_attempt
-UPDATE runs SET attempt = attempt + 1, updated_at = :now WHERE id = :run RETURNING attempt
+UPDATE runs SET attempt = attempt + 1, retry_requested = FALSE, updated_at = :now WHERE id = :run RETURNING attempt
 
 -- Removing a run: its rows, then what only they named
 

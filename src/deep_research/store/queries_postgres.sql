@@ -26,7 +26,7 @@ ORDER BY created_at DESC, id DESC
 LIMIT :limit
 
 -- name: list_unfinished
-SELECT id, "user", status, owner FROM runs, LATERAL (
+SELECT id, "user", status, updated_at, owner FROM runs, LATERAL (
     SELECT regexp_replace(pending, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'gi')::json
 ) AS asked (pending)
 WHERE status IN ('created', 'running', 'interrupted', 'waiting') AND "user" <> ''
@@ -42,7 +42,22 @@ WHERE id = :run FOR NO KEY UPDATE
 -- name: lock_content
 SELECT pg_advisory_xact_lock(7106200002)
 
+-- Whoever works on the run is woken.
+-- name: ask_to_stop
+WITH told AS (SELECT pg_notify('deep_research_stop', :run))
+UPDATE runs SET cancel_requested = TRUE, updated_at = :now FROM told WHERE id = :run
+
 -- Events
+
+-- Whoever reads the run's events is woken.
+-- name: append_event
+WITH added AS (
+    INSERT INTO events (run, seq, at, kind, key, data)
+    SELECT :run, coalesce(max(seq), 0) + 1, :at, :kind, :key, :data FROM events WHERE run = :run
+    ON CONFLICT (run, key) DO NOTHING
+    RETURNING seq
+)
+SELECT seq, pg_notify('deep_research_events', :run) FROM added
 
 -- name: read_events
 SELECT * FROM events WHERE run = :run AND seq > :after ORDER BY seq LIMIT nullif(:limit, -1)

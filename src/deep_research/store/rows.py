@@ -277,7 +277,13 @@ def list_unfinished(session: Session) -> list[UnfinishedRun]:
         owner = _owner_of(row)
         # Held against this machine's clock by whoever asks.
         owner = None if owner is None else owner.on_clock(-ahead_s)
-        found.append(UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], owner=owner))
+        try:
+            since = datetime.fromisoformat(row["updated_at"])
+        except (TypeError, ValueError):
+            since = datetime.now(UTC)
+        found.append(
+            UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], updated_at=since, owner=owner)
+        )
     return found
 
 
@@ -289,10 +295,24 @@ def run_at(session: Session, number: int) -> RunRow:
     return read_run(row)
 
 
-def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:
-    """Raise `RunHeld` while a live owner holds the run's lease."""
-    row = lock_run(session, run)
-    _refuse_held(require_sound(row, "runs", run), claimant, lease_s=lease_s)
+def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> Row:
+    """Return the row of a run, or raise `RunHeld` while a live owner holds its lease."""
+    row = require_sound(lock_run(session, run), "runs", run)
+    _refuse_held(row, claimant, lease_s=lease_s)
+    return row
+
+
+def takeover_columns(session: Session, row: Row) -> dict[str, Column]:
+    """Return how often a run was taken over, counted with the claim that is about to be made."""
+    calls = session.all("count_ended_calls", run=row["id"])[0]["calls"]
+    is_takeover = row["owner"] is not None
+    # An owner that ended a call before it was lost had no part in what ended the ones before.
+    earlier = row["idle_takeovers"] if calls == row["calls_at_claim"] else 0
+    return {
+        "calls": calls,
+        "takeovers": row["takeovers"] + is_takeover,
+        "idle_takeovers": earlier + 1 if is_takeover else 0,
+    }
 
 
 def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: float) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from deep_research.errors import StopRun, UsageError
+from deep_research.errors import RunHeld, StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
 from deep_research.sources.document import Document, text_id
@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 _DELETE_LEASE_S = 30.0
 # What is smaller is read faster from a row than from a file or over the network.
 _MIN_OBJECT_BYTES = 8_192
+_DRAINING = "draining"
 
 
 class SqlStore:
@@ -98,6 +99,28 @@ class SqlStore:
     async def list_unfinished(self) -> list[UnfinishedRun]:
         return await self._read(rows.list_unfinished)
 
+    async def count_running(self) -> dict[str, int]:
+        found = await self._read(lambda session: session.all("count_running"))
+        return {row["user"]: row["runs"] for row in found}
+
+    async def count_takeovers(self) -> int:
+        return await self._read(lambda session: int(session.all("count_takeovers")[0]["takeovers"]))
+
+    async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
+        def work(session: Session) -> RunRow:
+            rows.lock_run(session, run)
+            session.run("reopen_run", run=run, retry=retry, now=self._now())
+            return rows.get_run(session, run)
+
+        return await self._writes.write(work)
+
+    async def is_draining(self) -> bool:
+        row = await self._read(lambda session: session.one("get_switch", name=_DRAINING))
+        return row is not None and bool(row["is_on"])
+
+    async def set_draining(self, is_on: bool) -> None:
+        await self._writes.write(lambda session: session.run("set_switch", name=_DRAINING, is_on=is_on))
+
     async def count_by_status(self) -> dict[str, int]:
         found = await self._read(lambda session: session.all("count_by_status"))
         return {row["status"]: row["runs"] for row in found}
@@ -125,11 +148,15 @@ class SqlStore:
         for name in await self._writes.write(work):
             await self._delete_object(name)
 
-    async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
+    async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
         def work(session: Session) -> Claim:
             asking = rows.in_shared_time(session, owner)
-            rows.check_free(session, run, asking, lease_s=lease_s)
-            (row,) = session.all("claim_run", run=run, owner=rows.json_column(asking.to_json()), now=self._now())
+            before = rows.check_free(session, run, asking, lease_s=lease_s)
+            if seen_epoch is not None and before["epoch"] != seen_epoch:
+                raise RunHeld(f"Run {run} was claimed or cancelled by another process a moment ago.")
+            told = rows.json_column(asking.to_json())
+            counts = rows.takeover_columns(session, before)
+            (row,) = session.all("claim_run", run=run, owner=told, now=self._now(), **counts)
             return Claim(run=run, epoch=row["epoch"])
 
         return await self._writes.write(work)

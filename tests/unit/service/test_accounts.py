@@ -55,11 +55,7 @@ class House:
         self.hasher = CountingHasher(time_cost=1, memory_cost=8, parallelism=1)
         passwords = Passwords(self.hasher)
         self.accounts = Accounts(self.database, self.audit, passwords=passwords, now=lambda: self.now)
-        self.queue: set[str] = set()
-        self.limits = UsageLimits(self.database, self.store, self, at_once=4, now=lambda: self.now)
-
-    def holds(self, run: str) -> bool:
-        return run in self.queue
+        self.limits = UsageLimits(self.database, self.store, at_once=4, now=lambda: self.now)
 
     async def close(self) -> None:
         self.accounts.close()
@@ -360,10 +356,18 @@ async def test_a_run_that_waits_for_its_turn_keeps_its_reservation(house):
     await house.begun(who, run="run-a")
     await house.ended("run-a", status="failed")
     await house.limits.admit_again(await house.store.get_run("run-a"), who)
-    house.queue.add("run-a")
+    await house.store.reopen_run("run-a", retry=True)
     house.now += timedelta(minutes=5)
     assert (await house.limits.used(who.user)).runs_at_once == 1
-    house.queue.clear()
+
+
+async def test_a_run_that_nobody_had_tried_again_after_all_gives_its_reservation_back(house):
+    who = await house.user(runs_at_once=1)
+    await house.begun(who, run="run-a")
+    await house.ended("run-a", status="failed")
+    await house.limits.admit_again(await house.store.get_run("run-a"), who)
+    assert (await house.limits.used(who.user)).runs_at_once == 1
+    house.now += timedelta(minutes=5)
     assert (await house.limits.used(who.user)).runs_at_once == 0
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from deep_research.pipeline.control import answer_run, cancel_run
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.service.feed import EventFeed
+from deep_research.service.run_queue import StoreQueue, read_figures
 from deep_research.service.worker import Worker
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
@@ -48,6 +48,7 @@ class Bench:
             self.settings,
             self.store,
             EventFeed(self.store, poll_s=0.05),
+            StoreQueue(self.store, lease_s=LEASE_S, poll_s=0.05),
             at_once=at_once,
             processor_of=lambda row, settings: self.processor(row, settings),
             left_alone_s=0.3,
@@ -70,10 +71,12 @@ class Bench:
         )
         return await DeepResearchProcessor(adapters).runtime.create(request, user=user)
 
-    async def sweep(self) -> None:
-        while True:
-            await self.worker.pick_up()
-            await asyncio.sleep(0.1)
+    async def submit(self, *rows: RunRow) -> None:
+        """Have runs driven, all of them there before the worker looks."""
+        for row in rows:
+            await self.worker.submit(row)
+        if not self.worker.is_accepting:
+            self.worker.start()
 
     async def until(self, run: str, *statuses: str) -> RunRow:
         async with asyncio.timeout(60):
@@ -83,15 +86,11 @@ class Bench:
 
     async def idle(self) -> None:
         async with asyncio.timeout(60):
-            while self.worker.running or self.worker.waiting:
+            while self.worker.running or await self.waiting():
                 await asyncio.sleep(0.01)
 
-
-@asynccontextmanager
-async def sweeping(bench: Bench) -> AsyncIterator[None]:
-    task = asyncio.create_task(bench.sweep())
-    yield
-    task.cancel()
+    async def waiting(self) -> int:
+        return (await read_figures(self.store, lease_s=LEASE_S)).waiting
 
 
 @pytest.fixture
@@ -106,9 +105,9 @@ async def test_one_users_many_runs_do_not_hold_up_anothers_one(bench):
     rows = [await bench.new_run(f"ann-{number}") for number in range(4)]
     rows.append(await bench.new_run("ben-0", "ben"))
     rows.append(await bench.new_run("cyd-0", "cyd"))
-    for row in rows:
-        bench.worker.submit(row)
-    assert (bench.worker.running, bench.worker.waiting) == (1, 5)
+    await bench.submit(*rows)
+    await bench.until("ann-0", "running")
+    assert (bench.worker.running, await bench.waiting()) == (1, 5)
     await bench.idle()
     assert bench.begun == ["ann-0", "ben-0", "cyd-0", "ann-1", "ann-2", "ann-3"]
 
@@ -117,9 +116,8 @@ async def test_so_many_at_once_and_each_once(bench):
     bench.worker = bench.new_worker(at_once=3)
     most = 0
     rows = [await bench.new_run(f"run-{number}") for number in range(6)]
-    for row in [*rows, *rows]:
-        bench.worker.submit(row)
-    while bench.worker.running or bench.worker.waiting:
+    await bench.submit(*rows, *rows)
+    while bench.worker.running or await bench.waiting():
         most = max(most, bench.worker.running)
         await asyncio.sleep(0.01)
     assert most == 3
@@ -128,14 +126,14 @@ async def test_so_many_at_once_and_each_once(bench):
 
 async def test_a_run_cancelled_while_it_waits_is_never_begun(bench):
     first, second, third = [await bench.new_run(run) for run in ("one-run", "two-run", "six-run")]
-    for row in (first, second, third):
-        bench.worker.submit(row)
+    bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=0.1))
+    await bench.submit(first, second, third)
+    await bench.until(first.id, "running")
     await cancel_run(bench.store, second, clock=SystemClock(), lease_s=LEASE_S)
     # The other is cancelled by another process, which knows nothing of this queue.
     await cancel_run(bench.store, third, clock=SystemClock(), lease_s=LEASE_S)
-    bench.worker.withdraw(second.id)
-    assert bench.worker.waiting == 1
-    assert [bench.worker.is_queued(row.id) for row in (first, second, third)] == [False, False, True]
+    await bench.worker.withdraw(second.id)
+    assert await bench.waiting() == 0
     await bench.idle()
     assert bench.begun == ["one-run"]
     assert (await bench.store.get_run("six-run")).status == "cancelled"
@@ -145,11 +143,11 @@ async def test_a_run_that_hangs_is_cancelled_without_waiting_for_its_next_sign_o
     bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=600.0, timeout_s=900.0))
     bench.change = lambda adapters: replace(adapters, heartbeat_s=600.0)
     row = await bench.new_run("hung-run")
-    bench.worker.submit(row)
+    await bench.submit(row)
     await bench.until(row.id, "running")
     await cancel_run(bench.store, await bench.store.get_run(row.id), clock=SystemClock(), lease_s=LEASE_S)
     assert (await bench.store.get_run(row.id)).cancel_requested
-    bench.worker.withdraw(row.id)
+    await bench.worker.withdraw(row.id)
     await bench.until(row.id, "cancelled")
     await bench.idle()
 
@@ -166,14 +164,14 @@ async def test_an_answer_that_comes_as_the_run_lets_go_is_not_lost(tmp_path):
         row = await bench.store.get_run("asks")
         await answer_run(bench.store, row, "costs")
         assert bench.worker.running, "the worker has not let go of it yet"
-        bench.worker.submit(row)
+        await bench.submit(await bench.store.reopen_run(row.id, retry=False))
         answered.set()
 
     answering: list[asyncio.Future[None]] = []
     bench.change = _slow_to_close
     bench.worker = bench.new_worker()
     bench.worker.on_event.append(on_event)
-    bench.worker.submit(await bench.new_run("asks"))
+    await bench.submit(await bench.new_run("asks"))
     await asyncio.wait_for(answered.wait(), 30)
     await bench.until("asks", "done")
     await bench.worker.stop()
@@ -192,29 +190,30 @@ async def test_a_retry_asked_for_as_the_run_is_cancelled_is_done_after_it(bench)
     bench.worker = bench.new_worker()
     bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=0.2))
     row = await bench.new_run("again-run")
-    bench.worker.submit(row)
+    await bench.submit(row)
     await bench.until(row.id, "running")
     await cancel_run(bench.store, await bench.store.get_run(row.id), clock=SystemClock(), lease_s=LEASE_S)
-    cancelled = await bench.until(row.id, "cancelled")
+    await bench.until(row.id, "cancelled")
     assert bench.worker.running == 1
-    bench.worker.submit(cancelled, retry=True)
-    await bench.until(row.id, "done")
+    await bench.submit(await bench.store.reopen_run(row.id, retry=True))
+    assert (await bench.until(row.id, "done")).attempt == 1
 
 
 async def test_a_run_held_by_another_process_is_picked_up_once_that_is_silent(bench):
     row = await bench.new_run("held-run")
     held = await bench.store.claim(row.id, make_stranger(seconds_ago=0), lease_s=LEASE_S)
-    await bench.worker.pick_up()
-    assert (bench.worker.running, bench.worker.waiting) == (0, 0)
-    async with sweeping(bench):
-        ended = await bench.until(row.id, "done")
+    await bench.submit()
+    await bench.submit(await bench.new_run("free-run", "ben"))
+    await bench.until("free-run", "done")
+    assert (await bench.store.get_run(row.id)).epoch == held.epoch
+    ended = await bench.until(row.id, "done")
     assert ended.epoch == held.epoch + 1
 
 
 async def test_runs_of_the_command_line_are_left_alone(bench):
     await bench.new_run("cli-run", user="")
     await bench.new_run("our-run")
-    await bench.worker.pick_up()
+    await bench.submit()
     await bench.until("our-run", "done")
     assert (await bench.store.get_run("cli-run")).status == "created"
 
@@ -235,13 +234,12 @@ async def test_a_full_disk_loses_no_run(bench):
 
     bench.change = lambda adapters: replace(adapters, open_store=lambda: Full(bench.settings.store_path))
     row = await bench.new_run("full-run")
-    bench.worker.submit(row)
+    await bench.submit(row)
     await bench.until(row.id, "running")
-    await bench.idle()
-    async with sweeping(bench):
-        await asyncio.sleep(LEASE_S)
-        full = False
-        await bench.until(row.id, "done")
+    while bench.worker.running:
+        await asyncio.sleep(0.01)
+    full = False
+    await bench.until(row.id, "done")
 
 
 async def test_a_run_that_cannot_be_built_ends_no_other(bench):
@@ -253,23 +251,21 @@ async def test_a_run_that_cannot_be_built_ends_no_other(bench):
     build, bench.processor = bench.processor, processor
     bench.worker = bench.new_worker()
     for run in ("bad-run", "fine-run"):
-        bench.worker.submit(await bench.new_run(run))
+        await bench.submit(await bench.new_run(run))
     await bench.until("fine-run", "done")
-    await bench.idle()
-    assert bench.worker.running == 0
 
 
 async def test_a_worker_that_stops_leaves_its_runs_to_the_next(bench):
     bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=0.1))
     bench.worker = bench.new_worker(at_once=2)
     for number in range(4):
-        bench.worker.submit(await bench.new_run(f"run-{number}"))
+        await bench.submit(await bench.new_run(f"run-{number}"))
     await bench.until("run-1", "running")
     await bench.worker.stop()
     statuses = await bench.store.count_by_status()
     assert statuses == {"interrupted": 2, "created": 2}
     bench.worker = bench.new_worker(at_once=2)
-    await bench.worker.pick_up()
+    await bench.submit()
     for number in range(4):
         await bench.until(f"run-{number}", "done")
 
@@ -278,8 +274,31 @@ async def test_a_call_that_never_ends_does_not_keep_a_worker_from_stopping(bench
     bench.world = World(pages=4, act=ActPrice(tokens=1, usd=0.0, delay_s=600.0, timeout_s=900.0))
     bench.worker = bench.new_worker(stop_s=0.2)
     row = await bench.new_run("slow-run")
-    bench.worker.submit(row)
+    await bench.submit(row)
     await bench.until(row.id, "running")
     async with asyncio.timeout(10):
         await bench.worker.stop()
     assert (await bench.store.get_run(row.id)).status == "interrupted"
+
+
+async def test_a_run_whose_owners_are_lost_one_after_the_other_is_given_up_until_somebody_has_it_tried_again(bench):
+    row = await bench.new_run("bad-run")
+    for number in range(4):
+        owner = make_stranger(seconds_ago=60 - 10 * number).model_copy(update={"host": f"host-{number}"})
+        await bench.store.claim(row.id, owner, lease_s=LEASE_S)
+    await bench.submit()
+    parked = await bench.until(row.id, "failed")
+    assert (parked.takeovers, bench.begun) == (4, [])
+    assert "given up" in parked.failure
+    await bench.submit(await bench.store.reopen_run(row.id, retry=True))
+    assert (await bench.until(row.id, "done")).idle_takeovers == 0
+
+
+async def test_workers_that_are_to_drain_take_nothing_new(bench):
+    await bench.store.set_draining(True)
+    row = await bench.new_run("late-run")
+    await bench.submit(row)
+    for _ in range(5):
+        assert await bench.worker._next() is None
+    await bench.store.set_draining(False)
+    await bench.until(row.id, "done")

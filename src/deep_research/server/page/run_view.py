@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from deep_research.errors import DeepResearchError
 from deep_research.messages.words import words_in
-from deep_research.pipeline.control import is_answered
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import language_of, page_words
@@ -21,7 +20,7 @@ from deep_research.service.identity import Identity
 from deep_research.service.plans import PlanEdit
 from deep_research.service.progress_lines import ProgressLines
 from deep_research.service.public_text import sendable
-from deep_research.service.service import ResearchService, ShownStatus
+from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
 
@@ -107,12 +106,6 @@ async def _refused(
     return await _run_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
 
 
-async def _shown_status(row: RunRow, service: ResearchService) -> ShownStatus:
-    """Return how a run stands; one that was answered keeps its status until somebody goes on with it."""
-    shown = service.shown_status(row)
-    return "queued" if shown == "waiting" and await is_answered(service.store, row) else shown
-
-
 def _back(run: str) -> Response:
     return RedirectResponse(f"/runs/{run}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -136,7 +129,7 @@ async def _run_page(
         template,
         status=status,
         run=row,
-        shown=await _shown_status(row, service),
+        shown=service.shown_status(row),
         progress=progress,
         log=[(event, line.text) for event in events for line in lines.of(event)],
         problem=problem,

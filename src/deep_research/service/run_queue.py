@@ -1,0 +1,165 @@
+"""Where runs wait for a worker: the port, and its form on the store alone, for the processes of one machine.
+
+The truth about a run is its row in the store; a queue only says which one is next. A run that a queue has lost is found
+by `sweep`, and one that it hands out twice is driven once, because it must be claimed.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Literal, Protocol
+
+from deep_research.settings import Settings
+from deep_research.store.lease import current_owner, holds_lease
+from deep_research.store.port import Store, UnfinishedRun
+from deep_research.value import Value
+
+# What a queue may tell without being asked: a run may be waiting, a run has new events, a run is to stop.
+Notice = Literal["queue", "events", "stop"]
+OnNotice = Callable[[Notice, str], None]
+
+
+class RunQueue(Protocol):
+    """Runs that wait for a worker; any process may put them there and any may take them."""
+
+    poll_s: float
+
+    async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:
+        """Let a run wait for its turn, once however often it is put there; one that was begun goes first.
+
+        Where a delay is given, nobody takes it up before.
+        """
+        ...
+
+    async def drop(self, run: str) -> None:
+        """Forget a run."""
+        ...
+
+    async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
+        """Return the run whose turn it is and take it out; None where there is none.
+
+        It is of the user with the fewest at work (`at_work` are those of this process), and then of who had a turn
+        longest ago. Runs that are under way in this process may be left where they are.
+        """
+        ...
+
+    async def sweep(self) -> None:
+        """Put in every run that should go on and that nobody works on; any process may do so at any time."""
+        ...
+
+    async def listen(self, on_notice: OnNotice) -> None:
+        """Pass on what other processes tell, until cancelled; return where they cannot, and only looking helps."""
+        ...
+
+    async def close(self) -> None:
+        """Release what is held."""
+        ...
+
+
+def open_queue(settings: Settings, store: Store) -> RunQueue:
+    """Return the queue of these settings: in PostgreSQL where one is named, else the store itself."""
+    if settings.database_url is None:
+        return StoreQueue(store, lease_s=settings.lease_s)
+    from deep_research.service.procrastinate_queue import ProcrastinateQueue
+
+    return ProcrastinateQueue(settings.database_url.get_secret_value(), store, lease_s=settings.lease_s)
+
+
+@dataclass(eq=False)
+class Turns:
+    """Whose turn it is: users take turns, those with fewer runs at work first."""
+
+    _last_turn: dict[str, int] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def choose(self, users: Iterable[str], at_work: Counter[str]) -> str:
+        """Return the user whose turn it is; of equals, the first."""
+        return min(users, key=lambda user: (at_work[user], self._last_turn.get(user, 0)))
+
+    def note(self, user: str) -> None:
+        """Note that a user had a turn."""
+        self._last_turn[user] = next(self._numbers)
+
+
+def is_held(run: UnfinishedRun, *, lease_s: float) -> bool:
+    """Return whether somebody alive works on a run."""
+    return run.owner is not None and holds_lease(run.owner, current_owner(), lease_s=lease_s)
+
+
+class StoreQueue:
+    """The runs of the store that should go on are the queue; all processes of one machine share it."""
+
+    def __init__(self, store: Store, *, lease_s: float, poll_s: float = 1.0) -> None:
+        self._store, self._lease_s = store, lease_s
+        self.poll_s = poll_s
+        self._turns = Turns()
+        self._not_before: dict[str, float] = {}
+        self._on_notice: OnNotice = lambda _notice, _run: None
+
+    async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:  # noqa: ARG002 - the store knows the user, and that it was begun
+        if delay_s:
+            self._not_before[run] = time.monotonic() + delay_s
+        else:
+            self._not_before.pop(run, None)
+        self._on_notice("queue", run)
+
+    async def drop(self, run: str) -> None:
+        self._not_before.pop(run, None)
+
+    async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
+        now = time.monotonic()
+        oldest: dict[str, UnfinishedRun] = {}
+        for run in await self._store.list_unfinished():
+            may_go_on = run.id not in under_way and self._not_before.get(run.id, now) <= now
+            first = oldest.get(run.user)
+            is_sooner = first is None or (first.status == "created" and run.status != "created")
+            if may_go_on and is_sooner and not is_held(run, lease_s=self._lease_s):
+                oldest[run.user] = run
+        if not oldest:
+            return None
+        user = self._turns.choose(oldest, Counter(await self._store.count_running()) | at_work)
+        self._turns.note(user)
+        self._not_before.pop(oldest[user].id, None)
+        return oldest[user].id
+
+    async def sweep(self) -> None:
+        """Do nothing: what should go on is in the store."""
+
+    async def listen(self, on_notice: OnNotice) -> None:
+        self._on_notice = on_notice
+
+    async def close(self) -> None:
+        """Do nothing: the store belongs to who opened it."""
+
+
+class QueueFigures(Value):
+    """How the queue stands."""
+
+    waiting: int
+    running: int
+    oldest_waiting_s: float
+    oldest_lease_s: float
+    takeovers: int
+    is_draining: bool
+
+
+async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
+    """Return how the queue stands, by the store."""
+    unfinished = await store.list_unfinished()
+    held: list[UnfinishedRun] = []
+    waiting: list[UnfinishedRun] = []
+    for run in unfinished:
+        (held if is_held(run, lease_s=lease_s) else waiting).append(run)
+    now = datetime.now(UTC)
+    beats = [run.owner.beat_wall_s for run in held if run.owner is not None]
+    return QueueFigures(
+        waiting=len(waiting),
+        running=len(held),
+        oldest_waiting_s=max((max(0.0, (now - run.updated_at).total_seconds()) for run in waiting), default=0.0),
+        oldest_lease_s=max((max(0.0, now.timestamp() - beat) for beat in beats), default=0.0),
+        takeovers=await store.count_takeovers(),
+        is_draining=await store.is_draining(),
+    )
