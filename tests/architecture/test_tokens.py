@@ -9,27 +9,27 @@ BUDGETS = {
     ".": 14_100,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 19_900,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules
+    "cli": 21_200,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers
     "corpus": 21_700,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_100,
     "mcp_server": 5_600,  # tools, resources and progress for MCP clients
-    "messages": 11_700,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
+    "messages": 11_800,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
     "net": 6_800,  # what is sent to a webhook
-    "pipeline": 64_600,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
+    "pipeline": 64_800,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
     "readers": 38_100,
     "reasoning": 73_300,  # answers first, by rules and by a model; series of figures for charts; code has to go
     "report": 6_800,  # lists, conclusions, calculations, figures, a layout for all formats
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
     "server": 36_200,  # the API, the page, OpenAI's protocol, access
-    "service": 37_500,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
+    "service": 39_300,  # a queue in two forms, accounts, limits, uploads, schedules, notifications, events for many
     "settings": 4_600,  # other providers, dates in months, the sandbox, the server, mail
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months
-    "store": 16_800,  # two databases; runs chosen by user, words, tag and page; what a server must go on with
+    "store": 18_000,  # two databases; runs chosen by user, words, tag and page; what a queue of runs needs
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_600,  # the next provider, the sandbox, traces

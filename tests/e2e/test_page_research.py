@@ -197,7 +197,7 @@ def test_a_run_that_waits_for_its_turn_or_stops_says_so(
         page.reload()
         expect(page.locator("[data-part=now]")).to_contain_text("Waiting for its turn")
         expect(page.get_by_text("Which plant is meant?")).to_have_count(0)
-        assert (client.run(asks)["status"], client.run(asks)["is_queued"]) == ("waiting", True)
+        assert (client.run(asks)["status"], client.run(asks)["is_queued"]) == ("interrupted", True)
         model.is_let.set()
         cancelled = client.http.post(f"/api/runs/{hangs}/cancel").json()
         assert (cancelled["status"], cancelled["is_stopping"]) == ("running", True)

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Exit, Option
 from typer.main import get_group
 
+from deep_research.cli.queue_commands import queue
 from deep_research.cli.schedule_commands import schedule
 from deep_research.cli.suggestions import command_meant
 from deep_research.cli.user_commands import users
@@ -42,6 +43,7 @@ cache = _group("cache", "What is kept of answers between runs: show, clear.")
 db = _group("db", "The database of runs, accounts and schedules: migrate, check, copy.")
 sandbox = _group("sandbox", "Where chart code of a model runs: check, build-image.")
 config = _group("config", "Settings: what is set, and from where.")
+app.add_typer(queue, name="queue")
 app.add_typer(schedule, name="schedule")
 app.add_typer(users, name="users")
 
@@ -296,11 +298,28 @@ def serve(
     with_browser: Annotated[
         bool | None, Option("--open/--no-open", help="Open the page in a browser; by default, at a terminal.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        Option(min=0, help="Processes beside this one that work on runs; 0 leaves them to other hosts' workers."),
+    ] = None,
 ) -> None:
     """Serve the page and the interfaces on this machine."""
     from deep_research.cli.serve import serve
 
-    serve(host=host, port=port, with_browser=with_browser)
+    serve(host=host, port=port, with_browser=with_browser, workers=workers)
+
+
+@app.command()
+def worker(
+    processes: Annotated[int, Option(min=1, help="Processes that work on runs.")] = 1,
+    at_once: Annotated[
+        int | None, Option(min=1, help="Most runs at once of each; by default, that of servers.")
+    ] = None,
+) -> None:
+    """Work on the runs of servers that share a PostgreSQL with this machine."""
+    from deep_research.cli.worker import run_workers
+
+    run_workers(processes=processes, at_once=at_once)
 
 
 @app.command()

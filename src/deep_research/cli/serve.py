@@ -5,16 +5,19 @@ import logging
 import sys
 import threading
 from importlib.util import find_spec
+from math import ceil
 
 from deep_research.cli.printing import tell
+from deep_research.cli.worker import WorkerProcesses
 from deep_research.errors import UsageError
 from deep_research.settings import load_settings
 
 
-def serve(*, host: str, port: int, with_browser: bool | None) -> None:
+def serve(*, host: str, port: int, with_browser: bool | None, workers: int | None) -> None:
     """Serve until stopped; runs that were under way go on when it is started again.
 
-    A browser is opened where that is wanted, and by default where somebody sits at a terminal and has one.
+    A browser is opened where that is wanted, and by default where somebody sits at a terminal and has one. Where a
+    number of workers is given, runs are driven by so many processes beside this one, and not by it.
     """
     if not find_spec("fastapi") or not find_spec("uvicorn"):
         raise UsageError("The server needs an extra: pip install 'deep-research[server]'")
@@ -24,6 +27,11 @@ def serve(*, host: str, port: int, with_browser: bool | None) -> None:
     from deep_research.service.accounts import has_accounts
 
     settings = load_settings()
+    if workers == 0 and settings.database_url is None:
+        raise UsageError(
+            "Without PostgreSQL nobody else could work on the runs: give --workers 1 or more, "
+            "or set DEEP_RESEARCH_DATABASE_URL and start: deep-research worker"
+        )
     # Looked up in any case: files that this version cannot use are told of before anybody waits for an answer.
     with_accounts = asyncio.run(has_accounts(settings))
     if not is_loopback(host) and not with_accounts:
@@ -39,7 +47,16 @@ def serve(*, host: str, port: int, with_browser: bool | None) -> None:
             threading.Thread(target=_open, args=(address,), name="browser", daemon=True).start()
 
     logging.getLogger("deep_research").setLevel(logging.INFO)
-    Server(create_app(settings), bound, on_listening).listen()
+    if not workers:
+        Server(create_app(settings, at_once=workers), bound, on_listening).listen()
+        return
+    # The setting says how many runs this machine works on, however many processes share them.
+    processes = WorkerProcesses(workers, ceil(settings.server_runs_at_once / workers))
+    processes.start()
+    try:
+        Server(create_app(settings, at_once=0), bound, on_listening).listen()
+    finally:
+        processes.stop()
 
 
 def _open(address: str) -> None:

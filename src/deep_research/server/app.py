@@ -36,12 +36,16 @@ from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application of these settings; its service runs while it is served."""
+def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
+    """Return the application of these settings; its service runs while it is served.
+
+    `at_once` is how many runs it works on itself; 0 leaves all to workers.
+    """
+    at_once = settings.server_runs_at_once if at_once is None else at_once
 
     @asynccontextmanager
     async def serving(app: FastAPI) -> AsyncIterator[None]:
-        async with ResearchService(settings, at_once=settings.server_runs_at_once) as service:
+        async with ResearchService(settings, at_once=at_once) as service:
             app.state.service = service
             app.state.drawn_reports = RecentRuns(partial(draw_report, service))
             metrics.follow(service)

@@ -88,6 +88,10 @@ class ResearchService:
             sweep.cancel()
         await asyncio.gather(*self._sweeps, return_exceptions=True)
         await self.worker.stop()
+        await self.close()
+
+    async def close(self) -> None:
+        """Release everything; enough for a service that was never entered."""
         await self.queue.close()
         await self.documents.stop()
         await self.notifier.close()

@@ -281,9 +281,7 @@ def list_unfinished(session: Session) -> list[UnfinishedRun]:
             since = datetime.fromisoformat(row["updated_at"])
         except (TypeError, ValueError):
             since = datetime.now(UTC)
-        found.append(
-            UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], updated_at=since, owner=owner)
-        )
+        found.append(UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], updated_at=since, owner=owner))
     return found
 
 
