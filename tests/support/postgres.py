@@ -46,6 +46,12 @@ class PostgresServer:
     def url(self, name: str) -> str:
         return f"postgresql://{_USER}@/{name}?host={self.folder}"
 
+    @property
+    def pid(self) -> int:
+        """The process that starts all others of the server."""
+        assert self._process is not None
+        return self._process.pid
+
     def new_database(self, *, template: str = "template0") -> str:
         """Make a database and return its address."""
         name = f"test_{next(self._numbers)}"
