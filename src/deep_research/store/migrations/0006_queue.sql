@@ -12,4 +12,4 @@ UPDATE runs SET seal = seal_of(
 );
 CREATE TABLE switches (name TEXT PRIMARY KEY, is_on INTEGER NOT NULL);
 
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
