@@ -26,10 +26,10 @@ BUDGETS = {
     "search": 16_150,  # abstracts and contents that services deliver
     "server": 36_200,  # the API, the page, OpenAI's protocol, access
     "service": 36_800,  # accounts, limits, times, uploads, schedules, notifications, events for many readers
-    "settings": 4_600,  # other providers, dates in months, the sandbox, the server, mail
+    "settings": 4_700,  # other providers, dates in months, the sandbox, the server, mail, where content lies
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months
-    "store": 16_800,  # two databases; runs chosen by user, words, tag and page; what a server must go on with
+    "store": 18_000,  # two databases, content in a folder or in S3; runs chosen by user, words, tag and page
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_600,  # the next provider, the sandbox, traces

@@ -24,7 +24,7 @@ from deep_research.request import (
 from deep_research.settings.models import ModelSettings
 from deep_research.settings.search import SearchSettings
 from deep_research.settings.server import ServerSettings
-from deep_research.settings.types import AbsoluteFolder, Amount, DatabaseUrl, Duration, Folder, LanguageName
+from deep_research.settings.types import AbsoluteFolder, Amount, BlobPlace, DatabaseUrl, Duration, Folder, LanguageName
 
 ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
@@ -213,6 +213,16 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     )
     database_connections: int = Field(
         default=8, ge=1, description="Most connections to PostgreSQL that one process opens."
+    )
+    blobs: BlobPlace = Field(
+        default="",
+        description="Where pages, texts and figures of more than 8 KB are kept: a folder that all hosts share, or "
+        "`s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
+    )
+    blobs_endpoint: str = Field(
+        default="",
+        pattern=r"^(https?://.*)?$",
+        description="Address of an S3-compatible store; not set, it is AWS.",
     )
     tracing: bool = Field(default=False, description="Send traces of runs to LangSmith.")
     otel: bool = Field(

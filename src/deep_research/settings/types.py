@@ -68,8 +68,20 @@ def _database_url(value: SecretStr | None) -> SecretStr | None:
     return value if address else None
 
 
+def _blob_place(value: str) -> str:
+    if value.startswith(S3):
+        if not value.removeprefix(S3).strip("/"):
+            raise ValueError("give a bucket, as in s3://bucket/prefix")
+        return value
+    if "://" in value:
+        raise ValueError("give a folder, or an address such as s3://bucket/prefix")
+    return str(_expand(Path(value)).absolute()) if value else ""
+
+
+S3 = "s3://"
 Key = SecretStr | None
 DatabaseUrl = Annotated[Key, AfterValidator(_database_url)]
+BlobPlace = Annotated[str, AfterValidator(_blob_place)]
 MailAddress = Annotated[str, AfterValidator(mail_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 LanguageName = Annotated[Language, BeforeValidator(_language)]

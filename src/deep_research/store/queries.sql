@@ -129,6 +129,7 @@ WHERE NOT EXISTS (SELECT 1 FROM run_documents WHERE run_documents.document = doc
 DELETE FROM blobs
 WHERE id IN (SELECT blob FROM run_blobs WHERE run = :run)
   AND NOT EXISTS (SELECT 1 FROM run_blobs WHERE run_blobs.blob = blobs.id AND run_blobs.run <> :run)
+RETURNING object
 
 -- name: drop_run
 DELETE FROM runs WHERE id = :run
@@ -194,13 +195,16 @@ SELECT key FROM events WHERE run = :run ORDER BY key
 -- What was read
 
 -- name: add_blob
-INSERT INTO blobs (id, size, packed) VALUES (:id, :size, :packed) ON CONFLICT (id) DO NOTHING
+INSERT INTO blobs (id, size, packed, object) VALUES (:id, :size, :packed, :object) ON CONFLICT (id) DO NOTHING
 
 -- name: keep_blob
 INSERT INTO run_blobs (run, blob) SELECT :run, id FROM blobs WHERE id = :blob ON CONFLICT DO NOTHING
 
 -- name: get_blob
-SELECT packed FROM blobs WHERE id = :blob
+SELECT packed, object FROM blobs WHERE id = :blob
+
+-- name: find_blob
+SELECT id FROM blobs WHERE id = :blob
 
 -- name: add_document
 INSERT INTO documents (id, snapshot, text, about) VALUES (:id, :snapshot, :text, :about) ON CONFLICT (id) DO NOTHING

@@ -11,14 +11,23 @@ import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunTaken, StoreCorrupt, UnknownRun
+from deep_research.errors import (
+    ConfigurationError,
+    DeepResearchError,
+    RunCancelled,
+    RunHeld,
+    RunTaken,
+    StoreCorrupt,
+    UnknownRun,
+)
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
+from deep_research.store.blobs import BlobStorage
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, UnfinishedRun
 from deep_research.store.seals import is_sound
@@ -111,17 +120,36 @@ def read_json(text: object, table: str, key: str) -> Json:
     return data
 
 
-def pack(raw: bytes) -> dict[str, Column]:
-    """Return bytes as a row of `blobs`."""
-    return {"id": hashlib.sha256(raw).hexdigest(), "size": len(raw), "packed": zlib.compress(raw)}
+class Packed(NamedTuple):
+    """Bytes as they are kept, under their SHA-256."""
+
+    id: str
+    size: int
+    packed: bytes
+
+    def columns(self, object_: str | None) -> dict[str, Column]:
+        """Return a row of `blobs`, without the bytes where they lie in an object."""
+        return {"id": self.id, "size": self.size, "packed": b"" if object_ else self.packed, "object": object_}
 
 
-def unpack(row: Row | None, blob: str) -> bytes:
+def pack(raw: bytes) -> Packed:
+    """Return bytes compressed."""
+    return Packed(hashlib.sha256(raw).hexdigest(), len(raw), zlib.compress(raw))
+
+
+def unpack(row: Row | None, blob: str, storage: BlobStorage | None) -> bytes:
     """Return the bytes of a row of `blobs`, which must be the ones its id was made from."""
     if row is None:
         raise StoreCorrupt(f"The store does not hold the blob {blob}.")
+    packed = row["packed"]
+    if row["object"] is not None:
+        if storage is None:
+            raise ConfigurationError("Content of this store lies outside the database: set `blobs` to where it is.")
+        packed = storage.get(row["object"])
+        if packed is None:
+            raise StoreCorrupt(f"The store does not hold the content of the blob {blob}: {row['object']} is gone.")
     try:
-        raw = zlib.decompress(row["packed"])
+        raw = zlib.decompress(packed)
     except (zlib.error, TypeError):
         raise damaged("blobs", blob) from None
     if hashlib.sha256(raw).hexdigest() != blob:
@@ -422,7 +450,8 @@ class ReadCache:
     Holds so many characters of documents at most. Changed by the store's thread alone; any thread may call `held`.
     """
 
-    def __init__(self, max_chars: int = 8_000_000) -> None:
+    def __init__(self, storage: BlobStorage | None = None, *, max_chars: int = 8_000_000) -> None:
+        self._storage = storage
         self._max_chars = max_chars
         self._documents: dict[str, Document] = {}
         self._chars = 0
@@ -436,7 +465,7 @@ class ReadCache:
         """Return a document, from the store if need be."""
         if known := self._documents.get(document):
             return known
-        found = get_document(session, document)
+        found = get_document(session, document, self._storage)
         self._documents[document] = found
         self._chars += len(found.text)
         while self._chars > self._max_chars:
@@ -469,10 +498,10 @@ def _document_row(session: Session, document: str) -> Row:
     return require_sound(row, "documents", document)
 
 
-def get_document(session: Session, document: str) -> Document:
+def get_document(session: Session, document: str, storage: BlobStorage | None) -> Document:
     """Return a document, checked against its id."""
     row = _document_row(session, document)
-    return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"]))
+    return read_document(row, unpack(session.one("get_blob", blob=row["text"]), row["text"], storage))
 
 
 def _evidence(session: Session, cache: ReadCache, run: str, id_: str) -> dict[str, Evidence]:
@@ -497,11 +526,12 @@ def keep_document(session: Session, run: str, document: str) -> None:
         session.run("keep_blob", run=run, blob=blob)
 
 
-def drop_run(session: Session, run: str) -> None:
-    """Remove a run, then the passages, documents and bytes that only it named."""
+def drop_run(session: Session, run: str) -> list[str]:
+    """Remove a run, then the passages, documents and bytes that only it named; return the objects of such bytes."""
     session.run("drop_evidence", run=run)
     session.run("drop_addresses", run=run)
     session.run("drop_loose_passages")
     session.run("drop_loose_documents")
-    session.run("drop_loose_blobs", run=run)
+    dropped = session.all("drop_loose_blobs", run=run)
     session.run("drop_run", run=run)
+    return [row["object"] for row in dropped if row["object"] is not None]

@@ -1,36 +1,51 @@
 """The store port on a database that takes SQL: one transaction a method, in a thread of its own. Knows no dialect."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from deep_research.errors import UsageError
+from deep_research.errors import StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
 from deep_research.sources.document import Document, text_id
 from deep_research.store import rows
+from deep_research.store.blobs import BlobStorage, new_name
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
-from deep_research.store.sql import Database, Session
+from deep_research.store.sql import Column, Database, Session
 from deep_research.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 # `delete_run` names no lease: a live owner loses a run after this long without a heartbeat.
 _DELETE_LEASE_S = 30.0
+# What is smaller is read faster from a row than from a file or over the network.
+_MIN_OBJECT_BYTES = 8_192
 
 
 class SqlStore:
     """All runs in one database; several processes may use it at once."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        blobs: BlobStorage | None = None,
+        min_object_bytes: int = _MIN_OBJECT_BYTES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Keep content of that many bytes, compressed, and more in `blobs`, where that is given."""
         self._database = database
+        self._blobs = blobs
+        self._min_object_bytes = min_object_bytes
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(database, self._thread)
-        self._cache = rows.ReadCache()
+        self._cache = rows.ReadCache(blobs)
         self._clock = clock
         self._is_closed = False
 
@@ -98,14 +113,17 @@ class SqlStore:
         await self._writes.write(lambda session: session.run("give_runs", before=before, after=after))
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
-        def work(session: Session) -> None:
+        def work(session: Session) -> list[str]:
             session.all("lock_content")
             asking = rows.in_shared_time(session, claimant)
             rows.check_removable(session, run, asking, lease_s=_DELETE_LEASE_S)
-            rows.drop_run(session, run)
+            dropped = rows.drop_run(session, run)
             self._cache.clear()
+            return dropped
 
-        await self._writes.write(work)
+        # Not before the rows are gone for good: a transaction that fails would name objects that are not there.
+        for name in await self._writes.write(work):
+            await self._delete_object(name)
 
     async def claim(self, run: str, owner: Owner, *, lease_s: float) -> Claim:
         def work(session: Session) -> Claim:
@@ -229,19 +247,51 @@ class SqlStore:
 
     async def put_blob(self, claim: Claim, raw: bytes) -> str:
         """Keep bytes for a run under their SHA-256, compressed; an answer that was paid for is kept after a cancel."""
-        columns = await asyncio.to_thread(rows.pack, raw)
-        blob = str(columns["id"])
+        packed = await asyncio.to_thread(rows.pack, raw)
 
-        def work(session: Session) -> None:
-            session.run("add_blob", **columns)
-            session.run("keep_blob", run=claim.run, blob=blob)
+        def work(session: Session, columns: dict[str, Column]) -> int:
+            added = session.run("add_blob", **columns)
+            session.run("keep_blob", run=claim.run, blob=packed.id)
+            return added
 
-        await self._write_as(claim, work, even_if_cancelled=True)
-        return blob
+        await self._write_content(claim, packed, work, even_if_cancelled=True)
+        return packed.id
 
     async def get_blob(self, blob: str) -> bytes:
         row = await self._read(lambda session: session.one("get_blob", blob=blob))
-        return await asyncio.to_thread(rows.unpack, row, blob)
+        return await asyncio.to_thread(rows.unpack, row, blob, self._blobs)
+
+    async def _write_content(
+        self,
+        claim: Claim,
+        packed: rows.Packed,
+        work: Callable[[Session, dict[str, Column]], int],
+        *,
+        even_if_cancelled: bool = False,
+    ) -> None:
+        """Do work that adds a row of `blobs` and returns how many it added; its object is written before.
+
+        Where the row is there already no object is written: should it be removed meanwhile, the bytes go into the row.
+        """
+        name = None
+        if self._blobs is not None and len(packed.packed) >= self._min_object_bytes:
+            known = await self._read(lambda session: session.one("find_blob", blob=packed.id))
+            if known is None:
+                name = new_name(packed.id)
+                await asyncio.to_thread(self._blobs.put, name, packed.packed)
+        columns = packed.columns(name)
+        added = await self._write_as(claim, lambda session: work(session, columns), even_if_cancelled=even_if_cancelled)
+        if name is not None and not added:
+            await self._delete_object(name)
+
+    async def _delete_object(self, name: str) -> None:
+        if self._blobs is None:
+            _log.warning("%s is not needed any more, but `blobs` does not say where it is", name)
+            return
+        try:
+            await asyncio.to_thread(self._blobs.delete, name)
+        except StopRun as exc:
+            _log.warning("%s is not needed any more and could not be deleted: %s", name, exc)
 
     async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
         """Keep a document by its id; where the same text was kept before, that document stands."""
@@ -250,14 +300,15 @@ class SqlStore:
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
         about = rows.about_column(document)
 
-        def work(session: Session) -> None:
-            session.run("add_blob", **text)
-            session.run("add_document", id=document.id, snapshot=document.snapshot, text=text["id"], about=about)
+        def work(session: Session, columns: dict[str, Column]) -> int:
+            added = session.run("add_blob", **columns)
+            session.run("add_document", id=document.id, snapshot=document.snapshot, text=text.id, about=about)
             session.run("add_address", run=claim.run, address=address, document=document.id)
             session.run("keep_blob", run=claim.run, blob=document.snapshot)
             rows.keep_document(session, claim.run, document.id)
+            return added
 
-        await self._write_as(claim, work)
+        await self._write_content(claim, text, work)
 
     async def get_document(self, document: str) -> Document:
         if known := self._cache.held(document):

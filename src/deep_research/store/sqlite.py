@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from deep_research.store.blobs import BlobStorage
 from deep_research.store.sql_store import SqlStore
 from deep_research.store.sqlite_file import SqliteFile
 
@@ -16,6 +17,7 @@ class SqliteStore(SqlStore):
         path: Path,
         *,
         busy_timeout_s: float = 30.0,
+        blobs: BlobStorage | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        super().__init__(SqliteFile(path, busy_timeout_s=busy_timeout_s), clock=clock)
+        super().__init__(SqliteFile(path, busy_timeout_s=busy_timeout_s), blobs=blobs, clock=clock)

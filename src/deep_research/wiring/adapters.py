@@ -5,10 +5,13 @@ What only a run needs is imported when one is built, so that `runs list` stays q
 
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
+from deep_research.settings.types import S3
+from deep_research.store.blobs import BlobStorage, FolderBlobs
 from deep_research.store.port import Store
 from deep_research.store.sql_store import SqlStore
 from deep_research.store.sqlite import SqliteStore
@@ -23,9 +26,21 @@ if TYPE_CHECKING:
 
 def open_store(settings: Settings) -> Store:
     """Return the store of all runs: on PostgreSQL where one is named, else in a file."""
+    blobs = _blob_storage(settings)
     if settings.database_url is None:
-        return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
-    return SqlStore(open_database(settings))
+        return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s, blobs=blobs)
+    return SqlStore(open_database(settings), blobs=blobs)
+
+
+def _blob_storage(settings: Settings) -> BlobStorage | None:
+    """Return where large content lies outside the database, if it does."""
+    if not settings.blobs.startswith(S3):
+        return FolderBlobs(Path(settings.blobs)) if settings.blobs else None
+    try:
+        from deep_research.store.s3 import S3Blobs
+    except ImportError as exc:
+        raise ConfigurationError("Content in S3 needs an extra: pip install 'deep-research[s3]'") from exc
+    return S3Blobs(settings.blobs, endpoint=settings.blobs_endpoint)
 
 
 def open_database(

@@ -1,6 +1,7 @@
 """Columns keep what values hold."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from deep_research.errors import StoreCorrupt
 from deep_research.store.rows import json_column, pack, read_json, time_column, unpack
+from deep_research.store.sql import Row
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -33,7 +35,7 @@ def test_times_sort_as_text_whatever_zone_they_came_in():
 
 
 def test_bytes_under_another_id_are_damaged():
-    row = pack(b"content")
+    row = cast("Row", pack(b"content").columns(None))
     with pytest.raises(StoreCorrupt, match="blobs") as caught:
-        unpack(row, "another id")
+        unpack(row, "another id", None)
     assert "content" not in str(caught.value)
