@@ -34,7 +34,7 @@ def queue_on(path):
 
 
 def keep(name: str) -> Callable[[Session], int]:
-    return lambda session: session.run("add_blob", id=name, size=0, packed=b"")
+    return lambda session: session.run("add_blob", id=name, size=0, packed=b"", object=None)
 
 
 def count_blobs(session):
