@@ -123,9 +123,9 @@ def _answer_and_plan(page: Page) -> None:
     expect(page.get_by_role("heading", name="The plan")).to_be_visible()
     sections = page.get_by_role("list", name="Sections of the plan").get_by_role("listitem")
     expect(sections).to_have_count(3)
-    sections.nth(2).get_by_role("button", name="Remove section").click()
+    sections.nth(2).get_by_role("button", name="Remove section 3").click()
     expect(sections).to_have_count(2)
-    sections.nth(1).get_by_role("button", name="Move up").click()
+    sections.nth(1).get_by_role("button", name="Move section 2 up").click()
     for _ in range(3):
         page.get_by_role("button", name="Add section").click()
     expect(page.get_by_role("button", name="Add section")).to_be_disabled()
@@ -139,8 +139,8 @@ def _answer_and_plan(page: Page) -> None:
     page.get_by_role("button", name="Start research").click()
     expect(page.get_by_role("alert")).to_contain_text("Results")
     expect(titles.nth(2)).to_have_value("Heat in 2021")
-    sections.nth(4).get_by_role("button", name="Remove section").click()
-    sections.nth(3).get_by_role("button", name="Remove section").click()
+    sections.nth(4).get_by_role("button", name="Remove section 5").click()
+    sections.nth(3).get_by_role("button", name="Remove section 4").click()
     page.get_by_role("button", name="Start research").click()
     expect(page.get_by_role("progressbar", name="Heat in 2021")).to_be_visible()
     assert [bar.get_attribute("aria-label") for bar in page.locator(".coverage .meter").all()] == [

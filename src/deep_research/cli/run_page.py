@@ -12,6 +12,7 @@ from deep_research.request import Spend
 from deep_research.store.port import RunRow
 
 _MAX_ASSUMPTIONS = 5
+_CENT = 0.01
 
 
 def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Sequence[str] = ()) -> str:
@@ -90,7 +91,9 @@ def cost_in_words(usd: float, unpriced: Sequence[str], words: Words) -> str:
     """Return what was paid, or that nobody knows, where models were used that have no price."""
     if unpriced:
         return words("shell.usd_unknown", models=words("report.list_separator").join(unpriced))
-    return words("shell.usd", usd=f"{usd:.4f}")
+    if 0 < usd < _CENT:
+        return words("shell.usd_below", usd=f"{_CENT:.2f}")
+    return words("shell.usd", usd=f"{usd:,.2f}")
 
 
 def _spent(spent: Spend, unpriced: Sequence[str], words: Words) -> str:

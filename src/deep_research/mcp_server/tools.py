@@ -152,7 +152,7 @@ async def _asks(row: RunRow, caller: Caller) -> bool:
 
 
 async def _state(row: RunRow, caller: Caller) -> ToolResult:
-    state = ResearchState(run=row.id, status=row.status, title=row.title)
+    state = ResearchState(run=row.id, status=caller.service.shown_status(row), title=row.title)
     if row.status == "done":
         found = await report_text(caller.service, row, caller.who, caller.links)
         state.report, state.is_verified = found.text, found.is_verified

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from deep_research.server.api.shapes import in_json
+from deep_research.server.api.schemas import in_json
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.progress import RunProgress
 

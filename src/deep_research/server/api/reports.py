@@ -11,7 +11,7 @@ from deep_research.export.formats import FORMATS, check_format, exported, format
 from deep_research.in_thread import in_thread
 from deep_research.server.api.files import CacheValidators, attachment, file_name
 from deep_research.server.api.openapi import files, problems
-from deep_research.server.api.shapes import Report, in_json, report_shape
+from deep_research.server.api.schemas import Report, in_json, report_shape
 from deep_research.server.dependencies import Service, Who
 from deep_research.store.port import RunRow
 from deep_research.verify.changes import Changes

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from deep_research.server.api.files import attachment, file_name, safe_media_type
 from deep_research.server.api.openapi import files, problems
-from deep_research.server.api.shapes import Sources
+from deep_research.server.api.schemas import Sources
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.sources import SourceText, list_sources, read_snapshot, read_source
 

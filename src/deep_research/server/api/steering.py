@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.openapi import problems
-from deep_research.server.api.shapes import Run, run_shape
+from deep_research.server.api.schemas import Run, run_shape
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.new_run import MAX_QUESTION_CHARS, Focus, NewRun
 from deep_research.service.plans import PlanEdit, PlanView

@@ -35,6 +35,9 @@ export function editPlan(root) {
   function settle() {
     const sections = [...list.children];
     sections.forEach((section, number) => {
+      for (const button of section.querySelectorAll("[data-move]")) {
+        button.title = button.ariaLabel = button.dataset.label.replace("#", number + 1);
+      }
       section.querySelector("[data-move=up]").disabled = number === 0;
       section.querySelector("[data-move=down]").disabled = number === sections.length - 1;
       section.querySelector("[data-move=remove]").disabled = sections.length === 1;

@@ -2,7 +2,7 @@
 
 import json
 
-from deep_research.server.api.shapes import SourcePicture, in_json
+from deep_research.server.api.schemas import SourcePicture, in_json
 
 
 def test_half_a_character_can_be_sent():
