@@ -14,8 +14,8 @@ from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
 _ADD_USER = (
-    "INSERT INTO users (id, name, password, created_at) VALUES ('u1', 'Ann', 'x', '2026-01-01');"
-    "INSERT INTO audit (at, user, address, action, subject, detail) VALUES ('2026-01-01', 'u1', '', 'a', 's', '{}')"
+    "INSERT INTO users (id, name, password, created_at) VALUES ('u1', 'Ann', 'x', '2026-01-01T00:00:00+00:00');"
+    "INSERT INTO audit (at, user, address, action, subject, detail) VALUES ('2026-01-01T00:00:00+00:00', 'u1', '', 'a', 's', '{}')"
 )
 
 

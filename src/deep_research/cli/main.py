@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Exit, Option
 from typer.main import get_group
 
+from deep_research.cli.db_commands import db
 from deep_research.cli.queue_commands import queue
 from deep_research.cli.schedule_commands import schedule
 from deep_research.cli.suggestions import command_meant
@@ -40,9 +41,9 @@ runs = _group("runs", "Runs: list, show, report, resume, retry, cancel, answer, 
 corpus = _group("corpus", "Folders of documents: add, list, remove, search, show.")
 sources = _group("sources", "Sources of the web: list, test.")
 cache = _group("cache", "What is kept of answers between runs: show, clear.")
-db = _group("db", "The database of runs, accounts and schedules: migrate, check, copy.")
 sandbox = _group("sandbox", "Where chart code of a model runs: check, build-image.")
 config = _group("config", "Settings: what is set, and from where.")
+app.add_typer(db, name="db")
 app.add_typer(queue, name="queue")
 app.add_typer(schedule, name="schedule")
 app.add_typer(users, name="users")
@@ -498,34 +499,6 @@ def clear_cache() -> None:
     from deep_research.cli.cache import clear_cache
 
     clear_cache()
-
-
-@db.command("migrate")
-def migrate_database() -> None:
-    """Bring the database up to date, and say what that changed; runs stay as they are."""
-    from deep_research.cli.db import migrate
-
-    migrate()
-
-
-@db.command("check")
-def check_database(
-    full: Annotated[bool, Option("--full", help="Read every journal, document and blob.")] = False,
-) -> None:
-    """Say whether the database can be reached and written, what it holds, and whether it is sound."""
-    from deep_research.cli.db import check
-
-    raise Exit(check(is_full=full))
-
-
-@db.command("copy")
-def copy_to_database(
-    home: Annotated[Path | None, Option("--from", metavar="FOLDER", help="Home to copy; by default your own.")] = None,
-) -> None:
-    """Copy runs, accounts and schedules from the files of a home to the PostgreSQL of the settings."""
-    from deep_research.cli.db import copy
-
-    copy(home)
 
 
 @sandbox.command("check")
