@@ -15,7 +15,8 @@ from tests.support.postgres import PostgresServer
 
 _ADD_USER = (
     "INSERT INTO users (id, name, password, created_at) VALUES ('u1', 'Ann', 'x', '2026-01-01T00:00:00+00:00');"
-    "INSERT INTO audit (at, user, address, action, subject, detail) VALUES ('2026-01-01T00:00:00+00:00', 'u1', '', 'a', 's', '{}')"
+    "INSERT INTO audit (at, user, address, action, subject, detail) "
+    "VALUES ('2026-01-01T00:00:00+00:00', 'u1', '', 'a', 's', '{}')"
 )
 
 
