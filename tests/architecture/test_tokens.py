@@ -9,7 +9,7 @@ BUDGETS = {
     ".": 14_100,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 21_200,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers
+    "cli": 21_800,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers
     "corpus": 21_700,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
@@ -25,11 +25,11 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
     "server": 36_200,  # the API, the page, OpenAI's protocol, access
-    "service": 39_300,  # a queue in two forms, accounts, limits, uploads, schedules, notifications, events for many
-    "settings": 4_600,  # other providers, dates in months, the sandbox, the server, mail
+    "service": 41_800,  # a queue in two forms, accounts, limits, uploads, schedules, notifications, events for many
+    "settings": 4_700,  # other providers, dates in months, the sandbox, the server, mail
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months
-    "store": 18_000,  # two databases; runs chosen by user, words, tag and page; what a queue of runs needs
+    "store": 19_200,  # two databases; runs chosen by user, words, tag and page; what a queue of runs needs
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
     "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
     "wiring": 5_600,  # the next provider, the sandbox, traces

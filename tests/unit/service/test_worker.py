@@ -36,6 +36,7 @@ class Bench:
     world: World = field(default_factory=lambda: World(pages=4))
     change: Callable[[Adapters], Adapters] = lambda adapters: adapters
     begun: list[str] = field(default_factory=list)
+    started: Worker | None = None
 
     def __post_init__(self) -> None:
         home, logs = self.folder / "home", self.folder / "logs"
@@ -75,7 +76,8 @@ class Bench:
         """Have runs driven, all of them there before the worker looks."""
         for row in rows:
             await self.worker.submit(row)
-        if not self.worker.is_accepting:
+        if self.worker is not self.started:
+            self.started = self.worker
             self.worker.start()
 
     async def until(self, run: str, *statuses: str) -> RunRow:
