@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is incomplete; on Debian and Ubuntu install python3-venv." >&2; exit 1; }
 	@$(PIP) install --upgrade pip
-	@$(PIP) install --constraint constraints.txt --editable '.[charts,dev,otel,pdf,postgres,server]'
+	@$(PIP) install --constraint constraints.txt --editable '.[charts,dev,otel,pdf,postgres,s3,server]'
 	@touch $@
 
 demo: $(STAMP) ## Run the demonstration
