@@ -89,7 +89,7 @@ def at_work(
     folder: Path, world: WorldProcess, postgres: PostgresServer, url: str
 ) -> Iterator[tuple[Client, list[WorkerProcess]]]:
     """Serve without working, and start the workers, each on a host of its own as far as the machine allows."""
-    changes = {"depth": "quick", "charts": False, "lease_s": LEASE_S, "sandbox_backend": "off"}
+    changes = {"depth": "quick", "charts": False, "lease_s": LEASE_S}
     settings = world.settings(folder / "server", database_url=url, **changes)
     (folder / "server").mkdir(parents=True)
     port = free_port()

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -42,6 +41,7 @@ class OwnNetwork:
         self._ports = (*ports, *places)
         self._places = places
         self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._forward, name=self.name, daemon=True)
         self._inside: subprocess.Popen[bytes] | None = None
 
     def command(self, arguments: list[str]) -> list[str]:
@@ -60,8 +60,9 @@ class OwnNetwork:
         """Make the namespace and start both forwarders."""
         _ip("netns", "add", self.name)
         self.bring_back()
-        threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True).start()
-        asyncio.run_coroutine_threadsafe(asyncio.start_unix_server(self._connect, self._socket), self._loop).result(10)
+        self._thread.start()
+        serving = asyncio.start_unix_server(self._connect, self._socket)
+        self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
         inside = [sys.executable, __file__, str(self._socket), *map(str, self._ports)]
         self._inside = subprocess.Popen(self.command(inside), stdout=subprocess.PIPE)
         assert self._inside.stdout is not None
@@ -73,9 +74,17 @@ class OwnNetwork:
             self._inside.kill()
             self._inside.communicate()
         self._loop.call_soon_threadsafe(self._loop.stop)
-        while self._loop.is_running():
-            time.sleep(0.01)
+        self._thread.join()
         _ip("netns", "del", self.name)
+
+    def _forward(self) -> None:
+        """Forward until the loop is stopped, and close what is open then."""
+        self._loop.run_forever()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._server.close()
+        self._loop.run_until_complete(asyncio.sleep(0.1))
+        self._loop.close()
 
     async def _connect(self, *inner: Any) -> None:
         """Connect one who asked from within to where they wanted."""

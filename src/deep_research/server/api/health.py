@@ -40,7 +40,8 @@ async def ready(service: Service) -> Response:
     """Say whether a run that is asked for now can be kept and begun."""
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            await asyncio.to_thread(_write_something, service.settings.home)
+            if service.settings.database_url is None:
+                await asyncio.to_thread(_write_something, service.settings.home)
             await service.database.work(lambda _: None)
             await service.store.count_by_status()
     except (DeepResearchError, OSError) as exc:
