@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from deep_research.errors import NotFound, UsageError
 from deep_research.service.identity import LOCAL, Identity
@@ -114,8 +114,7 @@ async def resting(settings: Settings) -> AsyncIterator[ResearchService]:
     try:
         yield service
     finally:
-        await service.database.close()
-        await service.store.close()
+        await service.close()
 
 
 async def runs_of(service: ResearchService) -> int:
@@ -246,8 +245,10 @@ async def test_a_run_that_is_still_under_way_is_not_started_again(tmp_path, docs
         assert (await service.schedules.get(schedule.id, LOCAL)).note == ""
 
 
-async def test_several_servers_in_one_home_start_it_once(tmp_path, docs):
-    settings = settings_of(tmp_path)
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+async def test_several_servers_that_share_a_store_start_it_once(tmp_path, docs, request, database):
+    url = SecretStr(request.getfixturevalue("database_url")) if database == "postgres" else None
+    settings = settings_of(tmp_path, database_url=url)
     async with resting(settings) as one, resting(settings) as two, resting(settings) as three:
         await one.schedules.add(NewSchedule(question=QUESTION, every="1d"), LOCAL)
         await asyncio.gather(*(service.scheduler.look() for service in (one, two, three)))

@@ -41,8 +41,8 @@ class Site:
     def row(self, run: str) -> RunRow:
         return self.user.with_store(lambda store: store.get_run(run))
 
-    def until(self, run: str, is_so: Callable[[RunRow], bool]) -> RunRow:
-        self.user.wait_for(lambda: is_so(self.row(run)))
+    def until(self, run: str, is_so: Callable[[RunRow], bool], *, timeout_s: float = 100) -> RunRow:
+        self.user.wait_for(lambda: is_so(self.row(run)), timeout_s=timeout_s)
         return self.row(run)
 
     def calls(self, runs: list[str], *states: str) -> int:
@@ -154,12 +154,14 @@ def test_a_run_on_a_worker_is_cancelled_from_a_server(tmp_path: Path, database_u
         assert here.server.client.wait(run)["status"] == "cancelled"
 
 
+# Five processes are started one after the other.
+@pytest.mark.timeout(600)
 def test_a_run_that_kills_its_workers_is_given_up_until_it_is_tried_again(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url, DEEP_RESEARCH_WIRING="worlds:quick") as here:
         (run,) = here.ask(1)
-        # Every process that works on it dies as its first stage begins; the parent starts others.
-        workers = here.worker("--processes", "2", TEST_KILL_STAGE="intake")
-        row = here.until(run, lambda row: row.status == "failed")
+        # Every process that works on it dies at its second write; their parent starts others.
+        workers = here.worker("--processes", "2", TEST_KILL_AT="2")
+        row = here.until(run, lambda row: row.status == "failed", timeout_s=400)
         assert row.takeovers == 4
         assert "given up" in row.failure
         assert workers.poll() is None
