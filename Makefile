@@ -15,7 +15,7 @@ SYSTEM_PACKAGES := bubblewrap chromium fonts-noto-cjk postgresql
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt Makefile
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with make PYTHON=/path/to/python3." >&2; exit 1; }
 	@echo "Setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is incomplete; on Debian and Ubuntu install python3-venv." >&2; exit 1; }
