@@ -2,14 +2,18 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
+from typer.main import get_group
 
+from deep_research.cli.main import app
 from deep_research.settings import Settings
 from deep_research.settings.settings import variable_of
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+KUBERNETES = list(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
@@ -44,3 +48,27 @@ def test_searxng_is_an_option_that_answers_in_json():
     assert COMPOSE["services"]["searxng"]["profiles"] == ["searxng"]
     settings = yaml.safe_load(COMPOSE["configs"]["searxng"]["content"])
     assert "json" in settings["search"]["formats"]
+
+
+def _pods() -> list[dict[str, Any]]:
+    return [each["spec"]["template"]["spec"] for each in KUBERNETES if each["kind"] == "Deployment"]
+
+
+def test_every_container_of_the_manifests_starts_a_command_that_exists_and_has_no_rights():
+    containers = [each for pod in _pods() for each in (*pod.get("initContainers", ()), *pod["containers"])]
+    assert [each["args"][0] for each in containers] == ["db", "serve", "worker"]
+    group = get_group(app)
+    for each in containers:
+        command, *options = each["args"]
+        found = group.commands[command]
+        if command == "db":
+            found = found.commands[options.pop()]  # type: ignore[attr-defined]
+        found.make_context(command, options)
+        assert each["securityContext"]["readOnlyRootFilesystem"] is True
+        assert each["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert all(pod["securityContext"]["runAsNonRoot"] for pod in _pods())
+
+
+def test_the_settings_of_the_manifests_are_settings():
+    (config,) = [each for each in KUBERNETES if each["kind"] == "ConfigMap"]
+    assert set(config["data"]) <= {variable_of(name) for name in Settings.model_fields}
