@@ -98,7 +98,7 @@ CREATE TABLE run_documents (
     document TEXT COLLATE "C" NOT NULL REFERENCES documents (id)
 );
 -- An address may be longer than what fits into an index. The same for every text, because the encoding is always UTF-8.
-CREATE FUNCTION digest_of(content TEXT) RETURNS BYTEA IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
+CREATE OR REPLACE FUNCTION digest_of(content TEXT) RETURNS BYTEA IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
     RETURN sha256(convert_to(content, 'UTF8'));
 CREATE UNIQUE INDEX run_documents_by_address ON run_documents (run, digest_of(address));
 CREATE INDEX run_documents_by_document ON run_documents (document);
