@@ -236,5 +236,6 @@ async def _open(url: str) -> None:
 @pytest.mark.parametrize("package", ["deep_research.store", "deep_research.service"])
 def test_statements_for_postgresql_repeat_those_of_sqlite(package: str) -> None:
     own = load_queries(package, "queries_postgres.sql")
-    assert set(own) - set(load_queries(package)) <= {"clock"}
+    # SQLite lists runs in steps, to pass over damaged rows.
+    assert set(own) - set(load_queries(package)) <= {"clock", "list_runs"}
     assert all("%(" in text or ":" not in text.replace("::", "") for text in load_statements(package).values())

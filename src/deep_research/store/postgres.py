@@ -49,6 +49,11 @@ _CONNECTION_DEFAULTS: dict[str, str | int] = {
 }
 MIGRATION_LOCK = 7_106_200_001
 SCHEMA_NUMBERS = 'CREATE TABLE IF NOT EXISTS schema_numbers (part TEXT COLLATE "C" PRIMARY KEY, number INTEGER)'
+_STATUS = """
+    SELECT CASE WHEN %(transaction)s::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+                 AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => %(elapsed_s)s)
+                THEN pg_xact_status(%(transaction)s::xid8) ELSE 'aborted' END AS status"""
+_CLOCK_GRACE_S = 1.0
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
 _TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id"
@@ -207,6 +212,7 @@ class PostgresDatabase:
         return result
 
     def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
+        began = time.monotonic()
         with _our_errors(self.place, connection):
             begun = connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {_TRANSACTION_ID}")
             begun.nextset()
@@ -219,14 +225,20 @@ class PostgresDatabase:
                 connection.execute("COMMIT")
         except _TryAgain:
             # The connection may have gone before the commit or after it.
-            if not self._was_kept(row["id"]):
+            if not self._was_kept(row["id"], began):
                 raise
         return result
 
-    def _was_kept(self, transaction: str) -> bool:
+    def _was_kept(self, transaction: str, began: float) -> bool:
+        """Return whether a transaction is known to be kept; one before a restart is not, and is made again.
+
+        A server that crashed gives the numbers of transactions out again that never came to its disk.
+        """
+
         def look(connection: Connection) -> bool:
+            given = {"transaction": transaction, "elapsed_s": time.monotonic() - began + _CLOCK_GRACE_S}
             with _our_errors(self.place, connection):
-                found = connection.execute("SELECT pg_xact_status(%s::xid8) AS status", [transaction]).fetchall()
+                found = connection.execute(_STATUS, given).fetchall()
             if found[0]["status"] == "in progress":
                 raise _TryAgain
             return bool(found[0]["status"] == "committed")
