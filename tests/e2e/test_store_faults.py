@@ -170,7 +170,7 @@ async def test_store_of_a_newer_version_names_both_numbers_and_the_fix(store, tm
     await store.close()
     _edit(tmp_path / "store.db", "PRAGMA user_version = 99")
     newer = SqliteStore(tmp_path / "store.db")
-    with pytest.raises(NewerStore, match=r"store\.db.*99.*knows \d+:.*upgrade.*DEEP_RESEARCH_HOME") as caught:
+    with pytest.raises(NewerStore, match=r"store\.db.*99.*knows 6:.*upgrade.*DEEP_RESEARCH_HOME") as caught:
         await newer.list_runs(limit=1)
     assert caught.value.exit_code == 64
     await newer.close()
