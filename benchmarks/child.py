@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -27,10 +27,17 @@ class Ended(NamedTuple):
     output: str
 
 
-def start(arguments: list[str], settings: Mapping[str, object], folder: Path, output: IO[bytes]) -> Process:
-    """Start Python with these settings in a folder."""
+def start(
+    arguments: list[str],
+    settings: Mapping[str, object],
+    folder: Path,
+    output: IO[bytes],
+    *,
+    within: Sequence[str] = (),
+) -> Process:
+    """Start Python with these settings in a folder; `within` is a command that becomes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, *arguments]
+    command = [*within, sys.executable, *arguments]
     return subprocess.Popen(command, env=environment(settings), cwd=folder, stdout=output, stderr=subprocess.STDOUT)
 
 

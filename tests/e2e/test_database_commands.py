@@ -10,6 +10,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
+from deep_research.database import load_scripts
+from deep_research.store.postgres import PostgresDatabase
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
@@ -68,6 +70,48 @@ def test_a_run_that_waits_is_copied_answered_and_finished_without_paying_again(
     assert damaged.returncode == 1
     assert "damaged: " in damaged.stdout
     assert moved.run("db", "check").returncode == 0
+
+
+def test_a_run_that_waits_outlives_a_migration(
+    tmp_path: Path, database_url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = User(tmp_path / "newer", env={"DEEP_RESEARCH_DATABASE_URL": database_url})
+    assert user.ask("asking").returncode == 2
+    old_url = postgres.new_database()
+    with monkeypatch.context() as patch:
+        scripts = load_scripts("deep_research.store", "migrations_postgres")
+        patch.setattr("deep_research.store.postgres._migrations", lambda _: {1: scripts[1]})
+        _copy_rows(database_url, old_url)
+    older = _on_postgres(user, tmp_path / "older", old_url)
+    # Hosts that are started together after an upgrade.
+    both = [older.start("db", "migrate") for _ in range(2)]
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert any("schema 1 → " in told for told in said), said
+    assert older.only_run() == user.only_run()
+    begun = len(user.begun())
+    answered = older.run("runs", "answer", older.only_run().id, "Costs")
+    assert answered.returncode == 0, answered.stderr
+    assert_emitted_once(older.events())
+    assert not any(call in user.begun()[:begun] for call in user.begun()[begun:]), "a paid call was repeated"
+
+
+def _copy_rows(newer_url: str, older_url: str) -> None:
+    """Make a database of the oldest schema and fill it with what it can hold of another."""
+    database = PostgresDatabase(older_url)
+    database.read(lambda _: None)
+    database.close()
+    columns = (
+        "SELECT table_name, string_agg(quote_ident(column_name), ',') FROM information_schema.columns "
+        "WHERE table_schema = 'deep_research' AND table_name != 'schema_numbers' GROUP BY table_name"
+    )
+    with psycopg.connect(newer_url) as source, psycopg.connect(older_url) as target:
+        target.execute("SET session_replication_role = replica")
+        for table, names in target.execute(columns).fetchall():
+            for row in source.execute(f"SELECT {names} FROM deep_research.{table}".encode()):
+                marks = ", ".join(["%s"] * len(row))
+                insert = f"INSERT INTO deep_research.{table} ({names}) OVERRIDING SYSTEM VALUE VALUES ({marks})"
+                target.execute(insert.encode(), row)
 
 
 def test_a_dump_of_postgres_is_restored(tmp_path: Path, database_url: str, postgres: PostgresServer) -> None:

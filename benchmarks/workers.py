@@ -1,0 +1,330 @@
+"""Runs shared among worker processes on PostgreSQL: how soon one begins, how many a minute, what a lost worker costs.
+
+`python -m benchmarks.workers`, on an otherwise idle machine; SQLite with the worker of `serve` stands beside it where
+both can do the same.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from benchmarks.child import Process, start
+from benchmarks.many_runs import question
+from benchmarks.whole_run import line
+from benchmarks.world_process import WorldProcess, world_in_a_process
+from deep_research.errors import RunHeld
+from deep_research.service.run_queue import open_queue
+from deep_research.settings import Settings
+from deep_research.store.lease import current_owner
+from deep_research.wiring import open_store
+from tests.support.postgres import PostgresServer, postgres_server, programs
+from tests.support.store_samples import make_run
+
+DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+# Answered by rules from the example documents, within a second.
+BY_RULES = "What did the plant cost and produce?"
+STARTS, WAITING, USERS, SHARED, AT_ONCE, KILLS = 100, 1_000, 10, 24, 8, 5
+PROCESSES = (1, 2, 4)
+MAX_CPU_RATIO, MAX_WALL_RATIO = 1.1, 1.2
+LEASE_S = 30.0
+# A worker takes so long to load what runs need, or less.
+LOADING_S = 8.0
+_PATIENCE_S = 900.0
+
+
+class Shared(NamedTuple):
+    """What some runs came to: seconds from the first question to the last report, and CPU of each run."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def report() -> None:
+    """Print the table."""
+    if programs() is None:
+        print("workers: no PostgreSQL is installed")
+        return
+    with (
+        postgres_server(is_durable=True) as server,
+        world_in_a_process() as world,
+        tempfile.TemporaryDirectory() as name,
+    ):
+        folder = Path(name)
+        print(f"from a question to its run's first claim, {STARTS} questions one after the other")
+        _print_starts("SQLite, the server itself", _starts(folder / "starts-sqlite", None))
+        _print_starts("PostgreSQL, another process", _starts(folder / "starts", server))
+        print(f"\n{WAITING:,} runs wait, of ten users; four takers take them all")
+        _print_waiting("SQLite, take and claim", Settings(home=folder / "waiting"))
+        _print_waiting("PostgreSQL, take and claim", Settings(database_url=SecretStr(server.new_database())))
+        print("\nruns of the bench world shared among worker processes")
+        _print_shared(world, folder, server)
+        print(f"\nfrom kill -9 to the next claim of a run, by another worker; lease {LEASE_S:g} s, {KILLS} kills")
+        _print_takeovers(world, folder, server)
+
+
+class Host:
+    """A server and its workers in one database; without a database, one server that works itself."""
+
+    def __init__(self, settings: dict[str, object], folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.settings, self.folder = settings, folder
+        self.log = (folder / "processes.log").open("wb")
+        self.workers: list[Process] = []
+        self._port = _free_port()
+        has_workers = "database_url" in settings
+        arguments = ["serve", "--port", str(self._port), "--no-open", *(["--workers", "0"] if has_workers else [])]
+        self._server = start(["-m", "deep_research", *arguments], settings, folder, self.log)
+        _wait_for(lambda: self._request("/ready") is not None)
+
+    def add_worker(self, *, processes: int = 1, hostname: str = "") -> Process:
+        """Start a worker, on a host of another name where one is given."""
+        given = ["-m", "deep_research", "worker", "--processes", str(processes), "--at-once", str(AT_ONCE)]
+        within = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', hostname] if hostname else []
+        worker = start(given, self.settings, self.folder, self.log, within=within)
+        self.workers.append(worker)
+        return worker
+
+    def ask(self, text: str) -> str:
+        """Start a run and return its id."""
+        told = self._request("/api/runs", {"question": text, "clarify": "off"})
+        assert told is not None, Path(self.log.name).read_text()[-3000:]
+        return str(told["id"])
+
+    def status(self, run: str) -> str:
+        """Return where a run stands."""
+        told = self._request(f"/api/runs/{run}")
+        assert told, "the server does not answer"
+        assert told["status"] != "failed", told
+        return str(told["status"])
+
+    def wait_for(self, runs: Sequence[str]) -> None:
+        """Wait until runs are done."""
+        for run in runs:
+            while self.status(run) != "done":
+                time.sleep(0.1)
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in (*self.workers, self._server):
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        self.log.close()
+
+    def _request(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._port}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except OSError:
+            return None
+
+
+@contextmanager
+def hosting(settings: dict[str, object], folder: Path) -> Iterator[Host]:
+    """Have a server as long as the context lasts."""
+    host = Host(settings, folder)
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+def _starts(folder: Path, server: PostgresServer | None) -> list[float]:
+    """Ask one question after the other, and return how long each waited for somebody to claim its run."""
+    settings: dict[str, object] = {
+        "home": folder / "home",
+        "logs": folder / "logs",
+        "docs": DOCUMENTS,
+        "strategy": "local",
+        "charts": False,
+        "provider": "none",
+    }
+    if server is not None:
+        settings["database_url"] = server.new_database()
+    with hosting(settings, folder) as host:
+        if server is not None:
+            host.add_worker()
+        host.wait_for([host.ask(BY_RULES)])
+        runs = []
+        for _ in range(STARTS):
+            runs.append(host.ask(BY_RULES))
+            host.wait_for(runs[-1:])
+        return asyncio.run(_waits(Settings.model_validate(settings), runs))
+
+
+async def _waits(settings: Settings, runs: Sequence[str]) -> list[float]:
+    """Return the seconds from each run's creation to its first event, which whoever has claimed it writes."""
+    store = open_store(settings)
+    try:
+        waits = []
+        for run in runs:
+            (first,) = await store.read_events(run, limit=1)
+            waits.append((first.at - (await store.get_run(run)).created_at).total_seconds())
+        return waits
+    finally:
+        await store.close()
+
+
+def _print_starts(what: str, waits: list[float]) -> None:
+    shown = f"p50 {_percentile(waits, 50) * 1000:.0f} ms"
+    line(what, shown, note=f"p99 {_percentile(waits, 99) * 1000:.0f} ms, longest {max(waits) * 1000:.0f} ms")
+
+
+def _print_waiting(what: str, settings: Settings) -> None:
+    """Let runs of ten users wait, and have them taken and claimed by several takers, each once."""
+    takes, wall = asyncio.run(_take_all(settings))
+    shown = f"p50 {_percentile(takes, 50) * 1000:.1f} ms"
+    line(what, shown, note=f"p99 {_percentile(takes, 99) * 1000:.1f} ms; all in {wall:.1f} s")
+
+
+async def _take_all(settings: Settings) -> tuple[list[float], float]:
+    store = open_store(settings)
+    queue = open_queue(settings, store)
+    runs = [make_run(f"{number:08x}") for number in range(WAITING)]
+    rows = [run.model_copy(update={"user": f"user-{number % USERS}"}) for number, run in enumerate(runs)]
+    for row in rows:
+        await store.create_run(row)
+        await queue.put(row.id, row.user)
+    began = time.perf_counter()
+    taken = await asyncio.gather(*(_take_and_claim(settings) for _ in range(max(PROCESSES))))
+    wall = time.perf_counter() - began
+    claimed = Counter(run for of_one in taken for run, _ in of_one)
+    assert claimed == Counter(row.id for row in rows), "a run was lost, or claimed twice"
+    await queue.close()
+    await store.close()
+    return [seconds for of_one in taken for _, seconds in of_one], wall
+
+
+async def _take_and_claim(settings: Settings) -> list[tuple[str, float]]:
+    """Take and claim runs until none is left; return each with the time it took."""
+    store = open_store(settings)
+    queue = open_queue(settings, store)
+    mine: list[tuple[str, float]] = []
+    while True:
+        began = time.perf_counter()
+        run = await queue.take(Counter(), {run for run, _ in mine})
+        if run is None:
+            break
+        with suppress(RunHeld):  # Somebody was quicker.
+            await store.claim(run, current_owner(), lease_s=LEASE_S)
+            mine.append((run, time.perf_counter() - began))
+    await queue.close()
+    await store.close()
+    return mine
+
+
+def _print_shared(world: WorldProcess, folder: Path, server: PostgresServer) -> None:
+    idle = {count: _share(world, folder / f"idle-{count}", server, processes=count, runs=0) for count in (1, 2)}
+    one = _share(world, folder / "one", server, processes=1, runs=1)
+    ten = _share(world, folder / "ten", server, processes=2, runs=10)
+    one_cpu_s, ten_cpu_s = one.cpu_s - idle[1].cpu_s, (ten.cpu_s - idle[2].cpu_s) / 10
+    line("one run", f"{one.wall_s:.1f} s", note=f"CPU {one_cpu_s:.2f} s")
+    line("ten runs, two processes", f"{ten.wall_s:.1f} s", note=f"CPU of each {ten_cpu_s:.2f} s")
+    ratio = ten_cpu_s / one_cpu_s
+    line("  CPU of each ÷ one run's", f"{ratio:.2f}", f"≤ {MAX_CPU_RATIO}", ratio <= MAX_CPU_RATIO)
+    ratio = ten.wall_s / one.wall_s
+    line("  wall ÷ one run's", f"{ratio:.2f}", f"≤ {MAX_WALL_RATIO}", ratio <= MAX_WALL_RATIO)
+    for count in PROCESSES:
+        shared = _share(world, folder / f"shared-{count}", server, processes=count, runs=SHARED, depth="quick")
+        line(f"{SHARED} quick runs, {count} processes", f"{SHARED / shared.wall_s * 60:.1f} a minute")
+
+
+def _share(
+    world: WorldProcess, folder: Path, server: PostgresServer, *, processes: int, runs: int, **changes: object
+) -> Shared:
+    """Let worker processes that are ready share runs; their CPU is that of their whole lives."""
+    settings = world.settings(folder, database_url=server.new_database(), **changes)
+    world.plan()
+    with hosting(settings, folder) as host:
+        worker = host.add_worker(processes=processes)
+        time.sleep(LOADING_S)
+        began = time.monotonic()
+        host.wait_for([host.ask(question(number)) for number in range(runs)])
+        wall = time.monotonic() - began
+        worker.send_signal(signal.SIGTERM)
+        _, status, used = os.wait4(worker.pid, 0)
+        worker.returncode = os.waitstatus_to_exitcode(status)
+    return Shared(wall, used.ru_utime + used.ru_stime)
+
+
+def _print_takeovers(world: WorldProcess, folder: Path, server: PostgresServer) -> None:
+    for what, hostname in (("on the same host", ""), ("on another host", "another")):
+        if hostname and not can_name_hosts():
+            line(what, "", note="hosts with names of their own take root and unshare")
+            continue
+        delays = [
+            _takeover_s(world, folder / f"takeover-{hostname}{number}", server, hostname) for number in range(KILLS)
+        ]
+        line(what, f"p50 {statistics.median(delays):.1f} s", note=f"longest {max(delays):.1f} s")
+
+
+def _takeover_s(world: WorldProcess, folder: Path, server: PostgresServer, hostname: str) -> float:
+    """Kill the worker of a run, and return the seconds until another has claimed it."""
+    settings = world.settings(folder, database_url=server.new_database(), lease_s=LEASE_S)
+    world.plan()
+    with hosting(settings, folder) as host:
+        first = host.add_worker(hostname=hostname)
+        run = host.ask(question(0))
+        _wait_for(lambda: len(world.calls()) > 2)
+        host.add_worker()
+        time.sleep(LOADING_S)
+        return asyncio.run(_kill_and_watch(Settings.model_validate(settings), run, first))
+
+
+async def _kill_and_watch(settings: Settings, run: str, worker: Process) -> float:
+    store = open_store(settings)
+    epoch = (await store.get_run(run)).epoch
+    worker.kill()
+    worker.wait()
+    killed = time.monotonic()
+    while (await store.get_run(run)).epoch == epoch:
+        assert time.monotonic() - killed < _PATIENCE_S, "nobody has taken the run over"
+        await asyncio.sleep(0.05)
+    await store.close()
+    return time.monotonic() - killed
+
+
+def can_name_hosts() -> bool:
+    """Return whether a process can be given a host name of its own here."""
+    return shutil.which("unshare") is not None and os.geteuid() == 0
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+if __name__ == "__main__":
+    report()

@@ -1,0 +1,297 @@
+"""Sixty runs on four workers of which one is killed or frozen every few seconds: all end as if nothing had happened."""
+
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
+
+import httpx2
+import psycopg
+from psycopg.rows import dict_row
+
+from benchmarks.many_runs import question
+from benchmarks.world_calls import KINDS, Call, Latencies
+from benchmarks.world_process import WorldProcess, environment, world_in_a_process
+from tests.support.own_network import OwnNetwork, is_possible, own_networks
+from tests.support.postgres import PostgresServer
+from tests.support.server import Client, free_port, wait_until
+
+RUNS, WORKERS = 60, 4
+LEASE_S = 6.0
+PAUSE_S = (4.0, 8.0)
+DATABASE_PORT = 5432
+# Quick enough for sixty runs, slow enough that a worker dies amid calls.
+LATENCIES = Latencies(short=0.3, long=0.6, search=0.2, page=0.1, robots=0.05)
+
+
+@dataclass
+class WorkerProcess:
+    """`deep-research worker`, in a network of its own where there is one."""
+
+    number: int
+    folder: Path
+    settings: dict[str, object]
+    network: OwnNetwork | None = None
+    process: "subprocess.Popen[bytes] | None" = None
+    ended: list[int] = field(default_factory=list)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "deep_research", "worker", "--at-once", "5"]
+        if self.network is not None:
+            command = self.network.command(command)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "worker.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                env=environment(self.settings),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def send(self, what: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(what)
+
+    def end(self, how: signal.Signals = signal.SIGKILL) -> None:
+        assert self.process is not None
+        self.send(signal.SIGCONT)
+        self.send(how)
+        self.ended.append(self.process.wait(60))
+
+    @property
+    def hostname(self) -> str:
+        """The name of its host, which a network of its own brings with it."""
+        return self.network.name if self.network is not None else socket.gethostname()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "worker.log").read_text(errors="replace")
+
+
+class Outcome(NamedTuple):
+    """What all runs came to: reports without the line that names the run, calls that were answered, calls lost."""
+
+    reports: dict[str, str]
+    calls: list[Call]
+    lost: list[dict[str, Any]]
+
+    def times_answered(self) -> Counter[str]:
+        return Counter(call.digest for call in self.calls)
+
+
+@contextmanager
+def at_work(
+    folder: Path, world: WorldProcess, postgres: PostgresServer, url: str, *, how_many: int = WORKERS
+) -> Iterator[tuple[Client, list[WorkerProcess]]]:
+    """Serve without working, and start the workers, each on a host of its own as far as the machine allows."""
+    changes = {"depth": "quick", "charts": False, "lease_s": LEASE_S}
+    settings = world.settings(folder / "server", database_url=url, **changes)
+    (folder / "server").mkdir(parents=True)
+    port = free_port()
+    client = Client(f"http://127.0.0.1:{port}")
+    with (folder / "server.log").open("ab") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "deep_research", "serve", "--port", str(port), "--no-open", "--workers", "0"],
+            env=environment(settings),
+            cwd=folder / "server",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    database = postgres.folder / f".s.PGSQL.{DATABASE_PORT}"
+    networks = own_networks(how_many, folder, (world.port,), {DATABASE_PORT: database})
+    with networks if is_possible() else nullcontext([None] * how_many) as made:
+        workers = []
+        for number, network in enumerate(made):
+            home = folder / f"worker-{number}"
+            own = world.settings(home, database_url=_within(url) if network else url, **changes)
+            workers.append(WorkerProcess(number, home, own, network))
+        try:
+            for worker in workers:
+                worker.start()
+            wait_until(lambda: _is_there(client) or server.poll() is not None)
+            assert server.poll() is None, (folder / "server.log").read_text()
+            yield client, workers
+        finally:
+            for worker in workers:
+                if worker.process is not None and worker.process.poll() is None:
+                    worker.end()
+            client.http.close()
+            server.kill()
+            server.wait()
+
+
+def _within(url: str) -> str:
+    """Return the address of the database as it is reached in a network of a worker's own."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    user = url.partition("@")[0]
+    return f"{user}@127.0.0.1:{DATABASE_PORT}/{name}"
+
+
+def _is_there(client: Client) -> bool:
+    try:
+        return client.http.get("/ready").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def research(
+    folder: Path, world: WorldProcess, postgres: PostgresServer, disturb: Callable[[list[WorkerProcess]], None]
+) -> Outcome:
+    """Ask all questions, disturb the workers until all runs are over, and check what is in the database."""
+    url = postgres.new_database()
+    world.plan()
+    with at_work(folder, world, postgres, url) as (client, workers):
+        runs = {question(number): client.ask(question(number), clarify="off")["id"] for number in range(RUNS)}
+        until = time.monotonic() + 1_200
+        while (states := _states(url)) != {"done": RUNS}:
+            assert time.monotonic() < until, (states, [worker.log[-2_000:] for worker in workers])
+            assert not {"failed", "cancelled"} & set(states), _failures(url)
+            disturb(workers)
+        calls = world.calls()
+        reports = {asked: _body(client, run) for asked, run in runs.items()}
+    _assert_told_once(url, RUNS)
+    return Outcome(reports, [call for call in calls if call.kind in KINDS and call.is_answered], _lost(url))
+
+
+def _body(client: Client, run: str) -> str:
+    told = client.http.get(f"/api/runs/{run}/report.md")
+    assert told.status_code == 200, told.text
+    body, mark, _ = told.text.rpartition("\n---\n")
+    assert mark
+    return body
+
+
+def _query(url: str, query: str) -> list[dict[str, Any]]:
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
+def _states(url: str) -> dict[str, int]:
+    found = _query(url, "SELECT status, count(*) AS runs FROM deep_research.runs GROUP BY status")
+    return {row["status"]: row["runs"] for row in found}
+
+
+def _failures(url: str) -> list[dict[str, Any]]:
+    return _query(url, "SELECT id, status, error FROM deep_research.runs WHERE status IN ('failed', 'cancelled')")
+
+
+def _assert_told_once(url: str, runs: int) -> None:
+    told = _query(
+        url,
+        "SELECT run, count(*) AS events, max(seq) AS last, count(DISTINCT key) AS keys "
+        "FROM deep_research.events GROUP BY run",
+    )
+    assert len(told) == runs
+    assert [row for row in told if not row["events"] == row["last"] == row["keys"]] == []
+
+
+def _lost(url: str) -> list[dict[str, Any]]:
+    """Return the calls that were begun again because whoever had begun them was lost before their answer was kept."""
+    return [
+        {**row, "times": row["orphaned"] // row["estimate"]}
+        for kind in ("tokens", "queries", "pages")
+        for row in _query(
+            url,
+            f"SELECT run, kind, scope, started_at, "
+            f"(orphaned::json ->> '{kind}')::int AS orphaned, (estimate::json ->> '{kind}')::int AS estimate "
+            f"FROM deep_research.journal WHERE (orphaned::json ->> '{kind}')::int > 0",
+        )
+    ]
+
+
+def _leave_alone(workers: list[WorkerProcess]) -> None:
+    time.sleep(1.0)
+
+
+class Disturbance:
+    """Kills a worker every few seconds, or freezes it until others have taken its runs over."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(21)
+        self._frozen: dict[int, float] = {}
+        self.done: Counter[str] = Counter()
+
+    def __call__(self, workers: list[WorkerProcess]) -> None:
+        time.sleep(self._chance.uniform(*PAUSE_S))
+        for worker in workers:
+            if worker.number in self._frozen and time.monotonic() > self._frozen[worker.number]:
+                del self._frozen[worker.number]
+                worker.send(signal.SIGCONT)
+        worker = self._chance.choice([worker for worker in workers if worker.number not in self._frozen])
+        if self._chance.random() < 0.6 or len(self._frozen) > 1:
+            worker.end()
+            worker.start()
+            self.done["killed"] += 1
+        else:
+            worker.send(signal.SIGSTOP)
+            self._frozen[worker.number] = time.monotonic() + LEASE_S + 3.0
+            self.done["frozen"] += 1
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2_400)
+def test_workers_are_killed_and_frozen_and_nothing_is_lost_or_paid_twice(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    disturbance = Disturbance()
+    with world_in_a_process(LATENCIES) as world:
+        quiet = research(tmp_path / "quiet", world, postgres, _leave_alone)
+        disturbed = research(tmp_path / "disturbed", world, postgres, disturbance)
+    differing = [asked for asked, report in quiet.reports.items() if disturbed.reports[asked] != report]
+    assert differing == []
+    again = disturbed.times_answered() - quiet.times_answered()
+    lost = sum(row["times"] for row in disturbed.lost)
+    told = [[call for call in disturbed.calls if call.digest == digest] for digest in again]
+    assert again.total() <= lost, ("a finished call was paid twice", told, disturbed.lost)
+    assert disturbance.done["killed"] >= 5, disturbance.done
+    assert disturbance.done["frozen"] >= 3, disturbance.done
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not is_possible(), reason="a network of a worker's own takes root on Linux, and iproute2")
+def test_a_worker_that_is_cut_off_loses_its_run_and_works_again_when_it_is_back(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.new_database()
+    with (
+        world_in_a_process(LATENCIES) as world,
+        at_work(tmp_path, world, postgres, url, how_many=2) as (client, workers),
+    ):
+        run = client.ask(question(0), clarify="off")["id"]
+        wait_until(lambda: len(world.calls()) > 2)
+        (first,) = [worker for worker in workers if worker.hostname == _host_of(url, run)]
+        (second,) = [worker for worker in workers if worker is not first]
+        assert first.network is not None
+        first.network.cut_off()
+        client.wait(run, "done")
+        first.network.bring_back()
+        second.end()
+        # Nobody else is left.
+        client.wait(client.ask(question(1), clarify="off")["id"], "done")
+    assert [
+        row["takeovers"] for row in _query(url, "SELECT takeovers FROM deep_research.runs ORDER BY created_at")
+    ] == [1, 0]
+    _assert_told_once(url, 2)
+
+
+def _host_of(url: str, run: str) -> str:
+    """Return the host of the worker that has a run."""
+    (row,) = _query(url, f"SELECT owner FROM deep_research.runs WHERE id = '{run}'")
+    return str(json.loads(row["owner"])["host"])
