@@ -3,14 +3,9 @@
 import json
 import random
 import signal
-import socket
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,69 +13,21 @@ import pytest
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
-import httpx2
 import psycopg
 from psycopg.rows import dict_row
 
 from benchmarks.many_runs import question
 from benchmarks.world_calls import KINDS, Call, Latencies
-from benchmarks.world_process import WorldProcess, environment, world_in_a_process
-from tests.support.own_network import OwnNetwork, is_possible, own_networks
+from benchmarks.world_process import WorldProcess, world_in_a_process
+from tests.support.own_network import is_possible
 from tests.support.postgres import PostgresServer
-from tests.support.server import Client, free_port, wait_until
+from tests.support.server import Client, wait_until
+from tests.support.worker_hosts import LEASE_S, WorkerProcess, at_work
 
 RUNS, WORKERS = 60, 4
-LEASE_S = 6.0
 PAUSE_S = (4.0, 8.0)
-DATABASE_PORT = 5432
 # Quick enough for sixty runs, slow enough that a worker dies amid calls.
 LATENCIES = Latencies(short=0.3, long=0.6, search=0.2, page=0.1, robots=0.05)
-
-
-@dataclass
-class WorkerProcess:
-    """`deep-research worker`, in a network of its own where there is one."""
-
-    number: int
-    folder: Path
-    settings: dict[str, object]
-    network: OwnNetwork | None = None
-    process: "subprocess.Popen[bytes] | None" = None
-    ended: list[int] = field(default_factory=list)
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "deep_research", "worker", "--at-once", "5"]
-        if self.network is not None:
-            command = self.network.command(command)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "worker.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                env=environment(self.settings),
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-
-    def send(self, what: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(what)
-
-    def end(self, how: signal.Signals = signal.SIGKILL) -> None:
-        assert self.process is not None
-        self.send(signal.SIGCONT)
-        self.send(how)
-        self.ended.append(self.process.wait(60))
-
-    @property
-    def hostname(self) -> str:
-        """The name of its host, which a network of its own brings with it."""
-        return self.network.name if self.network is not None else socket.gethostname()
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "worker.log").read_text(errors="replace")
 
 
 class Outcome(NamedTuple):
@@ -94,75 +41,19 @@ class Outcome(NamedTuple):
         return Counter(call.digest for call in self.calls)
 
 
-@contextmanager
-def at_work(
-    folder: Path, world: WorldProcess, postgres: PostgresServer, url: str, *, how_many: int = WORKERS
-) -> Iterator[tuple[Client, list[WorkerProcess]]]:
-    """Serve without working, and start the workers, each on a host of its own as far as the machine allows."""
-    changes = {"depth": "quick", "charts": False, "lease_s": LEASE_S}
-    settings = world.settings(folder / "server", database_url=url, **changes)
-    (folder / "server").mkdir(parents=True)
-    port = free_port()
-    client = Client(f"http://127.0.0.1:{port}")
-    with (folder / "server.log").open("ab") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "deep_research", "serve", "--port", str(port), "--no-open", "--workers", "0"],
-            env=environment(settings),
-            cwd=folder / "server",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    database = postgres.folder / f".s.PGSQL.{DATABASE_PORT}"
-    networks = own_networks(how_many, folder, (world.port,), {DATABASE_PORT: database})
-    with networks if is_possible() else nullcontext([None] * how_many) as made:
-        workers = []
-        for number, network in enumerate(made):
-            home = folder / f"worker-{number}"
-            own = world.settings(home, database_url=_within(url) if network else url, **changes)
-            workers.append(WorkerProcess(number, home, own, network))
-        try:
-            for worker in workers:
-                worker.start()
-            wait_until(lambda: _is_there(client) or server.poll() is not None)
-            assert server.poll() is None, (folder / "server.log").read_text()
-            yield client, workers
-        finally:
-            for worker in workers:
-                if worker.process is not None and worker.process.poll() is None:
-                    worker.end()
-            client.http.close()
-            server.kill()
-            server.wait()
-
-
-def _within(url: str) -> str:
-    """Return the address of the database as it is reached in a network of a worker's own."""
-    name = url.partition("?")[0].rpartition("/")[2]
-    user = url.partition("@")[0]
-    return f"{user}@127.0.0.1:{DATABASE_PORT}/{name}"
-
-
-def _is_there(client: Client) -> bool:
-    try:
-        return client.http.get("/ready").status_code == 200
-    except httpx2.TransportError:
-        return False
-
-
 def research(
-    folder: Path, world: WorldProcess, postgres: PostgresServer, disturb: Callable[[list[WorkerProcess]], None]
+    folder: Path, world: WorldProcess, postgres: PostgresServer, disturb: Callable[[list[WorkerProcess], str], None]
 ) -> Outcome:
     """Ask all questions, disturb the workers until all runs are over, and check what is in the database."""
     url = postgres.new_database()
     world.plan()
-    with at_work(folder, world, postgres, url) as (client, workers):
+    with at_work(WORKERS, folder, world, postgres, url) as (client, workers):
         runs = {question(number): client.ask(question(number), clarify="off")["id"] for number in range(RUNS)}
         until = time.monotonic() + 1_200
         while (states := _states(url)) != {"done": RUNS}:
             assert time.monotonic() < until, (states, [worker.log[-2_000:] for worker in workers])
             assert not {"failed", "cancelled"} & set(states), _failures(url)
-            disturb(workers)
+            disturb(workers, url)
         calls = world.calls()
         reports = {asked: _body(client, run) for asked, run in runs.items()}
     _assert_told_once(url, RUNS)
@@ -215,25 +106,33 @@ def _lost(url: str) -> list[dict[str, Any]]:
     ]
 
 
-def _leave_alone(workers: list[WorkerProcess]) -> None:
+def _leave_alone(_workers: list[WorkerProcess], _url: str) -> None:
     time.sleep(1.0)
 
 
 class Disturbance:
-    """Kills a worker every few seconds, or freezes it until others have taken its runs over."""
+    """Kills a worker every few seconds, or freezes it until others have taken its runs over.
+
+    Spared is a worker whose run was lost twice without getting any further: a third time it would rightly be given up.
+    """
 
     def __init__(self) -> None:
         self._chance = random.Random(21)
         self._frozen: dict[int, float] = {}
         self.done: Counter[str] = Counter()
 
-    def __call__(self, workers: list[WorkerProcess]) -> None:
+    def __call__(self, workers: list[WorkerProcess], url: str) -> None:
         time.sleep(self._chance.uniform(*PAUSE_S))
         for worker in workers:
             if worker.number in self._frozen and time.monotonic() > self._frozen[worker.number]:
                 del self._frozen[worker.number]
                 worker.send(signal.SIGCONT)
-        worker = self._chance.choice([worker for worker in workers if worker.number not in self._frozen])
+        suspects = _query(url, "SELECT owner FROM deep_research.runs WHERE idle_takeovers > 1 AND owner IS NOT NULL")
+        spared = {json.loads(row["owner"])["pid"] for row in suspects}
+        awake = [worker for worker in workers if worker.number not in self._frozen and worker.pid not in spared]
+        if not awake:
+            return
+        worker = self._chance.choice(awake)
         if self._chance.random() < 0.6 or len(self._frozen) > 1:
             worker.end()
             worker.start()
@@ -272,11 +171,12 @@ def test_a_worker_that_is_cut_off_loses_its_run_and_works_again_when_it_is_back(
     url = postgres.new_database()
     with (
         world_in_a_process(LATENCIES) as world,
-        at_work(tmp_path, world, postgres, url, how_many=2) as (client, workers),
+        at_work(2, tmp_path, world, postgres, url) as (client, workers),
     ):
         run = client.ask(question(0), clarify="off")["id"]
         wait_until(lambda: len(world.calls()) > 2)
-        (first,) = [worker for worker in workers if worker.hostname == _host_of(url, run)]
+        ((owner,),) = [row.values() for row in _query(url, "SELECT owner FROM deep_research.runs")]
+        (first,) = [worker for worker in workers if worker.pid == json.loads(owner)["pid"]]
         (second,) = [worker for worker in workers if worker is not first]
         assert first.network is not None
         first.network.cut_off()
@@ -289,9 +189,3 @@ def test_a_worker_that_is_cut_off_loses_its_run_and_works_again_when_it_is_back(
         row["takeovers"] for row in _query(url, "SELECT takeovers FROM deep_research.runs ORDER BY created_at")
     ] == [1, 0]
     _assert_told_once(url, 2)
-
-
-def _host_of(url: str, run: str) -> str:
-    """Return the host of the worker that has a run."""
-    (row,) = _query(url, f"SELECT owner FROM deep_research.runs WHERE id = '{run}'")
-    return str(json.loads(row["owner"])["host"])

@@ -157,7 +157,8 @@ class _Prose:
         return Written(tuple(parts), self._is_cut) if parts else None
 
 
-def _is_prose(live: LiveText) -> bool:
+def is_prose(live: LiveText) -> bool:
+    """Say whether a piece is of what a model writes for people to read."""
     return live.kind == "text" and live.act in _PROSE_ACTS
 
 
@@ -240,7 +241,7 @@ class _Channel:
 
     def prose_to_come(self) -> int:
         """Return how many characters of a report have come and are not shown yet."""
-        return sum(len(item.text) for item in self._fresh if isinstance(item, LiveText) and _is_prose(item))
+        return sum(len(item.text) for item in self._fresh if isinstance(item, LiveText) and is_prose(item))
 
     def is_due(self, heartbeat_s: float) -> bool:
         """Say whether nothing was shown for so long that readers should hear a beat."""
@@ -318,10 +319,22 @@ class EventFeed:
     def on_live(self, live: LiveText) -> None:
         """Take a piece of an answer while it comes."""
         self._live[live.run] = asyncio.get_running_loop().time()
-        if _is_prose(live):
+        if is_prose(live):
             self._prose.setdefault(live.run, _Prose()).add(live)
         if channel := self._channels.get(live.run):
             channel.add(live)
+
+    def on_live_elsewhere(self, live: LiveText) -> None:
+        """Take a piece that another process passes on: it is kept only where somebody reads it."""
+        if live.run not in self._channels:
+            now = asyncio.get_running_loop().time()
+            self._live = {run: at for run, at in self._live.items() if now - at < _LIVE_S} | {live.run: now}
+            self._prose.pop(live.run, None)
+            return
+        if live.run not in self._prose and live.run in self._live:
+            # Some came before anybody read it.
+            self._prose[live.run] = _Prose(_is_cut=True)
+        self.on_live(live)
 
     def look(self, run: str) -> None:
         """Look at the store now: something was written there, or the run was deleted."""
@@ -442,7 +455,7 @@ class EventFeed:
                 ):
                     for event in events:
                         if event.seq > channel.last_seq:
-                            channel.add(event)
+                            self.on_event(event)
             except DeepResearchError as exc:
                 _log.warning("events of run %s: %s", run, exc)
                 if isinstance(exc, StoreCorrupt):

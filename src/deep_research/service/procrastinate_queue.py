@@ -5,10 +5,12 @@ is lost between the two, or with the job's tables, is put in again by `sweep`. N
 """
 
 import asyncio
+import json
 import logging
 import re
+import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +25,7 @@ from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 
 from deep_research.errors import StoreLocked
+from deep_research.events import LiveText, OnLive
 from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
 from deep_research.store.port import Store
 from deep_research.store.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
@@ -34,6 +37,10 @@ _CHANNELS: dict[str, Notice] = {
     "deep_research_events": "events",
     "deep_research_stop": "stop",
 }
+_LIVE_CHANNEL: Final = "deep_research_live"
+# Pieces of answers are gathered for so long; so much of one fits into a notification, which has 8,000 bytes.
+_GATHER_S: Final = 0.2
+_MAX_CHARS: Final = 600
 # A job that was taken this long ago and is still there: whoever took it was killed at that moment.
 _LOST_S: Final = 60
 _RECONNECT_S: Final = 1.0
@@ -75,6 +82,9 @@ class ProcrastinateQueue:
         self._turns = Turns()
         self._opening = asyncio.Lock()
         self._is_open = False
+        self._id = uuid.uuid4().hex
+        self._gathered: list[LiveText] = []
+        self._telling: asyncio.Task[None] | None = None
 
     async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:
         job = Job(
@@ -123,19 +133,45 @@ class ProcrastinateQueue:
             if run.id not in queued and not is_held(run, lease_s=self._lease_s):
                 await self.put(run.id, run.user, is_begun=run.status != "created")
 
-    async def listen(self, on_notice: OnNotice) -> None:
+    async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:
         async def on_notification(*, channel: str, payload: str) -> None:
-            on_notice(_CHANNELS[channel], payload)
+            if channel != _LIVE_CHANNEL:
+                on_notice(_CHANNELS[channel], payload)
+                return
+            sender, *piece = json.loads(payload)
+            if sender != self._id:
+                on_live(LiveText(*piece))
 
         while True:
             try:
                 async with self._opened():
-                    await self._connector.listen_notify(on_notification, _CHANNELS)
+                    await self._connector.listen_notify(on_notification, (*_CHANNELS, _LIVE_CHANNEL))
             except StoreLocked as exc:
                 _log.warning("events of other processes are only looked for, not told: %s", exc)
             await asyncio.sleep(_RECONNECT_S)
 
+    def tell_live(self, live: LiveText) -> None:
+        self._gathered.append(live)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell_gathered())
+
+    async def _tell_gathered(self) -> None:
+        """Pass on what was gathered, pieces of one answer together; what cannot be told now is lost."""
+        while True:
+            await asyncio.sleep(_GATHER_S)
+            gathered, self._gathered = self._gathered, []
+            if not gathered:
+                return
+            with suppress(StoreLocked):
+                async with self._opened():
+                    for payload in _payloads(self._id, gathered):
+                        await self._connector.execute_query_async(
+                            "SELECT pg_notify(%(channel)s, %(payload)s)", channel=_LIVE_CHANNEL, payload=payload
+                        )
+
     async def close(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
         if self._is_open:
             self._is_open = False
             await self._connector.close_async()
@@ -152,6 +188,17 @@ class ProcrastinateQueue:
             yield
         except (ConnectorException, psycopg.Error) as exc:
             raise StoreLocked(f"The queue in {self._place} cannot be reached: {exc.__cause__ or exc}") from exc
+
+
+def _payloads(sender: str, gathered: Sequence[LiveText]) -> Iterator[str]:
+    """Yield pieces of answers as notifications, those of one answer joined as far as they fit."""
+    by_answer: dict[tuple[str, ...], list[str]] = {}
+    for run, scope, act, kind, text in gathered:
+        by_answer.setdefault((run, scope, act, kind), []).append(text)
+    for answer, texts in by_answer.items():
+        text = "".join(texts)
+        for start in range(0, len(text), _MAX_CHARS):
+            yield json.dumps([sender, *answer, text[start : start + _MAX_CHARS]])
 
 
 async def _bring_up_to_date(pool: "psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]]") -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Literal, Protocol
 
+from deep_research.events import LiveText, OnLive
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.port import Store, UnfinishedRun
@@ -50,8 +51,12 @@ class RunQueue(Protocol):
         """Put in every run that should go on and that nobody works on; any process may do so at any time."""
         ...
 
-    async def listen(self, on_notice: OnNotice) -> None:
+    async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:
         """Pass on what other processes tell, until cancelled; return where they cannot, and only looking helps."""
+        ...
+
+    def tell_live(self, live: LiveText) -> None:
+        """Pass a piece of a model's answer on to other processes, where they can be told; it may be lost."""
         ...
 
     async def close(self) -> None:
@@ -128,8 +133,11 @@ class StoreQueue:
     async def sweep(self) -> None:
         """Do nothing: what should go on is in the store."""
 
-    async def listen(self, on_notice: OnNotice) -> None:
+    async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:  # noqa: ARG002 - nobody tells of it
         self._on_notice = on_notice
+
+    def tell_live(self, live: LiveText) -> None:
+        """Do nothing: other processes are not told."""
 
     async def close(self) -> None:
         """Do nothing: the store belongs to who opened it."""

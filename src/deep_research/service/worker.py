@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunInterrupted
-from deep_research.events import RunEvent
+from deep_research.events import LiveText, RunEvent
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import is_answered, park_run
 from deep_research.pipeline.graph import build_graph
@@ -16,7 +16,7 @@ from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.pipeline.watching import Observer
 from deep_research.readers import warm_up
 from deep_research.runner import processor_from, settings_of
-from deep_research.service.feed import EventFeed, set_within
+from deep_research.service.feed import EventFeed, is_prose, set_within
 from deep_research.service.run_queue import Notice, RunQueue
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow, Store
@@ -139,7 +139,7 @@ class Worker:
 
     async def _listen(self) -> None:
         """Hear what other processes tell for as long as the worker is there."""
-        await self._queue.listen(self._on_notice)
+        await self._queue.listen(self._on_notice, self._feed.on_live_elsewhere)
         await asyncio.Event().wait()
 
     def _on_notice(self, notice: Notice, run: str) -> None:
@@ -234,7 +234,7 @@ class Worker:
             if self._is_stopping:
                 return
             drive.processor = processor
-            await processor.runtime.resume(row.id, on_event=self._tell, on_live=self._feed.on_live)
+            await processor.runtime.resume(row.id, on_event=self._tell, on_live=self._tell_live)
         finally:
             drive.processor = None
             await processor.adapters.close()
@@ -242,6 +242,11 @@ class Worker:
     async def _tell(self, event: RunEvent) -> None:
         for on_event in self.on_event:
             on_event(event)
+
+    def _tell_live(self, live: LiveText) -> None:
+        self._feed.on_live(live)
+        if is_prose(live):
+            self._queue.tell_live(live)
 
     async def _has_work(self, row: RunRow) -> bool:
         return row.status not in ("done", "cancelled") and (

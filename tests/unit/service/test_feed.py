@@ -166,6 +166,22 @@ async def test_who_joins_while_a_report_is_written_gets_what_there_is_and_then_t
     assert not [item for item in await read_all(feed) if isinstance(item, Missed)]
 
 
+async def test_text_from_another_process_is_kept_for_its_readers_alone(store, feed, claim):
+    writer = Writer(store, claim, None)
+    await writer.write("first")
+    feed.on_live_elsewhere(live("nobody reads this"))
+    async with aclosing(feed.read(RUN, after=1)) as stream:
+        assert await anext(stream) == Missed("text", 2)
+        feed.on_live_elsewhere(live("the rest"))
+        assert await anext(stream) == live("the rest")
+        async with aclosing(feed.read(RUN, after=1)) as second:
+            got = [await anext(second), await anext(second)]
+        assert got[1] == Written((live("the rest"),), is_cut=True)
+        await writer.end()
+        assert numbers([item async for item in stream]) == [2]
+    assert not [item for item in await read_all(feed) if isinstance(item, Missed | Written)]
+
+
 async def test_an_event_number_that_the_run_never_had_is_a_gap_and_all_is_told(store, feed, claim):
     writer = Writer(store, claim, feed)
     await writer.write("a", "b")

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from pydantic import SecretStr
 
+from deep_research.events import LiveText
 from deep_research.service.run_queue import RunQueue, open_queue, read_figures
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
@@ -144,3 +145,27 @@ async def test_runs_that_the_queue_has_lost_are_found_once_by_all_who_look(hall)
     assert sorted(await hall.take_all()) == ["dead-1", "gone-1", "gone-2"]
     figures = await read_figures(hall.store, lease_s=LEASE_S)
     assert (figures.waiting, figures.running, figures.takeovers) == (0, 4, 1)
+
+
+@pytest.mark.parametrize("hall", ["postgres"], indirect=True)
+async def test_pieces_of_answers_reach_other_processes_in_order_whatever_they_hold(hall):
+    text = ["海绵城市" * 400, "half a pair: \ud83d", "nothing: \x00", "🏙" * 900, "the end"]
+    heard: list[LiveText] = []
+    own: list[LiveText] = []
+    other = hall.other()
+    listening = [
+        asyncio.create_task(other.listen(lambda *_: None, heard.append)),
+        asyncio.create_task(hall.queue.listen(lambda *_: None, own.append)),
+    ]
+    # Whoever listens is told when its connection does.
+    while not heard:
+        hall.queue.tell_live(LiveText("r1", "write", "draft", "text", "."))
+        await asyncio.sleep(0.05)
+    for piece in text:
+        hall.queue.tell_live(LiveText("r2", "write", "draft", "text", piece))
+    while not heard[-1].text.endswith("the end"):
+        await asyncio.sleep(0.05)
+    for task in listening:
+        task.cancel()
+    assert "".join(live.text for live in heard if live.run == "r2") == "".join(text)
+    assert own == []
