@@ -25,7 +25,7 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
     "server": 36_200,  # the API, the page, OpenAI's protocol, access
-    "service": 42_400,  # a queue in two forms, accounts, limits, uploads, schedules, notifications, events and text for many
+    "service": 42_400,  # a queue in two forms, accounts, limits, uploads, schedules, notices, events and text for many
     "settings": 4_700,  # other providers, dates in months, the sandbox, the server, mail
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months
