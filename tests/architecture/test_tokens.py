@@ -6,7 +6,7 @@ from tools.count_tokens import count_tokens, python_tokens
 
 # Tokens of Python and words of data files, by package; "." are the modules that stand alone.
 BUDGETS = {
-    ".": 14_200,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
+    ".": 14_250,  # every option of the command line from Python; follow-ups, updates, replays; doctor; opening files
     "cache": 3_700,  # a file, and a table that hosts share
     "charts": 3_900,  # style, fonts, the program that draws
     "cli": 21_800,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers
