@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -57,6 +58,8 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 _MIGRATION = re.compile(r"^(\d{4})_\w+\.sql$")
 OTHER_HOME = "set DEEP_RESEARCH_HOME to another folder"
+# Two processes that open a new file at once: SQLite refuses the switch to WAL without waiting.
+_RETRY_PAUSE_S = 0.01
 
 
 @cache
@@ -141,6 +144,27 @@ def connect(path: Path, *, timeout_s: float, check_same_thread: bool = True) -> 
     # it again would take the locks of every other connection of this process.
     tighten_files([path])
     return connection
+
+
+def open_prepared(
+    path: Path, prepare: Callable[[sqlite3.Connection], None], *, timeout_s: float, check_same_thread: bool = True
+) -> sqlite3.Connection:
+    """Open a database with a write-ahead log and prepare it, again for as long as another process is in the way."""
+    until = time.monotonic() + timeout_s
+    while True:
+        connection = connect(path, timeout_s=timeout_s, check_same_thread=check_same_thread)
+        try:
+            with closed_on_failure(connection):
+                connection.row_factory = sqlite3.Row
+                connection.execute("PRAGMA journal_mode = WAL")
+                prepare(connection)
+            return connection
+        except FileErrors as exc:
+            # A file that may be written and is called read-only is being made anew by somebody else.
+            is_moved = getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
+            if not (is_moved or fault_of(exc) == "locked") or time.monotonic() >= until:
+                raise
+        time.sleep(_RETRY_PAUSE_S)
 
 
 def can_be_written(path: Path) -> bool:

@@ -18,6 +18,7 @@ from deep_research.llm.registry import model_named
 from deep_research.messages.words import Words
 from deep_research.pipeline.control import answer_needed, question_lines, words_of
 from deep_research.pipeline.control import answer_run as put_answer
+from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
 from deep_research.pipeline.result import Result, contents_of
@@ -293,13 +294,15 @@ async def replay_run(
     settings = settings or load_settings()
     with TemporaryDirectory(prefix="deep-research-replay-") as scratch:
         home = Path(scratch)
+        # The copy is a file of its own, also where the run lies in a database.
+        changes: dict[str, object] = {"home": home, "logs": home / "logs", "database_url": None, "blobs": ""}
 
-        async def copy(store: Store, _: Settings) -> tuple[RunRow, RunRow]:
+        async def copy(store: Store, settings: Settings) -> tuple[RunRow, RunRow]:
             row = await store.get_run(run)
             require_done(row)
-            to = open_store(own := settings.with_changes(home=home, logs=home / "logs"))
+            to = open_store(settings.with_changes(**changes))
             try:
-                return row, await copy_run(row, store, to, logs=own.logs)
+                return await with_files(row, store, settings.logs), await copy_run(row, store, to, logs=home / "logs")
             finally:
                 await to.close()
 
@@ -307,7 +310,6 @@ async def replay_run(
         documents = home / "documents"
         documents.mkdir()
         own = settings_of(row.request, settings.with_changes(**_unset_keys(row.request, settings)))
-        changes: dict[str, object] = {"home": home, "logs": home / "logs"}
         own = own.with_changes(**changes, **({"docs": documents, "also_docs": None} if row.request.docs else {}))
         processor = processor_from(own, row.wiring, machine=machine, is_replay=True)
         try:

@@ -15,7 +15,7 @@ from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
-from deep_research.pipeline.folder import report_copy_of
+from deep_research.pipeline.folder import folder_of, report_copy_of, with_files
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
@@ -44,8 +44,8 @@ async def read_run(run: str, *, settings: Settings | None = None) -> RunRow:
 async def read_report(run: str, *, settings: Settings | None = None) -> Result:
     """Return the report of a run that is done, with its sources and findings."""
 
-    async def read(store: Store, _: Settings) -> Result:
-        return await result_of(await store.get_run(run), store)
+    async def read(store: Store, settings: Settings) -> Result:
+        return await result_of(await with_files(await store.get_run(run), store, settings.logs), store)
 
     return await with_store(read, settings)
 
@@ -53,8 +53,9 @@ async def read_report(run: str, *, settings: Settings | None = None) -> Result:
 async def read_contents(run: str, *, with_sources: bool = False, settings: Settings | None = None) -> Contents:
     """Return the report of a run that is done in parts, for an export."""
 
-    async def read(store: Store, _: Settings) -> Contents:
-        return await contents_of(await store.get_run(run), store, with_sources=with_sources)
+    async def read(store: Store, settings: Settings) -> Contents:
+        row = await with_files(await store.get_run(run), store, settings.logs)
+        return await contents_of(row, store, with_sources=with_sources)
 
     return await with_store(read, settings)
 
@@ -62,8 +63,8 @@ async def read_contents(run: str, *, with_sources: bool = False, settings: Setti
 async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
     """Check a finished report again: its files, against each other and against what the store keeps."""
 
-    async def check(store: Store, _: Settings) -> Recheck:
-        row = await store.get_run(run)
+    async def check(store: Store, settings: Settings) -> Recheck:
+        row = await with_files(await store.get_run(run), store, settings.logs)
         if row.result is None:
             raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
         folder = Path(row.folder)
@@ -119,15 +120,16 @@ async def cancel_run(run: str, *, settings: Settings | None = None) -> RunRow:
 async def delete_run(run: str, *, keep_files: bool = False, settings: Settings | None = None) -> None:
     """Delete a run and, unless `keep_files`, its folder and the copy of its report; this cannot be undone."""
 
-    async def remove(store: Store, _: Settings) -> RunRow:
+    async def remove(store: Store, settings: Settings) -> set[Path]:
         row = await store.get_run(run)
         await store.delete_run(row.id, current_owner())
-        return row
+        # It lies elsewhere where another host finished the run.
+        return {Path(row.folder), folder_of(settings.logs, row.id, row.created_at)}
 
-    folder = Path((await with_store(remove, settings)).folder)
-    if not keep_files:
-        shutil.rmtree(folder, ignore_errors=True)
-        report_copy_of(folder).unlink(missing_ok=True)
+    for folder in await with_store(remove, settings):
+        if not keep_files:
+            shutil.rmtree(folder, ignore_errors=True)
+            report_copy_of(folder).unlink(missing_ok=True)
 
 
 async def with_store(work: Callable[[Store, Settings], Awaitable[T]], settings: Settings | None = None) -> T:

@@ -98,6 +98,21 @@ async def test_the_same_run_with_a_cache_repeats_no_request(tmp_path: Path) -> N
         assert len(web.log) == 2 * asked
 
 
+async def test_two_hosts_with_one_database_make_each_search_and_fetch_once(tmp_path: Path, database_url: str) -> None:
+    pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
+    with LocalWeb(articles(30), hits_a_search=10) as web:
+        web.faults["127.0.0.7"] = Answer("<title>Gone</title>", status=410)
+        here, there = (
+            _settings(web, tmp_path / name, database_url=SecretStr(database_url)) for name in ("here", "there")
+        )
+        first = await research(QUESTIONS["en"], settings=here)
+        asked = len(web.log)
+        second = await research(QUESTIONS["en"], settings=there)
+        assert len(web.log) == asked > 0
+        assert second.run != first.run
+        assert second.final_report.split("\n---\n")[0] == first.final_report.split("\n---\n")[0]
+
+
 async def test_no_page_is_fetched_twice_and_no_query_asked_twice_in_a_run(tmp_path: Path) -> None:
     with LocalWeb(articles(12), hits_a_search=6) as web:
         await research(QUESTIONS["en"], settings=_settings(web, tmp_path, cache=False, max_iterations=3))

@@ -8,10 +8,10 @@ UPDATE kept SET used_at = :now WHERE kind = :kind AND key = :key
 
 -- name: keep
 INSERT OR REPLACE INTO kept (kind, key, expires_at, used_at, bytes, value)
-VALUES (:kind, :key, :expires_at, :now, :bytes, :value)
+VALUES (:kind, :key, :expires_at, :now, :cost, :value)
 
 -- name: size
-SELECT coalesce(sum(bytes), 0) FROM kept
+SELECT coalesce(sum(bytes), 0) AS bytes FROM kept
 
 -- name: drop_expired
 DELETE FROM kept WHERE expires_at <= :now
@@ -19,7 +19,7 @@ DELETE FROM kept WHERE expires_at <= :now
 -- name: drop_least_used
 DELETE FROM kept WHERE rowid IN (
     SELECT rowid FROM (SELECT rowid, sum(bytes) OVER (ORDER BY used_at DESC, rowid DESC) AS kept_bytes FROM kept)
-    WHERE kept_bytes > :room
+    WHERE kept_bytes > :bytes_left
 )
 
 -- name: drop_all

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from deep_research.cache.disk import DiskCache
+from deep_research.cache.kept import Cache
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import canonical_json, digest, json_of
@@ -18,7 +18,7 @@ class CachedEngine:
     """
 
     engine: SearchEngine
-    cache: DiskCache
+    cache: Cache
     identity: str
     ttl_s: float = 3600.0
 

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from deep_research.cache.disk import DiskCache
+from deep_research.cache.kept import Cache
 from deep_research.cli.printing import show
 from deep_research.settings import Settings, load_settings
+from deep_research.wiring.search import open_cache
 
 _MEGA = 1_000_000
 
@@ -13,23 +14,23 @@ _MEGA = 1_000_000
 def print_cache() -> None:
     """Print how much is kept, and for how long."""
     settings = load_settings()
-    kept = _with_cache(settings, DiskCache.size)
+    kept, place = _with_cache(settings, Cache.size)
     state = "on" if settings.cache else "off"
-    show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {settings.cache_path}")
+    show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {place}")
     show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
 
 
 def clear_cache() -> None:
     """Forget everything that is kept; runs and their snapshots are left alone."""
-    freed = _with_cache(load_settings(), DiskCache.clear)
+    freed, _ = _with_cache(load_settings(), Cache.clear)
     show(f"Cleared {freed / _MEGA:.2f} MB.")
 
 
-def _with_cache(settings: Settings, work: Callable[[DiskCache], Awaitable[int]]) -> int:
-    async def open_and_close() -> int:
-        cache = DiskCache(settings.cache_path, max_bytes=int(settings.cache_mb * _MEGA))
+def _with_cache(settings: Settings, work: Callable[[Cache], Awaitable[int]]) -> tuple[int, str]:
+    async def open_and_close() -> tuple[int, str]:
+        cache = open_cache(settings)
         try:
-            return await work(cache)
+            return await work(cache), cache.place
         finally:
             await cache.close()
 

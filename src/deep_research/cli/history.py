@@ -45,11 +45,12 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
 def print_run(run: str, *, as_json: bool) -> None:
     """Print where a run stands."""
     from deep_research.cli.run_page import page_of
+    from deep_research.pipeline.folder import with_files
     from deep_research.pipeline.journal import spent_so_far
     from deep_research.pipeline.workflow import workflow_state
 
     async def look(store: Store, settings: Settings) -> tuple[RunRow, list[RunEvent], list[JournalRow], Settings]:
-        row = await store.get_run(run)
+        row = await with_files(await store.get_run(run), store, settings.logs)
         return row, await store.read_events(row.id), await store.list_calls(row.id), settings
 
     row, events, calls, settings = with_store(look)

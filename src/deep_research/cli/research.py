@@ -237,6 +237,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
         if output.as_json:
             show_json(run=run, pending=row.pending)
         raise _waiting(row, row.pending or {}, words)
+    row = await processor.with_files(row)
     result = await processor.result(row)
     if row.request.update and not output.as_json and output.events != "-":
         # What is listed stands before what still holds, and that stands last.

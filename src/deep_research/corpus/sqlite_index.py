@@ -12,19 +12,17 @@ from deep_research.corpus.index import Column, IndexSession, PassageTerms, Score
 from deep_research.database import (
     FileErrors,
     can_be_written,
-    connect,
     connect_read_only,
     fault_of,
     files_of,
     load_queries,
+    open_prepared,
 )
 from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 
 T = TypeVar("T")
 _NO_LIMIT = -1
 _BUSY_TIMEOUT_S = 30.0
-# Two processes that open a new file at once: SQLite refuses the switch to WAL without waiting.
-_RETRY_PAUSE_S = 0.01
 
 
 class _NotAnIndex(Exception):
@@ -177,26 +175,15 @@ class SqliteIndex:
         until = time.monotonic() + _BUSY_TIMEOUT_S
         while True:
             try:
-                connection = connect(self.path, timeout_s=_BUSY_TIMEOUT_S)
+                return open_prepared(self.path, _prepare, timeout_s=_BUSY_TIMEOUT_S)
             except OSError as exc:
                 raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
-            try:
-                _prepare(connection)
             except _NotAnIndex:
-                connection.close()
-                self._put_aside()
+                pass
             except FileErrors as exc:
-                connection.close()
-                # A file that may be written and is called read-only is being made anew by somebody else.
-                is_moved = getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
-                fault = "locked" if is_moved else fault_of(exc)
-                if fault not in ("locked", "foreign", "damaged") or time.monotonic() >= until:
+                if fault_of(exc) not in ("foreign", "damaged") or time.monotonic() >= until:
                     raise
-                if fault != "locked":
-                    self._put_aside()
-                time.sleep(_RETRY_PAUSE_S)
-            else:
-                return connection
+            self._put_aside()
 
     def _opened_as_it_stands(self) -> sqlite3.Connection:
         """Open an index that cannot be written, which is of use only if this version made it."""
@@ -220,8 +207,6 @@ class SqliteIndex:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA journal_mode = WAL")
     # A power cut may cost the last files read, never the index: they are read again.
     connection.execute("PRAGMA synchronous = NORMAL")
     if _is_ours(SqliteIndexSession(connection)):

@@ -20,7 +20,7 @@ from deep_research.search.registry import EngineSpec
 from deep_research.store.port import OpenStore
 
 if TYPE_CHECKING:
-    from deep_research.cache.disk import DiskCache
+    from deep_research.cache.kept import Cache
 
 _SMALL_FOLDER = 30
 
@@ -59,7 +59,7 @@ class Adapters:
     max_chart_failures: int = 2
     draw: Draw | None = None
     no_drawing: str = ""
-    cache: "DiskCache | None" = None
+    cache: "Cache | None" = None
     plan_cache_s: float = 1800.0
     on_close: tuple[Callable[[], Awaitable[None]], ...] = ()
     clock: Clock = field(default_factory=SystemClock)

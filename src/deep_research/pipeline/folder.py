@@ -1,22 +1,30 @@
 """The run folder: files appear whole or not at all, and only while this process owns the run.
 
-Only their owner may read them.
+Only their owner may read them. The store keeps those of a finished run, for hosts that do not have its folder.
 """
 
 import os
 import re
+import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from deep_research.errors import CannotWrite
+from deep_research.in_thread import in_thread
 from deep_research.private_files import make_folder, opener
-from deep_research.store.port import Claim, Store
+from deep_research.store.port import Claim, RunRow, Store
+from deep_research.value import canonical_json, json_of
 
 # Folders of runs and copies of reports carry the names that `folder_of` and `report_copy_of` give.
 _OF_RUNS = re.compile(r"\.?[^.]{1,8}_\d{8}T\d{6}Z(?:\.md.*)?")
 _ANYTHING = re.compile(".*", re.DOTALL)
+# They repeat the texts of documents, which the store has.
+_REPEATED = re.compile(r"search_results\.json|resources\.md|segment_\d+\.md|\..*")
+# Written when all others are there.
+LAST_FILE = "stats.json"
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,10 @@ class RunFolder:
         # The epoch in the name keeps a process that was overtaken from touching the new owner's half-written file.
         temporary = target.with_name(f".{target.name}.{self.claim.epoch}.tmp")
         try:
-            self._make_folder(target.parent)
+            if target.is_relative_to(self.path):
+                _make_folders(self.path, target.parent)
+            else:
+                make_folder(target.parent, ours=_OF_RUNS)
             _write(temporary, raw)
             await self.store.while_owner(self.claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
         except OSError as exc:
@@ -49,14 +60,48 @@ class RunFolder:
                 temporary.unlink(missing_ok=True)
         return target
 
-    def _make_folder(self, folder: Path) -> None:
-        """Make a folder of the run, or the one of the reports; the one above them may be the user's own."""
-        if not folder.is_relative_to(self.path):
-            make_folder(folder, ours=_OF_RUNS)
-            return
-        make_folder(self.path.parent, ours=_OF_RUNS)
-        for own in dict.fromkeys((self.path, folder)):
-            make_folder(own, ours=_ANYTHING)
+    async def keep(self) -> str:
+        """Let the store keep the files, but for what it has anyway; return the content id of the list of them."""
+        ids = {}
+        for path in sorted(self.path.rglob("*")):
+            if path.is_file() and not _REPEATED.fullmatch(path.name):
+                ids[path.relative_to(self.path).as_posix()] = await self.store.put_blob(self.claim, path.read_bytes())
+        return await self.store.put_blob(self.claim, canonical_json(ids).encode())
+
+
+async def with_files(row: RunRow, store: Store, logs: Path) -> RunRow:
+    """Return a run whose folder is on this host: where another one finished it, the store gives the files back.
+
+    A folder in which the last file is missing was left by a process that did not finish the run.
+    """
+    kept = (row.result or {}).get("files")
+    if not kept or (Path(row.folder) / LAST_FILE).is_file():
+        return row
+    folder = folder_of(logs, row.id, row.created_at)
+    if not (folder / LAST_FILE).is_file():
+        ids = json_of(await store.get_blob(str(kept)))
+        assert isinstance(ids, dict)
+        await in_thread(_restore, folder, {name: await store.get_blob(str(id_)) for name, id_ in ids.items()})
+    return row.model_copy(update={"folder": str(folder)})
+
+
+def _restore(folder: Path, files: Mapping[str, bytes]) -> None:
+    try:
+        for name in sorted(files, key=LAST_FILE.__eq__):
+            target = folder / name
+            _make_folders(folder, target.parent)
+            temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+            _write(temporary, files[name])
+            temporary.replace(target)
+    except OSError as exc:
+        raise CannotWrite(f"Cannot write {folder}: {exc.strerror}. Free some space or choose another folder.") from exc
+
+
+def _make_folders(folder: Path, inner: Path) -> None:
+    """Make a run's folder and one in it; the one above them may be the user's own."""
+    make_folder(folder.parent, ours=_OF_RUNS)
+    for own in dict.fromkeys((folder, inner)):
+        make_folder(own, ours=_ANYTHING)
 
 
 def _write(path: Path, raw: bytes) -> None:

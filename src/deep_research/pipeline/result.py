@@ -1,5 +1,7 @@
 """What a run came to, as its store keeps it. Loads no graph."""
 
+from pathlib import Path
+
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
 from deep_research.report.edition import Edition
@@ -46,8 +48,16 @@ async def result_of(row: RunRow, store: Store) -> Result:
     kept = {key: row.result[key] for key in wanted if key in row.result}
     # Before sources were looked through for pictures, the paths of the figures were kept alone.
     images = kept["images"] if isinstance(kept["images"], list) else []
-    kept["images"] = [{"address": image} if isinstance(image, str) else image for image in images]
+    known = (Image.from_json({"address": image} if isinstance(image, str) else image) for image in images)
+    kept["images"] = [_found(image, row.folder).to_json() for image in known]
     return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})
+
+
+def _found(image: Image, folder: str) -> Image:
+    """Return a picture with its path where it is one of the run's figures, which may lie in another folder by now."""
+    if image.source:
+        return image
+    return image.model_copy(update={"address": str(Path(folder, *Path(image.address).parts[-2:]))})
 
 
 async def edition_of(row: RunRow, store: Store) -> Edition:

@@ -35,7 +35,7 @@ from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.earlier import request_following
-from deep_research.pipeline.folder import RunFolder, folder_of
+from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import build_graph, recursion_limit
 from deep_research.pipeline.heartbeat import Heartbeat
@@ -372,7 +372,8 @@ class AgentRuntime:
             return _End("waiting", pending=questions[0].value)
         kept = json_of(await context.store.get_blob(result["final_report"]))
         assert isinstance(kept, dict)
-        return _End("done", result=kept | {"is_verified": bool(result.get("is_verified"))})
+        ends: JsonObject = {"is_verified": bool(result.get("is_verified")), "files": await context.folder.keep()}
+        return _End("done", result=kept | ends)
 
 
 async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None:
@@ -445,6 +446,14 @@ class DeepResearchProcessor:
         """Start a run and stay with it until it is done or waits for an answer."""
         row = await self.runtime.create(request)
         return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
+
+    async def with_files(self, row: RunRow) -> RunRow:
+        """Return a run whose folder is on this host."""
+        store = self.adapters.open_store()
+        try:
+            return await with_files(row, store, self.adapters.logs)
+        finally:
+            await store.close()
 
     async def contents(self, row: RunRow, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done in parts, for an export."""

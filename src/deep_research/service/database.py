@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from deep_research.database import FileErrors, closed_on_failure, connect, fault_of, load_queries, migrate
+from deep_research.database import FileErrors, connect, fault_of, load_queries, migrate, open_prepared
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
 from deep_research.settings import Settings
 from deep_research.store.sql import Column, Row
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SAME_MOMENT_S = 0.05
-_RETRY_PAUSE_S = 0.01
 # For how long a change that another process made in PostgreSQL may go unseen.
 _UNSEEN_S = 1.0
 _PACKAGE = "deep_research.service"
@@ -164,24 +163,11 @@ class _ServerFile:
             raise self._in_words(exc) from exc
 
     def _opened(self) -> sqlite3.Connection:
-        until = time.monotonic() + self._busy_timeout_s
-        while True:
-            try:
-                return self._open()
-            except FileErrors as exc:
-                # SQLite does not wait by itself while another process turns a new file to its log.
-                if fault_of(exc) != "locked" or time.monotonic() >= until:
-                    raise
-            time.sleep(_RETRY_PAUSE_S)
-
-    def _open(self) -> sqlite3.Connection:
-        connection = connect(self.path, timeout_s=self._busy_timeout_s, check_same_thread=False)
-        with closed_on_failure(connection):
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode = WAL")
+        def prepare(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA foreign_keys = ON")
             migrate(connection, self.path, _PACKAGE)
-        return connection
+
+        return open_prepared(self.path, prepare, timeout_s=self._busy_timeout_s, check_same_thread=False)
 
     def _in_words(self, exc: Exception) -> DeepResearchError:
         match fault_of(exc):

@@ -14,7 +14,9 @@ from deep_research.store.sql import Database, Session
 from deep_research.store.sqlite_file import SqliteFile
 from deep_research.wiring import open_database, open_store
 
-_STORE, _SERVICE, _LIMITS = "deep_research.store", "deep_research.service", "deep_research.shared_limits"
+_STORE, _SERVICE = "deep_research.store", "deep_research.service"
+# What only a database that hosts share has.
+_SHARED = ("deep_research.shared_limits", "deep_research.cache")
 
 
 class DatabaseState(NamedTuple):
@@ -39,7 +41,7 @@ def schema_numbers(settings: Settings) -> dict[str, int]:
                     numbers[part] = schema_number(connection)
         return {part: numbers.get(part, 0) for part in files}
     numbers = {}
-    for part in (_STORE, _SERVICE, _LIMITS):
+    for part in (_STORE, _SERVICE, *_SHARED):
         database = open_database(settings, part)
         try:
             numbers[part], _ = database.schema_numbers()
@@ -57,10 +59,10 @@ async def migrate_database(settings: Settings) -> None:
     finally:
         await store.close()
         await server.close()
-    if settings.database_url is not None:
-        limits = open_database(settings, _LIMITS)
-        limits.read(lambda _: None)
-        limits.close()
+    for part in () if settings.database_url is None else _SHARED:
+        database = open_database(settings, part)
+        database.read(lambda _: None)
+        database.close()
 
 
 async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:

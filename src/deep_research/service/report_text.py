@@ -67,7 +67,7 @@ class ReportText(NamedTuple):
 async def report_text(service: ResearchService, row: RunRow, who: Identity, links: Links) -> ReportText:
     """Return the report of a run that is done."""
     result = await service.result(row.id, who)
-    edition = await _edition(service, row, who)
+    edition = await _edition(service, row)
     captions = edition.captions if edition else []
     files = {
         caption.file(".png"): links.picture(row.id, caption.figure.png) for caption in captions if caption.figure.png
@@ -81,9 +81,9 @@ async def report_text(service: ResearchService, row: RunRow, who: Identity, link
     return ReportText(result.title, text, citations, sources, result.is_verified)
 
 
-async def _edition(service: ResearchService, row: RunRow, who: Identity) -> Edition | None:
+async def _edition(service: ResearchService, row: RunRow) -> Edition | None:
     try:
-        return (await service.contents(row.id, who)).edition
+        return (await service.contents_of(row)).edition
     except UsageError:  # a run of an earlier version kept its Markdown only
         return None
 

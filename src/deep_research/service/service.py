@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -13,6 +14,7 @@ from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
+from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
@@ -276,11 +278,11 @@ class ResearchService:
         return await self._results.get(row), await self._contents.get(row)
 
     async def contents(self, run: str, who: Identity, *, with_sources: bool = False) -> Contents:
-        """Return the report of a run that is done, in parts, for a page or an export."""
-        row = await self.finished(run, who)
+        """Return the report of a run that is done, in parts, for an export; its folder is on this host."""
+        row = await with_files(await self.finished(run, who), self.store, self.settings.logs)
         if with_sources:
             return await contents_of(row, self.store, with_sources=True)
-        return await self.contents_of(row)
+        return replace(await self.contents_of(row), folder=row.folder)
 
     async def contents_of(self, row: RunRow) -> Contents:
         """Return the report of a run that was just read and is done."""
@@ -288,7 +290,7 @@ class ResearchService:
 
     async def changes(self, run: str, who: Identity) -> Changes:
         """Return what an update has found changed since the run before it."""
-        row = await self.finished(run, who)
+        row = await with_files(await self.finished(run, who), self.store, self.settings.logs)
         try:
             return Changes.from_json(json_of((Path(row.folder) / "changes.json").read_bytes()))
         except FileNotFoundError:

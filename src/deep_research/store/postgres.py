@@ -141,6 +141,7 @@ class PostgresDatabase:
     """The tables of a package in a database; all of a process that use one database share its connections.
 
     `SERIALIZABLE` is for work that locks nothing by itself: it is as if nobody else had a transaction meanwhile.
+    Locks are waited for as long as `busy_timeout_s`, and so is a database that is away, unless `patience_s` is given.
     """
 
     def __init__(
@@ -150,12 +151,14 @@ class PostgresDatabase:
         package: str = "deep_research.store",
         isolation: Isolation = "READ COMMITTED",
         busy_timeout_s: float = 30.0,
+        patience_s: float | None = None,
         max_connections: int = 8,
     ) -> None:
         self._isolation = isolation
         self._url = url
         self._package = package
         self._busy_timeout_s = busy_timeout_s
+        self._patience_s = busy_timeout_s if patience_s is None else patience_s
         self._max_connections = max_connections
         self._pool: ConnectionPool[Connection] | None = None
         self.place = place_of(url)
@@ -196,7 +199,7 @@ class PostgresDatabase:
         if self._pool is None:
             pool = _pools.take(self._url, self._max_connections, self._busy_timeout_s)
             try:
-                with pool.connection(timeout=self._busy_timeout_s) as connection, _our_errors(self.place, connection):
+                with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.place, connection):
                     self._bring_up_to_date(connection)
             except BaseException:
                 _pools.release(self._url)
@@ -250,7 +253,7 @@ class PostgresDatabase:
 
     def _patiently(self, attempt: Callable[[Connection], T]) -> T:
         """Make attempts on connections of the pool until one is not lost, or the time is over."""
-        until, pause_s = time.monotonic() + self._busy_timeout_s, 0.01
+        until, pause_s = time.monotonic() + self._patience_s, 0.01
         while True:
             try:
                 with self._connection(until) as connection:

@@ -44,7 +44,11 @@ def _blob_storage(settings: Settings) -> BlobStorage | None:
 
 
 def open_database(
-    settings: Settings, package: str = "deep_research.store", *, isolation: "Isolation" = "READ COMMITTED"
+    settings: Settings,
+    package: str = "deep_research.store",
+    *,
+    isolation: "Isolation" = "READ COMMITTED",
+    patience_s: float | None = None,
 ) -> "PostgresDatabase":
     """Return the tables of a package in the PostgreSQL that is named."""
     try:
@@ -57,6 +61,7 @@ def open_database(
         package=package,
         isolation=isolation,
         busy_timeout_s=settings.store_busy_timeout_s,
+        patience_s=patience_s,
         max_connections=settings.database_connections,
     )
 

@@ -10,14 +10,17 @@ from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
+from deep_research.wiring.adapters import open_database
 from deep_research.wiring.limits import shared_limits
 
 if TYPE_CHECKING:
-    from deep_research.cache.disk import DiskCache
+    from deep_research.cache.kept import Cache
     from deep_research.fetch.port import Fetcher
     from deep_research.search.port import SearchEngine, ServiceEngine
 
 NO_ENGINES = ("none",)
+# Asking a source again is better than to wait longer for a database that is away.
+_CACHE_PATIENCE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Web:
     engines: "tuple[SearchEngine, ...]"
     specs: Mapping[str, EngineSpec]
     fetcher: "Fetcher | None"
-    cache: "DiskCache | None"
+    cache: "Cache | None"
     close: Callable[[], Awaitable[None]] | None
 
 
@@ -124,7 +127,7 @@ def open_web(settings: Settings) -> Web:
     """Return the sources that a run asks and the fetcher of their pages; without any, nothing leaves the machine."""
     names = chosen_engines(settings)
     specs = {name: spec for name, spec in known_engines(settings).items() if name in names}
-    cache = _cache(settings)
+    cache = open_cache(settings) if settings.cache else None
     if not specs:
         return Web((), {}, None, cache, cache.close if cache else None)
     from deep_research.cache.pages import CachedFetcher
@@ -171,12 +174,18 @@ def _identity(spec: EngineSpec, settings: Settings) -> str:
     return " ".join(filter(None, (address_of(spec, settings), model_of(spec, settings))))
 
 
-def _cache(settings: Settings) -> "DiskCache | None":
-    if not settings.cache:
-        return None
-    from deep_research.cache.disk import DiskCache
+def open_cache(settings: Settings) -> "Cache":
+    """Return what is kept between runs: in the PostgreSQL that is named, for all hosts, else in a file."""
+    max_bytes = int(settings.cache_mb * 1_000_000)
+    if settings.database_url is None:
+        from deep_research.cache.disk import DiskCache
 
-    return DiskCache(settings.cache_path, max_bytes=int(settings.cache_mb * 1_000_000))
+        return DiskCache(settings.cache_path, max_bytes=max_bytes)
+    database = open_database(settings, "deep_research.cache", patience_s=_CACHE_PATIENCE_S)
+    from deep_research.cache.kept import Cache
+    from deep_research.cache.postgres import PostgresCacheTable
+
+    return Cache(PostgresCacheTable(database), max_bytes=max_bytes)
 
 
 def _spec_of(server: McpServer) -> EngineSpec:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deep_research.pipeline.folder import RunFolder, report_copy_of
+from deep_research.pipeline.folder import LAST_FILE, RunFolder, report_copy_of
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
@@ -32,7 +32,7 @@ async def cache(state: RunState) -> Update:
     answers = await model_answers(calls, records.store)
     statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
     await context.run.rounds.write(folder)
-    await folder.write("stats.json", canonical_json(statistics) + "\n")
+    await folder.write(LAST_FILE, canonical_json(statistics) + "\n")
     report = (folder.path / "report.md").read_text(encoding="utf-8")
     copy = report_copy_of(folder.path)
     await folder.write_at(copy, seen_from(copy.parent, report, run_folder=folder.path))

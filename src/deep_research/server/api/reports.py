@@ -75,7 +75,7 @@ async def export_report(
         named = file_name(title, "zip")
         return attachment(content, name=named, media_type="application/zip", headers=validators.headers)
     # Links to figures stay as they are in the run's own files, which a bundle holds.
-    content = await in_thread(exported, contents, name, target=Path(row.folder) / "report.md")
+    content = await in_thread(exported, contents, name, target=Path(contents.folder) / "report.md")
     ending = FORMATS[name].ending or _ENDINGS.get(name, name)
     return attachment(
         content,
