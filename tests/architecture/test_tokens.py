@@ -9,7 +9,7 @@ BUDGETS = {
     ".": 14_100,  # every option of the command line from Python; follow-ups, updates, replays; doctor; migrations
     "cache": 2_700,
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 22_000,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers, figures of them
+    "cli": 22_000,  # the sandbox, exports, checks, versions, serving, accounts, schedules, workers and their figures
     "corpus": 21_700,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
@@ -25,7 +25,7 @@ BUDGETS = {
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
     "server": 35_900,  # the API, the page, OpenAI's protocol, access
-    "service": 42_700,  # a queue in two forms, what runs use (was in server), accounts, limits, uploads, schedules, notifications, events for many
+    "service": 42_700,  # a queue in two forms, figures of runs, accounts, limits, uploads, schedules, notifications
     "settings": 4_700,  # other providers, dates in months, the sandbox, the server, mail
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months
