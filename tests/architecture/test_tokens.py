@@ -16,7 +16,7 @@ BUDGETS = {
     "fetch": 7_500,
     "llm": 12_100,
     "mcp_server": 5_600,  # tools, resources and progress for MCP clients
-    "messages": 11_800,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
+    "messages": 11_900,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; plurals
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_800,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
     "readers": 38_100,
