@@ -9,14 +9,14 @@ BUDGETS = {
     ".": 14_250,  # every option of the command line from Python; follow-ups, updates, replays; doctor; opening files
     "cache": 3_700,  # a file, and a table that hosts share
     "charts": 3_900,  # style, fonts, the program that draws
-    "cli": 21_800,  # the sandbox, exports, checks, versions of a report, serving, accounts, schedules, workers
+    "cli": 22_000,  # the sandbox, exports, checks, versions, serving, accounts, schedules, workers and their figures
     "corpus": 21_700,  # an index in two databases; two folders as one; single files, contents, pages and words of files
     "evidence": 200,
     "export": 21_800,  # HTML for file and page, PDF, Word, JSON-LD, three formats of references, a bundle, changes
     "fetch": 7_500,
     "llm": 12_100,
     "mcp_server": 5_600,  # tools, resources and progress for MCP clients
-    "messages": 11_800,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; what works
+    "messages": 11_900,  # figures, the page of a report, follow-ups, changes, audits; what a server refuses; plurals
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_800,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
     "readers": 38_100,
@@ -24,8 +24,8 @@ BUDGETS = {
     "report": 6_800,  # lists, conclusions, calculations, figures, a layout for all formats
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
-    "server": 36_200,  # the API, the page, OpenAI's protocol, access
-    "service": 42_400,  # a queue in two forms, accounts, limits, uploads, schedules, notices, events and text for many
+    "server": 35_900,  # the API, the page, OpenAI's protocol, access
+    "service": 43_300,  # a queue in two forms, figures of runs, accounts, limits, uploads, schedules, text for many
     "settings": 4_700,  # other providers, dates in months, the sandbox, the server, mail
     "shared_limits": 1_700,  # slots and turns that processes share
     "sources": 4_500,  # what a service delivered, dates in months

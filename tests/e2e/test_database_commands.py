@@ -61,7 +61,7 @@ def test_a_run_that_waits_is_copied_answered_and_finished_without_paying_again(
     assert moved.only_run().status == "done"
     checked = moved.run("db", "check", "--full")
     assert checked.returncode == 0, checked.stdout
-    assert "1 runs" in checked.stdout
+    assert "1 run," in checked.stdout
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "UPDATE deep_research.blobs SET packed = 'x' WHERE id = (SELECT min(id) FROM deep_research.blobs)"

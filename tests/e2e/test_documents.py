@@ -184,6 +184,10 @@ def test_unanswered_question_says_so_first_and_exits_0(tmp_path: Path) -> None:
     asked = Asked(User(tmp_path), "How much did the Halden Bay heat pumps cost in 1998?")
     answer = asked.report.split("## Answer\n\n")[1]
     assert answer.startswith("The sources at hand do not answer this question. What follows is the nearest")
+    assert "Verification passed" not in asked.finished.stderr
+    assert "The question is not answered. What the report quotes was checked." in asked.finished.stderr
+    verification = (asked.folder / "verification.md").read_text(encoding="utf-8")
+    assert verification.startswith("# The question is not answered;")
 
 
 def test_an_open_question_is_answered_with_what_there_is_and_says_what_is_missing(tmp_path: Path) -> None:

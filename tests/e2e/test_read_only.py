@@ -144,7 +144,7 @@ def test_what_is_kept_can_be_read_though_nothing_can_be_written(kept: Kept, name
     assert "searched as it stands" in said["search"].stderr
     assert "apples.md" in said["search"].stdout
     assert "Traceback" not in said["doctor"].stderr
-    assert "1 runs" in said["doctor"].stdout
+    assert "1 run," in said["doctor"].stdout
     assert sorted(file.name for file in home.path.iterdir()) == sorted(home.names), "nothing is left behind"
 
 

@@ -15,9 +15,10 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 from deep_research import resume_run
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.errors import InputError, SourceGone
+from deep_research.errors import InputError, SourceGone, StoreCorrupt
 from deep_research.service.documents import Documents
 from deep_research.service.identity import Identity
+from deep_research.service.moving import copy_home
 from deep_research.service.new_run import NewRun
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
@@ -85,6 +86,48 @@ async def test_a_worker_answers_from_what_a_server_was_sent(tmp_path: Path, data
     with pytest.raises(SourceGone):
         await documents.fetcher.fetch("../own/tariff-sheet-2026.txt")
     await documents.corpus.close()
+
+
+async def test_uploads_of_a_home_are_copied_found_and_quoted(tmp_path: Path, database_url: str) -> None:
+    before = settings_for(tmp_path / "files", docs=None)
+    asked = "What did the Harbour Heat project cost?"
+    async with ResearchService(before, at_once=0) as service:
+        collection = await _uploaded(service.documents)
+        run = (await service.create(NewRun(question=asked, documents=collection), WHO)).id
+    after = _host(tmp_path / "moved", database_url)
+    counts = await copy_home(after, before.home)
+    assert counts["uploaded files"] == len(PAPERS)
+    assert await copy_home(after, before.home) == counts
+    # Nothing of the home is needed any longer.
+    shutil.rmtree(tmp_path / "files")
+    async with ResearchService(after, at_once=0) as service:
+        await _read_through(service.documents, collection)
+        listed = await service.documents.read(collection, WHO)
+        assert {file.name for file in listed.documents} == set(PAPERS)
+        assert {file.state for file in listed.documents} == {"ready"}
+        found = await service.documents.search(collection, "调蓄池", WHO, limit=3)
+        assert PAPERS[2] in {passage.address for passage in found.passages}
+        # A run of before the move goes on, and a new one asks the same files.
+        new = (await service.create(NewRun(question=asked, documents=collection), WHO)).id
+    for each in (run, new):
+        result = await resume_run(each, settings=after)
+        assert "council-closing-report.pdf" in {source["address"] for source in result.sources}
+
+
+async def test_an_uploaded_file_that_is_missing_is_named_and_the_copy_can_be_begun_again(
+    tmp_path: Path, database_url: str
+) -> None:
+    before = settings_for(tmp_path / "files", docs=None)
+    async with ResearchService(before, at_once=0) as service:
+        collection = await _uploaded(service.documents)
+    lost = before.uploads_path / collection / PAPERS[0]
+    raw = lost.read_bytes()
+    lost.unlink()
+    after = _host(tmp_path / "moved", database_url)
+    with pytest.raises(StoreCorrupt, match=PAPERS[0]):
+        await copy_home(after, before.home)
+    lost.write_bytes(raw)
+    assert (await copy_home(after, before.home))["uploaded files"] == len(PAPERS)
 
 
 async def test_what_one_server_deletes_is_gone_for_all(tmp_path: Path, database_url: str) -> None:

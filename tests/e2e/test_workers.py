@@ -2,19 +2,22 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 pytest.importorskip("procrastinate", reason="needs the extra postgres")
 
 from deep_research.store.port import RunRow
 from tests.e2e.harness import User, assert_explained, finish
-from tests.support.server import ServerProcess, server_process
+from tests.support.server import ServerProcess, free_port, server_process
 
 SLOW = {"DEEP_RESEARCH_WIRING": "worlds:slow", "DEEP_RESEARCH_DEPTH": "quick", "DEEP_RESEARCH_CACHE": "false"}
 LEASE_S = 3.0
@@ -95,6 +98,48 @@ def test_two_workers_share_the_runs_of_a_server_which_tells_their_events(tmp_pat
         assert told == [f"id: {event.seq}" for event in kept]
         assert {here.row(run).epoch for run in runs} == {1}
         assert "deep_research_runs_queued 0.0" in here.server.client.http.get("/metrics").text
+
+
+def test_any_server_shows_what_workers_do_and_a_worker_what_its_runs_use(tmp_path: Path, database_url: str) -> None:
+    port = free_port()
+    with (
+        site(tmp_path, database_url) as here,
+        server_process(_folder(tmp_path / "other"), "--workers", "0", **here.server.env) as other,
+    ):
+        runs = here.ask(5)
+        workers = [here.worker("--at-once", "1", "--metrics-port", str(port)), here.worker("--at-once", "1")]
+        names = {f"{socket.gethostname()}:{worker.pid}" for worker in workers}
+
+        def shown(server: ServerProcess) -> dict[str, str]:
+            lines = server.client.http.get("/metrics").text.splitlines()
+            return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+        def both_work(server: ServerProcess) -> bool:
+            return all(shown(server).get(f'deep_research_worker_runs{{worker="{name}"}}') == "1.0" for name in names)
+
+        here.user.wait_for(lambda: both_work(here.server) and both_work(other))
+        for server in (here.server, other):
+            figures = shown(server)
+            assert float(figures["deep_research_runs_queued"]) >= 1
+            assert 0 <= float(figures["deep_research_oldest_lease_seconds"]) < LEASE_S * 10
+            assert figures["deep_research_takeovers"] == "0.0"
+        status = here.user.run("queue", "status")
+        assert any(name in status.stdout for name in names), status.stdout
+        here.all_done(runs)
+        own = httpx2.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        assert re.search(r'^deep_research_run_seconds_count\{status="done"\} \d\.0$', own, re.MULTILINE)
+        assert "deep_research_model_calls_total{" in own
+        assert not [run for run in runs if run in own]
+        taken = here.worker("--metrics-port", str(port))
+        assert str(port) in assert_explained(finish(taken), 64)
+        several = here.worker("--metrics-port", "1", "--processes", "2")
+        assert "--metrics-port" in assert_explained(finish(several), 64)
+        here.user.wait_for(lambda: not any("worker_runs{" in name for name in shown(other)))
+
+
+def _folder(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def test_a_worker_that_is_killed_costs_no_paid_call(tmp_path: Path, database_url: str) -> None:

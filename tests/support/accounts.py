@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -20,6 +20,7 @@ class Operator:
     """Whoever runs the server, at the command line of its machine."""
 
     folder: Path
+    env: dict[str, str] = field(default_factory=dict)
 
     def users(self, *arguments: str, password: str = PASSWORD) -> str:
         """Run a `users` command with a password on standard input, and return what it printed."""
@@ -30,7 +31,7 @@ class Operator:
     def tried(self, *arguments: str, password: str = PASSWORD) -> "subprocess.CompletedProcess[str]":
         """Run a `users` command, whatever comes of it."""
         with patch.object(sys, "stdin", StringIO(f"{password}\n")):
-            return User(self.folder).call("users", *arguments)
+            return User(self.folder, env=self.env).call("users", *arguments)
 
     def token(self, name: str, scopes: str = "read,research,documents", *more: str) -> str:
         return self.users("token", name, "--scopes", scopes, *more)

@@ -47,6 +47,13 @@ def test_documented_headings_are_kept():
     assert say("report.total_sources", count=5) == "Total: 5 sources"
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "1 source"), (0, "0 sources"), (2, "2 sources"), ("1,001", "1,001 sources")]
+)
+def test_one_of_a_thing_is_told_without_an_s(count, told):
+    assert words_in("en")("report.total_sources", count=count) == f"Total: {told}"
+
+
 def test_chinese_headings_follow_the_script():
     assert words_in("zh-Hans")("report.references") == "参考文献"
     assert words_in("zh-Hant")("report.references") == "參考文獻"

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from deep_research.cli.printing import show, show_json, tell, tell_over
+from deep_research.cli.printing import counted, show, show_json, tell, tell_over
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.port import PassageHit, Survey
 from deep_research.corpus.scan import require_documents
@@ -32,7 +32,8 @@ def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
         for remark in survey.remarks:
             show(f"  · {remark.address}: {remark.remark}")
         gone = f", {survey.removed} gone" if survey.removed else ""
-        show(f"{survey.indexed} documents of {survey.files} files; {survey.read_now} read now{gone}.")
+        indexed, files = counted(survey.indexed, "document"), counted(survey.files, "file")
+        show(f"{indexed} of {files}; {survey.read_now} read now{gone}.")
     require_documents(survey, folder)
 
 
@@ -48,7 +49,8 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
             tell("No folder is indexed yet: deep-research corpus add FOLDER.")
         for each in folders:
             skipped = f", {each.skipped} skipped" if each.skipped else ""
-            show(f"{each.path}\n    {each.documents} documents, {each.passages} passages{skipped}; {each.refreshed}")
+            holds = f"{counted(each.documents, 'document')}, {counted(each.passages, 'passage')}"
+            show(f"{each.path}\n    {holds}{skipped}; {each.refreshed}")
         return
     documents = catalogue.documents(folder)
     if not documents:
@@ -58,7 +60,8 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
         return
     for document in documents:
         about = " · ".join(filter(None, (document.author, document.published, document.language)))
-        show(f"{document.address}\n    {document.title}{f' ({about})' if about else ''}, {document.passages} passages")
+        passages = counted(document.passages, "passage")
+        show(f"{document.address}\n    {document.title}{f' ({about})' if about else ''}, {passages}")
         for remark in document.remarks:
             show(f"    ! {remark}")
 

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from deep_research.cli.printing import show
+from deep_research.cli.printing import counted, show
 from deep_research.errors import ConfigurationError
 from deep_research.settings import load_settings
 
@@ -34,13 +34,12 @@ def check(*, is_full: bool) -> int:
     show(f"{state.place} can be reached and written")
     show("schemas: " + ", ".join(f"{part.rpartition('.')[2]} {number}" for part, number in state.schemas.items()))
     size = state.size
-    show(
-        f"{size.runs} runs, {size.documents} documents, {size.blobs} blobs, {size.bytes_on_disk / _MEGA:.1f} MB",
-    )
+    held = (counted(size.runs, "run"), counted(size.documents, "document"), counted(size.blobs, "blob"))
+    show(f"{', '.join(held)}, {size.bytes_on_disk / _MEGA:.1f} MB")
     off = "" if abs(state.clock_ahead_s) < _MAX_CLOCK_DIFFERENCE_S else ": correct the clock of this host"
     show(f"its clock is {state.clock_ahead_s:+.2f} s off this host's{off}")
     if is_full:
-        show(f"{state.checked} documents and blobs were held against their ids")
+        show(f"documents and blobs held against their ids: {state.checked}")
     for line in state.damage:
         show(f"damaged: {line}")
     return 1 if state.damage else 0

@@ -31,7 +31,7 @@ def check_database(
 def copy_to_database(
     home: Annotated[Path | None, Option("--from", metavar="FOLDER", help="Home to copy; by default your own.")] = None,
 ) -> None:
-    """Copy runs, accounts and schedules from the files of a home to the PostgreSQL of the settings."""
+    """Copy runs, accounts, schedules and uploaded documents of a home to the PostgreSQL of the settings."""
     from deep_research.cli.db import copy
 
     copy(home)

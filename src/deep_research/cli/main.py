@@ -316,11 +316,15 @@ def worker(
     at_once: Annotated[
         int | None, Option(min=1, help="Most runs at once of each; by default, that of servers.")
     ] = None,
+    metrics_port: Annotated[
+        int | None, Option(min=1, max=65535, help="Port for the figures of its runs, for Prometheus; none by default.")
+    ] = None,
+    metrics_host: Annotated[str, Option(help="Address for it; whoever reaches it needs no token.")] = "127.0.0.1",
 ) -> None:
     """Work on the runs of servers that share a PostgreSQL with this machine."""
     from deep_research.cli.worker import run_workers
 
-    run_workers(processes=processes, at_once=at_once)
+    run_workers(processes=processes, at_once=at_once, metrics_port=metrics_port, metrics_host=metrics_host)
 
 
 @app.command()

@@ -22,6 +22,11 @@ def show(text: str = "", *, end: str = "\n") -> None:
     typer.echo(clean_text(text) + end, nl=False)
 
 
+def counted(count: int, one: str) -> str:
+    """Return a count with its word, which gets an s where it is not one."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
 def show_json(**data: object) -> None:
     """Print data to the standard output for programs, with the version of its form."""
     typer.echo(json_line({"schema_version": 1, **data}), nl=False)

@@ -23,6 +23,8 @@ def print_status(*, as_json: bool) -> None:
         return
     show(f"waiting    {figures.waiting}, the first for {figures.oldest_waiting_s:.0f} s")
     show(f"running    {figures.running}, the last sign of life {figures.oldest_lease_s:.0f} s ago or less")
+    for worker, runs in figures.workers.items():
+        show(f"           {runs} by {worker}")
     show(f"takeovers  {figures.takeovers}")
     if figures.is_draining:
         tell("Nothing new is taken up: deep-research queue drain --off")

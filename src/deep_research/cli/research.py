@@ -274,7 +274,8 @@ def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str
     check, stats = (_json_file(row, name) for name in ("verify.json", "stats.json"))
     counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
     if check["passed"]:
-        verdict = words("shell.verified", counts=counts) if counts else words("verification.nothing")
+        key = "shell.verified" if check["paragraphs"]["is_answered"] else "shell.unanswered"
+        verdict = words(key, counts=counts) if counts else words("verification.nothing")
     else:
         verdict = words("shell.not_verified", counts=counts or words("verification.none"))
     spent, used = stats["spent"], stats["model"]["calls_by_model"]

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from deep_research.cli.printing import show, show_json, tell
+from deep_research.cli.printing import counted, show, show_json, tell
 from deep_research.errors import CallFailed, UsageError
 from deep_research.masking import masked, masked_data
 from deep_research.search.registry import EngineSpec
@@ -73,7 +73,7 @@ def try_source(name: str, query: str, *, as_json: bool) -> int:
     elif failure:
         tell(f"{spec.title}: {failure}")
     else:
-        show(f"{spec.title}: {len(hits)} results in {seconds:g} s")
+        show(f"{spec.title}: {counted(len(hits), 'result')} in {seconds:g} s")
         for hit in hits[:_SHOWN_HITS]:
             show(f"- {hit.title}\n  {hit.address}")
     return EXIT_SILENT if failure else 0

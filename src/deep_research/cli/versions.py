@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from deep_research import runner, runs
-from deep_research.cli.printing import show, show_json, tell, write_bytes
+from deep_research.cli.printing import counted, show, show_json, tell, write_bytes
 from deep_research.cli.research import EXIT_NOT_VERIFIED
 from deep_research.export.changes import changes_as_html, changes_as_markdown
 from deep_research.messages.words import words_in
@@ -26,9 +26,9 @@ def replay_run(run: str, folder: Path | None) -> int:
     if folder is not None:
         tell(f"The replayed files are in {folder}")
     if replayed.differences:
-        show(f"{len(replayed.differences)} of {len(replayed.files)} files differ.")
+        show(f"{len(replayed.differences)} of {counted(len(replayed.files), 'file')} differ.")
         return EXIT_NOT_VERIFIED
-    show(f"Identical: {len(replayed.files)} files of run {row.id[:8]} came out byte for byte the same.")
+    show(f"Identical: {counted(len(replayed.files), 'file')} of run {row.id[:8]} came out byte for byte the same.")
     return 0
 
 

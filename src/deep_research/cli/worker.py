@@ -7,11 +7,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from deep_research.cli.printing import set_up_logs, tell
 from deep_research.errors import UsageError
 from deep_research.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from deep_research.service.worker import Worker
 
 # A process that ends at once each time is started again at this pace.
 _RESTART_S = 1.0
@@ -20,8 +26,11 @@ _LOOK_S = 0.2
 _MAX_STOP_S = 40.0
 
 
-def run_workers(*, processes: int, at_once: int | None) -> None:
-    """Drive runs of the shared queue until stopped; several processes are started again where one is lost."""
+def run_workers(*, processes: int, at_once: int | None, metrics_port: int | None, metrics_host: str) -> None:
+    """Drive runs of the shared queue until stopped; several processes are started again where one is lost.
+
+    Where a port is given, figures of what the runs use can be read there.
+    """
     settings = load_settings()
     if settings.database_url is None:
         raise UsageError(
@@ -29,8 +38,9 @@ def run_workers(*, processes: int, at_once: int | None) -> None:
             "For more processes on one machine without it: deep-research serve --workers N"
         )
     at_once = at_once or settings.server_runs_at_once
+    on_worker = _no_metrics if metrics_port is None else _serve_metrics(metrics_host, metrics_port, processes)
     if processes == 1:
-        _work_here(settings, at_once)
+        _work_here(settings, at_once, on_worker=on_worker)
         return
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -88,7 +98,31 @@ class WorkerProcesses:
         return subprocess.Popen([sys.executable, "-m", __name__, str(self.at_once)], stdin=subprocess.PIPE)
 
 
-def _work_here(settings: Settings, at_once: int, *, with_parent: bool = False) -> None:
+def _no_metrics(_worker: "Worker") -> None:
+    """Count nothing."""
+
+
+def _serve_metrics(host: str, port: int, processes: int) -> "Callable[[Worker], None]":
+    """Answer whoever asks for the figures of this process, in a thread; return what has a worker counted."""
+    if processes != 1:
+        raise UsageError("--metrics-port is for one process: start several workers, each with a port of its own.")
+    if not find_spec("prometheus_client"):
+        raise UsageError("--metrics-port needs an extra: pip install 'deep-research[server]'")
+    from prometheus_client import start_http_server
+
+    from deep_research.service.run_metrics import RunMetrics
+
+    metrics = RunMetrics()
+    try:
+        start_http_server(port, host, metrics.registry)
+    except OSError as exc:
+        raise UsageError(f"Cannot listen at {host}:{port}: {exc.strerror}. Name another port.") from exc
+    return metrics.follow
+
+
+def _work_here(
+    settings: Settings, at_once: int, *, on_worker: "Callable[[Worker], None]" = _no_metrics, with_parent: bool = False
+) -> None:
     from deep_research.service.worker_process import work
 
     async def until_stopped() -> None:
@@ -99,7 +133,7 @@ def _work_here(settings: Settings, at_once: int, *, with_parent: bool = False) -
             threading.Thread(target=_wait_for_parent, args=(loop, stopped), name="parent", daemon=True).start()
         else:
             tell(f"Takes up runs, {at_once} at once (Ctrl-C stops it; others go on with them).")
-        await work(settings, at_once=at_once, stopped=stopped)
+        await work(settings, at_once=at_once, stopped=stopped, on_worker=on_worker)
 
     logging.getLogger("deep_research").setLevel(logging.INFO)
     asyncio.run(until_stopped())

@@ -15,6 +15,19 @@ if TYPE_CHECKING:  # `--help` reads words and must not load pydantic, which requ
     from deep_research.request import Language
 
 
+class _Plurals(Formatter):
+    """Fills in a template; `{count:source/sources}` is the first word where the count is one, else the second."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, slash, many = format_spec.partition("/")
+        if slash:
+            return one if str(value) == "1" else many
+        return str(super().format_field(value, format_spec))
+
+
+_FORMATTER = _Plurals()
+
+
 @dataclass(frozen=True)
 class Words:
     """The fixed words of one language: `words("report.cited_share", share=80)`."""
@@ -28,7 +41,7 @@ class Words:
         if placeholders(template) != values.keys():
             wanted = ", ".join(sorted(placeholders(template))) or "no values"
             raise TypeError(f"{key} takes {wanted}, not {', '.join(sorted(values)) or 'nothing'}")
-        return template.format_map(values)
+        return _FORMATTER.vformat(template, (), values)
 
 
 @cache

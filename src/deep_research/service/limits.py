@@ -5,10 +5,10 @@ several at once cannot spend more than there is; once it is over, what it spent 
 months are those of UTC.
 """
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -26,7 +26,9 @@ from deep_research.store.port import RunRow, Store
 from deep_research.store.sql import Row
 from deep_research.value import Value
 
-# A reservation whose run was never written down: its server was killed at that moment.
+# `seen_at` of a reservation whose run is about to be written down.
+_NEW = "new"
+# It was never written down: its server was killed at that moment.
 _ABANDONED = timedelta(minutes=10)
 # A run that is tried again has its old status for a moment; so long after, nobody has it tried again.
 _NOT_BEGUN = timedelta(minutes=1)
@@ -83,14 +85,6 @@ class Used(Value):
             raise LimitReached(limit=limit, most=most, left=left or 0.0, renews_at=self._renews_at(limit))
 
 
-@dataclass
-class Grant:
-    """A reservation for a run that is about to be written down, and its request with the budget that is left."""
-
-    request: ResearchRequest
-    run: str = ""
-
-
 class UsageLimits:
     """Keeps every account within its limits."""
 
@@ -114,11 +108,13 @@ class UsageLimits:
         return await self._database.work(lambda records: self._used(records, user))
 
     @asynccontextmanager
-    async def admitted(self, request: ResearchRequest, who: Identity) -> AsyncIterator[Grant]:
-        """Reserve what a new run may spend; whoever gets the grant names the run, or the reservation is given back."""
-        grant = Grant(request)
+    async def admitted(self, request: ResearchRequest, who: Identity, *, run: str) -> AsyncIterator[ResearchRequest]:
+        """Reserve what a new run may spend, and give its request with the budget that is left.
+
+        The reservation names the run before it is written down, so that none can be there without one.
+        """
         if who.user == LOCAL_USER:
-            yield grant
+            yield request
             return
         await self._settle(who.user)
         id_ = secrets.token_hex(8)
@@ -127,20 +123,19 @@ class UsageLimits:
             used = self._used(records, who.user)
             lowered = self._lowered(request, used)
             reserved = self._reserved(lowered, Spend(), used.limits)
-            records.run("add_usage", id=id_, user=who.user, run="", seen_at="", **reserved)
+            records.run("add_usage", id=id_, user=who.user, run=run, seen_at=_NEW, **reserved)
             return lowered
 
-        grant.request = await self._database.work(reserve)
+        lowered = await self._database.work(reserve)
         try:
-            yield grant
-        finally:
-            await self._database.work(
-                lambda records: (
-                    records.run("name_usage", id=id_, run=grant.run)
-                    if grant.run
-                    else records.run("remove_usage", id=id_)
-                )
-            )
+            yield lowered
+        except asyncio.CancelledError:
+            # A thread may still write the run down; the reservation stays until that is known.
+            raise
+        except BaseException:  # The run was not written down, for whatever reason; it is raised again.
+            await self._change("remove_usage", id_)
+            raise
+        await self._change("confirm_usage", id_)
 
     async def admit_again(self, row: RunRow, who: Identity) -> None:
         """Reserve what a run that was over may still spend; one that never ended has its reservation."""
@@ -170,8 +165,13 @@ class UsageLimits:
 
     async def close(self, run: str, spent: Spend) -> None:
         """Have what a run spent take its reservation's place."""
+        for row in await self._database.work(lambda records: records.all("open_usage_of", run=run)):
+            await self._close(row["id"], spent)
+
+    async def _close(self, id_: str, spent: Spend) -> None:
+        # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
         await self._database.work(
-            lambda records: records.run("settle_usage", run=run, usd=spent.usd, queries=spent.queries)
+            lambda records: records.run("settle_usage", id=id_, usd=spent.usd, queries=spent.queries)
         )
 
     def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
@@ -222,21 +222,24 @@ class UsageLimits:
         now = self._now()
         for row in await self._database.work(lambda records: records.all("open_usage", user=user)):
             age = now - datetime.fromisoformat(row["at"])
-            if not row["run"]:
-                if age > _ABANDONED:
-                    await self._change("remove_usage", row)
-                continue
+            is_new = row["seen_at"] == _NEW or not row["run"]
             try:
                 run = await self._store.get_run(row["run"])
             except UnknownRun:
-                # Somebody deleted it at the command line; what it had reserved counts as spent.
-                await self._change("close_usage", row)
+                if not is_new:
+                    # Somebody deleted it at the command line; what it had reserved counts as spent.
+                    await self._change("close_usage", row["id"])
+                elif age > _ABANDONED:
+                    await self._change("remove_usage", row["id"])
                 continue
             if run.status in ENDED and self._is_over(run, row, age):
-                await self.close(run.id, await self.spent(run.id))
+                await self._close(row["id"], await self.spent(run.id))
+            elif is_new and age > _ABANDONED:
+                # Its server was killed before it could say so.
+                await self._change("confirm_usage", row["id"])
 
-    async def _change(self, query: str, row: Row) -> None:
-        await self._database.work(lambda records: records.run(query, id=row["id"]))
+    async def _change(self, query: str, id_: str) -> None:
+        await self._database.work(lambda records: records.run(query, id=id_))
 
     @staticmethod
     def _is_over(run: RunRow, row: Row, age: timedelta) -> bool:

@@ -1,29 +1,36 @@
-"""Moves what a home holds in SQLite files to PostgreSQL: every row of every table, or nothing.
+"""Moves what a home holds in SQLite files to PostgreSQL: every row of every table, or nothing; then uploaded files.
 
 Begun again after it was cut off, it finds what is there already; a row that is there with other content is refused.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from graphlib import TopologicalSorter
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from deep_research.corpus.address import address_of
+from deep_research.corpus.stored import StoredFiles
 from deep_research.database import connect_read_only
 from deep_research.errors import RunHeld, StoreCorrupt, UsageError
+from deep_research.request import COLLECTION
 from deep_research.service.database import ServerDatabase
 from deep_research.settings import Settings
 from deep_research.store.lease import Owner, current_owner, holds_lease
 from deep_research.store.rows import require_sound
 from deep_research.store.seals import SEAL, teach_seals
 from deep_research.store.sqlite import SqliteStore
+from deep_research.value import JsonObject, canonical_json, json_of
 from deep_research.wiring import open_database
 
 if TYPE_CHECKING:
     from deep_research.store.postgres import Connection
 
+_COLLECTION_ID = re.compile("[0-9a-f]{32}")
 # Failed tries to sign in count for minutes only.
 _LEFT_BEHIND = frozenset({"failed_sign_ins"})
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -41,7 +48,7 @@ WHERE table_schema = current_schema() AND is_identity = 'YES' AND table_name <> 
 
 
 async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
-    """Copy all rows of a home's files to the PostgreSQL of the settings; return the rows of each table."""
+    """Copy all rows and uploaded files of a home to the PostgreSQL of the settings; return how many of each table."""
     counts: dict[str, int] = {}
     for file, package in ((home / "store.db", "deep_research.store"), (home / "server.db", "deep_research.service")):
         if not file.exists():
@@ -58,6 +65,8 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
                 counts |= target.change(partial(_copy_tables, source))
             finally:
                 target.close()
+            if package == "deep_research.service":
+                counts["uploaded files"] = _copy_uploads(source, settings, home / "uploads")
     if not counts:
         raise UsageError(f"{home} holds no store.db and no server.db.")
     return counts
@@ -78,6 +87,21 @@ def _require_at_rest(source: sqlite3.Connection) -> None:
     for row in source.execute("SELECT id, owner FROM runs WHERE owner IS NOT NULL"):
         if holds_lease(Owner.model_validate_json(row["owner"]), current_owner(), lease_s=30.0):
             raise RunHeld(f"Run {row['id']} is being worked on: end that process, or wait for it.")
+
+
+def _copy_uploads(source: sqlite3.Connection, settings: Settings, uploads: Path) -> int:
+    """Copy the content of uploaded files, with its times: begun again, it leaves the same."""
+    files = source.execute("SELECT collection, name, digest FROM files").fetchall()
+    for row in files:
+        path = uploads / row["collection"] / row["name"]
+        raw = path.read_bytes() if path.is_file() else b""
+        if sha256(raw).hexdigest() != row["digest"]:
+            raise StoreCorrupt(f"The uploaded file {path} is missing or was changed: put it back, and copy again.")
+        collection = StoredFiles(
+            Path(f"{COLLECTION}{row['collection']}"), lambda: open_database(settings, "deep_research.corpus")
+        )
+        collection.put(address_of(row["name"]), raw, path.stat().st_mtime_ns)
+    return len(files)
 
 
 def _copy_tables(source: sqlite3.Connection, target: "Connection") -> dict[str, int]:
@@ -126,7 +150,22 @@ def _rows(source: sqlite3.Connection, table: str, kinds: dict[str, str]) -> Iter
         )
     for row in found:
         require_sound(row, table, str(row[0]))
-        yield [
-            bool(row[name]) if kind == "boolean" and row[name] is not None else row[name]
+        values = {
+            name: bool(row[name]) if kind == "boolean" and row[name] is not None else row[name]
             for name, kind in kinds.items()
-        ]
+        }
+        if table == "runs":
+            values["request"] = _with_collections(row["request"])
+        yield list(values.values())
+
+
+def _with_collections(request: str) -> str:
+    """Return a run's request that names uploaded files as the database does, and not by the folder of a home."""
+    asked = cast("JsonObject", json_of(request))
+    folders = {name: Path(str(asked.get(name) or "")) for name in ("docs", "also_docs")}
+    moved = {
+        name: f"{COLLECTION}{folder.name}"
+        for name, folder in folders.items()
+        if folder.parent.name == "uploads" and _COLLECTION_ID.fullmatch(folder.name)
+    }
+    return canonical_json(asked | moved) if moved else request

@@ -167,8 +167,8 @@ DELETE FROM failed_sign_ins WHERE at <= :before OR at > :now
 INSERT INTO usage (id, "user", run, at, usd_before, queries_before, usd, queries, seen_at)
 VALUES (:id, :user, :run, :at, :usd_before, :queries_before, :usd, :queries, :seen_at)
 
--- name: name_usage
-UPDATE usage SET run = :run WHERE id = :id
+-- name: confirm_usage
+UPDATE usage SET seen_at = '' WHERE id = :id
 
 -- name: remove_usage
 DELETE FROM usage WHERE id = :id
@@ -179,13 +179,13 @@ UPDATE usage SET is_open = 0 WHERE id = :id
 -- name: settle_usage
 UPDATE usage
 SET is_open = 0, usd = max(0.0, :usd - usd_before), queries = max(0, :queries - queries_before)
-WHERE run = :run AND is_open = 1
+WHERE id = :id AND is_open = 1
 
 -- name: open_usage
 SELECT * FROM usage WHERE "user" = :user AND is_open = 1
 
 -- name: open_usage_of
-SELECT 1 FROM usage WHERE run = :run AND is_open = 1
+SELECT id FROM usage WHERE run = :run AND is_open = 1
 
 -- name: sum_usage
 SELECT coalesce(sum(is_open), 0) AS runs_at_once,

@@ -14,7 +14,7 @@ SELECT * FROM users WHERE lower(name) = lower(:name)
 -- name: settle_usage
 UPDATE usage
 SET is_open = 0, usd = greatest(0, :usd - usd_before), queries = greatest(0, :queries - queries_before)
-WHERE run = :run AND is_open = 1
+WHERE id = :id AND is_open = 1
 
 -- name: list_audit
 SELECT * FROM audit WHERE :user::text IS NULL OR "user" = :user ORDER BY number DESC LIMIT :limit

@@ -144,7 +144,7 @@ class StoreQueue:
 
 
 class QueueFigures(Value):
-    """How the queue stands."""
+    """How the queue stands; `workers` are the runs of each process that works on some, as host:process."""
 
     waiting: int
     running: int
@@ -152,6 +152,7 @@ class QueueFigures(Value):
     oldest_lease_s: float
     takeovers: int
     is_draining: bool
+    workers: dict[str, int]
 
 
 async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
@@ -162,12 +163,13 @@ async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
     for run in unfinished:
         (held if is_held(run, lease_s=lease_s) else waiting).append(run)
     now = datetime.now(UTC)
-    beats = [run.owner.beat_wall_s for run in held if run.owner is not None]
+    owners = [run.owner for run in held if run.owner is not None]
     return QueueFigures(
         waiting=len(waiting),
         running=len(held),
         oldest_waiting_s=max((max(0.0, (now - run.updated_at).total_seconds()) for run in waiting), default=0.0),
-        oldest_lease_s=max((max(0.0, now.timestamp() - beat) for beat in beats), default=0.0),
+        oldest_lease_s=max((max(0.0, now.timestamp() - owner.beat_wall_s) for owner in owners), default=0.0),
         takeovers=await store.count_takeovers(),
         is_draining=await store.is_draining(),
+        workers=dict(Counter(f"{owner.host}:{owner.pid}" for owner in owners)),
     )

@@ -141,9 +141,9 @@ class ResearchService:
     ) -> RunRow:
         """Write down a new run, within what its account may still use."""
         try:
-            async with self.limits.admitted(request, who) as grant:
-                row = await processor.runtime.create(grant.request, user=who.user, run=run)
-                grant.run = row.id
+            id_ = run or processor.adapters.new_id()
+            async with self.limits.admitted(request, who, run=id_) as granted:
+                row = await processor.runtime.create(granted, user=who.user, run=id_)
         except UsageError:
             # Another request under the same key may have been quicker.
             if made := await self._made(run):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from deep_research.errors import DeepResearchError
 from deep_research.service.feed import open_feed, set_within
@@ -17,11 +18,18 @@ STOP_S = 20.0
 _SWEEP_S = 5.0
 
 
-async def work(settings: Settings, *, at_once: int, stopped: asyncio.Event) -> None:
+async def work(
+    settings: Settings,
+    *,
+    at_once: int,
+    stopped: asyncio.Event,
+    on_worker: Callable[[Worker], None] = lambda _: None,
+) -> None:
     """Drive runs, so many at once, until stopped; then let go of them, so that others go on."""
     store = open_store(settings)
     queue = open_queue(settings, store)
     worker = Worker(settings, store, open_feed(settings, store), queue, at_once=at_once, stop_s=STOP_S)
+    on_worker(worker)
     try:
         worker.start()
         while not stopped.is_set():

@@ -100,6 +100,7 @@ class Verifier:
             paragraphs_jsonl_cite_ids_passed=not (
                 unknown or uncited or refused or unstated or no_files or listing.is_missing or listing.broken
             ),
+            is_answered=listing.edition is None or listing.edition.report.is_answered,
             problem="missing" if listing.is_missing else "",
             paragraphs=len(listing.paragraphs),
             claims=len(claims),

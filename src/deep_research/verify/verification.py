@@ -50,9 +50,10 @@ class CheckedSentence(Value):
 
 
 class ParagraphCheck(Value):
-    """What `paragraphs.jsonl` shows."""
+    """What `paragraphs.jsonl` shows, and whether `edition.json` beside it says that the question is answered."""
 
     paragraphs_jsonl_cite_ids_passed: bool
+    is_answered: bool = True
     problem: str = ""
     paragraphs: int = 0
     claims: int = 0
@@ -95,12 +96,20 @@ class Verification(Value):
             "all": _table(sentences, words),
         }
         parts = [
-            f"# {words('verification.passed' if self.passed else 'verification.failed')}",
+            f"# {words(f'verification.{self._outcome}')}",
             words("verification.method"),
             _bullets(self._counts(words)),
             *(f"## {words(f'verification.{name}')}\n\n{body}" for name, body in chapters.items() if body),
         ]
         return "\n\n".join(parts) + "\n"
+
+    @property
+    def _outcome(self) -> str:
+        if not self.passed:
+            return "failed"
+        if not self.paragraphs.verdicts:
+            return "nothing"
+        return "passed" if self.paragraphs.is_answered else "unanswered"
 
     def in_short(self) -> list[str]:
         """Return what is wrong and what was counted, a line each, in the report's language."""

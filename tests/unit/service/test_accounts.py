@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 import pytest_asyncio
@@ -21,7 +21,7 @@ from deep_research.service.limits import UsageLimits
 from deep_research.service.passwords import Passwords
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import JournalRow, NewEvent, RunRow
+from deep_research.store.port import JournalRow, NewEvent, RunRow, Store
 from deep_research.wiring import open_store
 from tests.support.store_samples import make_run
 
@@ -81,10 +81,9 @@ class House:
             budget=Budget(usd=usd),
             depth=Depth(max_total_queries=queries, queries_first_iteration=queries),
         )
-        async with self.limits.admitted(request, who) as grant:
-            row = make_run(run).model_copy(update={"request": grant.request, "user": who.user, "created_at": self.now})
+        async with self.limits.admitted(request, who, run=run) as granted:
+            row = make_run(run).model_copy(update={"request": granted, "user": who.user, "created_at": self.now})
             await self.store.create_run(row)
-            grant.run = run
         return await self.store.get_run(run)
 
     async def ended(self, run: str, *, usd: float = 0.0, queries: int = 0, status: str = "done") -> None:
@@ -374,9 +373,63 @@ async def test_a_run_that_nobody_had_tried_again_after_all_gives_its_reservation
 async def test_a_reservation_whose_run_was_never_written_is_given_back(house):
     who = await house.user(runs_at_once=1)
     with pytest.raises(RuntimeError):
-        async with house.limits.admitted(ResearchRequest(question="Why?"), who):
+        async with house.limits.admitted(ResearchRequest(question="Why?"), who, run="run-b"):
             raise RuntimeError
     await house.begun(who, run="run-a")
+
+
+async def test_a_run_written_down_as_its_server_was_lost_keeps_its_reservation(house):
+    who = await house.user(usd_a_month=1.0)
+    with pytest.raises(asyncio.CancelledError):
+        async with house.limits.admitted(
+            ResearchRequest(question="Why?", budget=Budget(usd=1.0)), who, run="run-a"
+        ) as granted:
+            row = make_run("run-a").model_copy(update={"request": granted, "user": who.user, "created_at": house.now})
+            await house.store.create_run(row)
+            raise asyncio.CancelledError
+    for _ in range(2):
+        house.now += timedelta(minutes=11)
+        with pytest.raises(LimitReached):
+            await house.begun(who, run="run-b", usd=1.0)
+    await house.ended("run-a", usd=0.25)
+    assert (await house.begun(who, run="run-c", usd=1.0)).request.budget.usd == pytest.approx(0.75)
+
+
+async def test_a_reservation_whose_run_was_never_written_down_is_given_back_later(house):
+    who = await house.user(usd_a_month=1.0)
+    with pytest.raises(asyncio.CancelledError):
+        async with house.limits.admitted(ResearchRequest(question="Why?", budget=Budget(usd=1.0)), who, run="run-a"):
+            raise asyncio.CancelledError
+    with pytest.raises(LimitReached):
+        await house.begun(who, run="run-b", usd=1.0)
+    house.now += timedelta(minutes=11)
+    await house.begun(who, run="run-c", usd=1.0)
+
+
+async def test_a_run_that_is_tried_again_while_another_server_settles_it_keeps_its_reservation(house):
+    who = await house.user(usd_a_month=1.0)
+    row = await house.begun(who, run="run-a", usd=1.0)
+    await house.ended("run-a", usd=0.25, status="failed")
+
+    class Slow:
+        """The store as another server sees it, which is overtaken between its look at a run and what follows."""
+
+        def __init__(self) -> None:
+            self.get_run = house.store.get_run
+
+        async def list_calls(self, run: str) -> list[JournalRow]:
+            calls = await house.store.list_calls(run)
+            await house.limits.admit_again(await house.store.get_run(run), who)
+            await house.store.reopen_run(run, retry=True)
+            return calls
+
+    other = UsageLimits(house.database, cast("Store", Slow()), at_once=4, now=lambda: house.now)
+    used = await other.used(who.user)
+    assert used.usd_a_month == pytest.approx(1.0)
+    assert used.runs_at_once == 1
+    assert row.request.budget.usd == pytest.approx(1.0)
+    with pytest.raises(LimitReached):
+        await house.begun(who, run="run-b", usd=0.5)
 
 
 async def test_many_requests_at_once_get_no_more_than_one(house):
