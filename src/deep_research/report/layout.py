@@ -168,8 +168,13 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
     if report.abstract:
         title = one_line(report.abstract_title) or words("report.abstract")
         blocks += [Heading(title, part="abstract"), *chapter_blocks(report.abstract, number_of, words)]
+    gaps = _bullets(report.gaps)
     for chapter in report.chapters:
-        blocks += [Heading(one_line(chapter.title)), *chapter_blocks(chapter.paragraphs, number_of, words)]
+        title = one_line(chapter.title)
+        blocks += [Heading(title), *chapter_blocks(chapter.paragraphs, number_of, words)]
+        if title == words("report.gaps"):
+            # What the writer leaves open is one list with what we know of it.
+            blocks, gaps = _joined(blocks, gaps), []
     knowledge: list[Block] = []
     if report.knowledge:
         note = Span(words("report.knowledge_note"), "emphasis")
@@ -177,7 +182,7 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
     closing: dict[str, Sequence[Block]] = {
         "knowledge": knowledge,
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
-        "gaps": _bullets(report.gaps),
+        "gaps": gaps,
         "references": _references(citations, words) if report.has_references else [],
         "about": _bullets([*report.about, *([] if report.has_references else [words("report.unlisted")])]),
     }
@@ -213,6 +218,14 @@ def _around(words_with_marks: str, marks: Spans) -> Spans:
 
 def _bullets(items: Sequence[str]) -> list[Block]:
     return [Items(tuple((_text(item),) for item in items))] if items else []
+
+
+def _joined(blocks: list[Block], more: list[Block]) -> list[Block]:
+    """Return the blocks with more at their end; a list goes on where one ended."""
+    match blocks[-1], *more:
+        case Items(first, is_numbered=False), Items(second, is_numbered=False):
+            return [*blocks[:-1], Items((*first, *second))]
+    return [*blocks, *more]
 
 
 def chapter_blocks(paragraphs: Sequence[Paragraph], number_of: Cite, words: Words) -> Iterator[Block]:

@@ -343,6 +343,27 @@ def backed(*backings: Backing) -> Paragraph:
     return Paragraph(section="C", kind="table", sentences=sentences)
 
 
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("mark", ["bullet", ""])
+def test_what_the_writer_leaves_open_and_what_could_not_be_read_stand_under_one_heading(language, mark):
+    words = words_in(language)
+    left_open = Paragraph(section="G", mark=mark, sentences=(Sentence(text="No source states the interest."),))
+    report = Report(
+        title="T",
+        chapters=(
+            Chapter(title="C", paragraphs=(told("Bills rose."),)),
+            Chapter(title=words("report.gaps"), paragraphs=(left_open,)),
+        ),
+        gaps=("Not read: audit.pdf.",),
+        run_line="x",
+    )
+    text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words)
+    assert text.count(f"## {words('report.gaps')}\n") == 1
+    own = text.split(f"## {words('report.gaps')}\n\n")[1].split("\n\n##")[0]
+    parting = "\n" if mark else "\n\n"
+    assert own == f"{'- ' if mark else ''}No source states the interest.{parting}- Not read: audit.pdf."
+
+
 def test_a_backed_figure_shows_origins_dates_and_where_else_it_stands():
     alone = Backing(origins=1)
     table = backed(Backing(origins=2, published="2026", oldest="2025-05", newest="2026", also=("e4", "e3")), alone)
