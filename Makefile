@@ -1,7 +1,7 @@
 # Builds its own virtual environment; needs Python 3.11 or newer and make, and no root.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint types bench evals docs system pins clean
+.PHONY: help demo test test-long chaos lint types bench evals docs system pins clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -29,10 +29,13 @@ demo: $(STAMP) ## Run the demonstration
 PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
-	@$(PYTEST) -m "not long" $(ARGS)
+	@$(PYTEST) -m "not long and not chaos" $(ARGS)
 
-test-long: $(STAMP) ## Run what takes longer: fuzzing, load, chaos, floors of quality
+test-long: $(STAMP) ## Run what takes longer: fuzzing, load, floors of quality
 	@$(PYTEST) -m "long or hypothesis" --hypothesis-profile thorough $(ARGS)
+
+chaos: $(STAMP) ## Kill and freeze workers for minutes (a quarter of an hour, or more)
+	@$(BIN)/python -m pytest -n 0 -m chaos --log-cli-level=WARNING $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check --quiet .

@@ -1,6 +1,7 @@
 """Sixty runs on four workers of which one is killed or frozen every few seconds: all end as if nothing had happened."""
 
 import json
+import logging
 import random
 import signal
 import time
@@ -25,7 +26,7 @@ from tests.support.server import Client, wait_until
 from tests.support.worker_hosts import LEASE_S, WorkerProcess, at_work
 
 RUNS, WORKERS = 60, 4
-PAUSE_S = (4.0, 8.0)
+PAUSE_S, LEAST_CALLS = (3.0, 7.0), 15
 # Quick enough for sixty runs, slow enough that a worker dies amid calls.
 LATENCIES = Latencies(short=0.3, long=0.6, search=0.2, page=0.1, robots=0.05)
 
@@ -49,7 +50,7 @@ def research(
     world.plan()
     with at_work(WORKERS, folder, world, postgres, url) as (client, workers):
         runs = {question(number): client.ask(question(number), clarify="off")["id"] for number in range(RUNS)}
-        until = time.monotonic() + 1_200
+        until = time.monotonic() + 1_800
         while (states := _states(url)) != {"done": RUNS}:
             assert time.monotonic() < until, (states, [worker.log[-2_000:] for worker in workers])
             assert not {"failed", "cancelled"} & set(states), _failures(url)
@@ -113,11 +114,13 @@ def _leave_alone(_workers: list[WorkerProcess], _url: str) -> None:
 class Disturbance:
     """Kills a worker every few seconds, or freezes it until others have taken its runs over.
 
-    Spared is a worker whose run was lost twice without getting any further: a third time it would rightly be given up.
+    On a busy machine it waits until the others have got something done meanwhile. Spared is a worker whose run was
+    lost twice without getting any further: a third time it would rightly be given up.
     """
 
     def __init__(self) -> None:
         self._chance = random.Random(21)
+        self._calls_seen = 0
         self._frozen: dict[int, float] = {}
         self.done: Counter[str] = Counter()
 
@@ -127,6 +130,10 @@ class Disturbance:
             if worker.number in self._frozen and time.monotonic() > self._frozen[worker.number]:
                 del self._frozen[worker.number]
                 worker.send(signal.SIGCONT)
+        (row,) = _query(url, "SELECT count(*) AS calls FROM deep_research.journal WHERE state = 'done'")
+        if row["calls"] < self._calls_seen + LEAST_CALLS:
+            return
+        self._calls_seen = row["calls"]
         suspects = _query(url, "SELECT owner FROM deep_research.runs WHERE idle_takeovers > 1 AND owner IS NOT NULL")
         spared = {json.loads(row["owner"])["pid"] for row in suspects}
         awake = [worker for worker in workers if worker.number not in self._frozen and worker.pid not in spared]
@@ -143,8 +150,8 @@ class Disturbance:
             self.done["frozen"] += 1
 
 
-@pytest.mark.long
-@pytest.mark.timeout(2_400)
+@pytest.mark.chaos
+@pytest.mark.timeout(3_600)
 def test_workers_are_killed_and_frozen_and_nothing_is_lost_or_paid_twice(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
@@ -158,6 +165,7 @@ def test_workers_are_killed_and_frozen_and_nothing_is_lost_or_paid_twice(
     lost = sum(row["times"] for row in disturbed.lost)
     told = [[call for call in disturbed.calls if call.digest == digest] for digest in again]
     assert again.total() <= lost, ("a finished call was paid twice", told, disturbed.lost)
+    logging.getLogger(__name__).info("%s; %d calls lost, %d made again", disturbance.done, lost, again.total())
     assert disturbance.done["killed"] >= 5, disturbance.done
     assert disturbance.done["frozen"] >= 3, disturbance.done
 
