@@ -8,11 +8,8 @@ from typing import NamedTuple
 
 from benchmarks.child import measure, start
 from benchmarks.recorded import calls_done, only_run
-from benchmarks.world_calls import Call
+from benchmarks.world_calls import JOURNAL_KINDS, KINDS, Call
 from benchmarks.world_process import WorldProcess
-
-# How the journal names the calls that the world logs; robots.txt is not a call of its own.
-_KINDS = {"short": "llm", "long": "llm", "search": "search", "page": "fetch"}
 
 
 class PaidAgain(NamedTuple):
@@ -32,7 +29,7 @@ def kill_and_resume(world: WorldProcess, folder: Path, question: str, *, after_s
         time.sleep(after_s)
         process.kill()
         process.wait()
-    before = [call for call in world.calls() if call.kind in _KINDS]
+    before = [call for call in world.calls() if call.kind in KINDS]
     recorded = calls_done(folder / "home")
     world.plan()
     measure(["-m", "deep_research", "runs", "resume", only_run(folder / "home")], settings, folder)
@@ -42,8 +39,8 @@ def kill_and_resume(world: WorldProcess, folder: Path, question: str, *, after_s
 def _compare(before: list[Call], after: list[Call], recorded: Counter[str]) -> PaidAgain:
     """An answer that was sent but not yet on record may be asked for again; those are the difference of the counts."""
     finished = [call for call in before if call.is_answered]
-    answered = Counter(_KINDS[call.kind] for call in finished)
+    answered = Counter(JOURNAL_KINDS[call.kind] for call in finished)
     asked = {call.digest for call in after}
-    again = Counter(_KINDS[call.kind] for call in finished if call.digest in asked)
+    again = Counter(JOURNAL_KINDS[call.kind] for call in finished if call.digest in asked)
     paid = sum(max(0, again[kind] - (answered[kind] - recorded[kind])) for kind in again)
     return PaidAgain(len(finished), again.total(), paid)

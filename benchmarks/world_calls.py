@@ -13,6 +13,8 @@ CallKind = Literal["short", "long", "search", "page", "robots"]
 Fault = Literal["500", "429", "malformed", "hang", "cut"]
 # The kinds that a report needs; a robots.txt is read by the way.
 KINDS: tuple[CallKind, ...] = ("short", "long", "search", "page")
+# How the journal of a run names them.
+JOURNAL_KINDS: dict[CallKind, str] = {"short": "llm", "long": "llm", "search": "search", "page": "fetch"}
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 # No page of the world holds this figure or this name: they stand in lies that its model tells.
 PLANTED_FIGURE, PLANTED_NAME = "48613", "Zembla"
