@@ -49,7 +49,7 @@ class Terminal:
         self._process.wait()
         os.close(self._ours)
 
-    def until(self, text: str, *, timeout_s: float = 60) -> str:
+    def until(self, text: str, *, timeout_s: float = 120) -> str:
         """Read on until the text is shown; return what was shown since the last call, without it."""
         end = time.monotonic() + timeout_s
         while text not in self.shown:

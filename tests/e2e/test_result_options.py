@@ -143,9 +143,10 @@ def test_a_figure_can_still_be_opened_by_its_entry_and_older_runs_still_have_the
     assert user.call("ask", TEXTS["en"][0], "--docs", str(docs), "--quiet", "--assume").returncode == 0
     row = user.only_run()
     assert row.result is not None
-    older = row.model_copy(update={"result": row.result | {"images": ["/runs/1/figures/figure-1.png"]}})
+    images = {"images": ["/runs/1/figures/figure-1.png"]}
+    older = row.model_copy(update={"folder": "/moved/1", "result": row.result | images})
     result = user.with_store(lambda store: result_of(older, store))
-    assert result.images == (Image(address="/runs/1/figures/figure-1.png"),)
+    assert result.images == (Image(address="/moved/1/figures/figure-1.png"),)
 
 
 def test_a_value_that_is_no_choice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def test_a_run_of_one_account_cannot_be_found_by_the_beginning_of_its_id(ben, an
 
 
 @pytest.mark.parametrize(
-    ("language", "word"), [("en", "runs at once"), ("zh-Hans", "同时进行"), ("zh-Hant", "同時進行")]
+    ("language", "word"), [("en", "1 run at once"), ("zh-Hans", "同时进行"), ("zh-Hant", "同時進行")]
 )
 def test_a_limit_says_what_is_left_in_the_reader_s_language(visit, operator, language, word):
     name = f"user-{language}"
