@@ -96,7 +96,7 @@ def test_a_run_whose_database_stays_away_is_interrupted_and_goes_on_later(
     undisturbed: User, tmp_path: Path, durable: PostgresServer
 ) -> None:
     here, there = hosts(tmp_path, durable.new_database())
-    process = here.start("ask", QUESTION, "--wiring", "worlds:slow", DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="0.5")
+    process = here.start("ask", QUESTION, "--wiring", "worlds:slow", DEEP_RESEARCH_STORE_BUSY_TIMEOUT_S="5")
     here.wait_for_act("extract")
     durable.stop()
     said = assert_explained(finish(process), 75)

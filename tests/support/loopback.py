@@ -30,7 +30,7 @@ class LoopbackServer(ABC):
     def __init__(self, *, hosts: Sequence[str] = ("127.0.0.1",)) -> None:
         self.port = 0
         self._hosts = hosts
-        self._talks: set[asyncio.Task[None]] = set()
+        self._talks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._end = asyncio.Event()
@@ -82,16 +82,18 @@ class LoopbackServer(ABC):
         await asyncio.sleep(_LAST_WORDS_S)
 
     async def _let_go(self) -> None:
-        talks = list(self._talks)
-        for talk in talks:
+        talks = dict(self._talks)
+        for talk, writer in talks.items():
             talk.cancel()
+            # Here and not in the talk: one that is cancelled before its first step runs nothing of its own.
+            writer.transport.abort()
         await asyncio.gather(*talks, return_exceptions=True)
 
     def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # The loop itself holds no task that waits for nobody.
         talk = asyncio.ensure_future(self._talk(reader, writer))
-        self._talks.add(talk)
-        talk.add_done_callback(self._talks.discard)
+        self._talks[talk] = writer
+        talk.add_done_callback(self._talks.pop)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -100,9 +102,6 @@ class LoopbackServer(ABC):
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
-        except asyncio.CancelledError:
-            writer.transport.abort()
-            raise
         finally:
             writer.close()
 
