@@ -4,17 +4,12 @@
 """
 
 import json
-import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
-from typing import Any
 
-from benchmarks.child import start
+from benchmarks.server_process import ServerProcess
 
 READERS = 1_000
 MOST_DELAY_S, MOST_MB = 0.3, 60.0
@@ -23,88 +18,47 @@ QUESTION = "What did the plant cost and produce?"
 _SECONDS = 3.0
 
 
-class _Server:
+class _Measured(ServerProcess):
     """The server that is measured, and what one client does with it."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = int(found.getsockname()[1])
-        settings = {"home": folder, "logs": folder / "logs", "docs": DOCUMENTS, "strategy": "local", "charts": False}
-        self.log = (folder / "server.log").open("wb")
-        arguments = ["-m", "deep_research", "serve", "--port", str(self.port), "--no-open"]
-        self.process = start(arguments, settings | {"provider": "none"}, folder, self.log)
-        self.wait_for(lambda: self._answers() and self.ask("/ready") is not None)
-
-    def _answers(self) -> bool:
-        with socket.socket() as attempt:
-            return attempt.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Return the answer to a request, None for none that could be given."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}",
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.loads(answer.read() or b"null")
-        except OSError:
-            return None
-
-    def wait_for(self, condition: Any) -> None:
-        end = time.monotonic() + 120
-        while not condition():
-            is_over = time.monotonic() > end or self.process.poll() is not None
-            assert not is_over, Path(self.log.name).read_text()
-            time.sleep(0.05)
 
     def planned_run(self) -> str:
         """Return a run that waits for its plan to be approved."""
-        run: str = self.ask("/api/runs", {"question": QUESTION, "confirm_plan": True})["id"]
-        self.wait_for(lambda: self.ask(f"/api/runs/{run}")["status"] == "waiting")
+        run = self.ask(QUESTION, confirm_plan=True)
+        self.wait_until(run, "waiting")
         return run
 
     def finish(self, run: str) -> None:
-        self.ask(f"/api/runs/{run}/plan/approve", {})
-        self.wait_for(lambda: self.ask(f"/api/runs/{run}")["status"] == "done")
-
-    def memory_mb(self) -> float:
-        """Return what the process holds now."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-    def cpu_s(self) -> float:
-        """Return the CPU seconds that the process has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Approve the plan of a run, and wait until it is done."""
+        self.request(f"/api/runs/{run}/plan/approve", {})
+        self.wait_until(run, "done")
 
     def client(self, *arguments: object) -> "subprocess.Popen[str]":
+        """Start those who use the server, in a process of their own."""
         what, *rest = map(str, arguments)
         command = [sys.executable, "-m", "benchmarks.server_client", what, "127.0.0.1", str(self.port), *rest]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
 
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
-        self.log.close()
-
 
 def report() -> None:
     """Print the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        server = _Server(Path(folder))
-        try:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = {
+            "home": folder,
+            "logs": folder / "logs",
+            "docs": DOCUMENTS,
+            "strategy": "local",
+            "charts": False,
+            "provider": "none",
+        }
+        with _Measured(settings, folder) as server:
             run = server.planned_run()
             server.finish(run)
             _readers(server)
             _requests(server, run)
-        finally:
-            server.close()
 
 
-def _readers(server: _Server) -> None:
+def _readers(server: _Measured) -> None:
     alone = server.planned_run()
     began = server.cpu_s()
     server.finish(alone)
@@ -130,7 +84,7 @@ def _readers(server: _Server) -> None:
     print(f"  CPU of a delivery, µs        {cpu_s / len(delays) * 1e6:9.0f}")
 
 
-def _requests(server: _Server, run: str) -> None:
+def _requests(server: _Measured, run: str) -> None:
     print("\nan answer, 8 asked at once            a second   CPU ms")
     of_run = [f"/api/runs/{run}{part}" for part in ("", "/progress", "/report")]
     for path in ("/health", "/api/runs?limit=20", *of_run):

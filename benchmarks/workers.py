@@ -5,25 +5,26 @@ both can do the same.
 """
 
 import asyncio
-import json
 import os
 import shutil
 import signal
-import socket
 import statistics
 import tempfile
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import NamedTuple
 
 from pydantic import SecretStr
 
 from benchmarks.child import Process, start
 from benchmarks.many_runs import question
+from benchmarks.server_process import ServerProcess
 from benchmarks.whole_run import line
 from benchmarks.world_process import WorldProcess, world_in_a_process
 from deep_research.errors import RunHeld
@@ -32,7 +33,7 @@ from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
 from deep_research.wiring import open_store
 from tests.support.postgres import PostgresServer, postgres_server, programs
-from tests.support.store_samples import make_run
+from tests.support.store_samples import make_run, make_status
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 # Answered by rules from the example documents, within a second.
@@ -76,19 +77,21 @@ def report() -> None:
         _print_takeovers(world, folder, server)
 
 
-class Host:
+class Host(ServerProcess):
     """A server and its workers in one database; without a database, one server that works itself."""
 
-    def __init__(self, settings: dict[str, object], folder: Path) -> None:
-        folder.mkdir(parents=True)
-        self.settings, self.folder = settings, folder
-        self.log = (folder / "processes.log").open("wb")
+    def __init__(self, settings: Mapping[str, object], folder: Path) -> None:
+        super().__init__(settings, folder, *(["--workers", "0"] if "database_url" in settings else []))
         self.workers: list[Process] = []
-        self._port = _free_port()
-        has_workers = "database_url" in settings
-        arguments = ["serve", "--port", str(self._port), "--no-open", *(["--workers", "0"] if has_workers else [])]
-        self._server = start(["-m", "deep_research", *arguments], settings, folder, self.log)
-        _wait_for(lambda: self._request("/ready") is not None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
+        super().__exit__(kind, error, trace)
 
     def add_worker(self, *, processes: int = 1, hostname: str = "") -> Process:
         """Start a worker, on a host of another name where one is given."""
@@ -97,55 +100,6 @@ class Host:
         worker = start(given, self.settings, self.folder, self.log, within=within)
         self.workers.append(worker)
         return worker
-
-    def ask(self, text: str) -> str:
-        """Start a run and return its id."""
-        told = self._request("/api/runs", {"question": text, "clarify": "off"})
-        assert told is not None, Path(self.log.name).read_text()[-3000:]
-        return str(told["id"])
-
-    def status(self, run: str) -> str:
-        """Return where a run stands."""
-        told = self._request(f"/api/runs/{run}")
-        assert told, "the server does not answer"
-        assert told["status"] != "failed", told
-        return str(told["status"])
-
-    def wait_for(self, runs: Sequence[str]) -> None:
-        """Wait until runs are done."""
-        for run in runs:
-            while self.status(run) != "done":
-                time.sleep(0.1)
-
-    def close(self) -> None:
-        """End all processes."""
-        for process in (*self.workers, self._server):
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        self.log.close()
-
-    def _request(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._port}{path}",
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.loads(answer.read() or b"null")
-        except OSError:
-            return None
-
-
-@contextmanager
-def hosting(settings: dict[str, object], folder: Path) -> Iterator[Host]:
-    """Have a server as long as the context lasts."""
-    host = Host(settings, folder)
-    try:
-        yield host
-    finally:
-        host.close()
 
 
 def _starts(folder: Path, server: PostgresServer | None) -> list[float]:
@@ -160,15 +114,15 @@ def _starts(folder: Path, server: PostgresServer | None) -> list[float]:
     }
     if server is not None:
         settings["database_url"] = server.new_database()
-    with hosting(settings, folder) as host:
+    with Host(settings, folder) as host:
         if server is not None:
             host.add_worker()
-        host.wait_for([host.ask(BY_RULES)])
         runs = []
-        for _ in range(STARTS):
-            runs.append(host.ask(BY_RULES))
-            host.wait_for(runs[-1:])
-        return asyncio.run(_waits(Settings.model_validate(settings), runs))
+        for _ in range(STARTS + 1):
+            runs.append(host.ask(BY_RULES, clarify="off"))
+            host.wait_until(runs[-1], "done")
+        # The first one waits for the worker to load.
+        return asyncio.run(_waits(Settings.model_validate(settings), runs[1:]))
 
 
 async def _waits(settings: Settings, runs: Sequence[str]) -> list[float]:
@@ -190,32 +144,40 @@ def _print_starts(what: str, waits: list[float]) -> None:
 
 
 def _print_waiting(what: str, settings: Settings) -> None:
-    """Let runs of ten users wait, and have them taken and claimed by several takers, each once."""
-    takes, wall = asyncio.run(_take_all(settings))
+    """Let runs of ten users wait, and have them taken and claimed by several processes, each once."""
+    runs = asyncio.run(_put_all(settings))
+    count = max(PROCESSES)
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as takers:
+        # Every process loads what it needs before the first run is taken.
+        list(takers.map(time.sleep, [LOADING_S] * count))
+        began = time.perf_counter()
+        taken = [of_one.result() for of_one in [takers.submit(_take_and_claim, settings) for _ in range(count)]]
+        wall = time.perf_counter() - began
+    claimed = Counter(run for of_one in taken for run, _ in of_one)
+    assert claimed == Counter(runs), "a run was lost, or claimed twice"
+    takes = [seconds for of_one in taken for _, seconds in of_one]
     shown = f"p50 {_percentile(takes, 50) * 1000:.1f} ms"
     line(what, shown, note=f"p99 {_percentile(takes, 99) * 1000:.1f} ms; all in {wall:.1f} s")
 
 
-async def _take_all(settings: Settings) -> tuple[list[float], float]:
+async def _put_all(settings: Settings) -> list[str]:
     store = open_store(settings)
     queue = open_queue(settings, store)
     runs = [make_run(f"{number:08x}") for number in range(WAITING)]
-    rows = [run.model_copy(update={"user": f"user-{number % USERS}"}) for number, run in enumerate(runs)]
-    for row in rows:
-        await store.create_run(row)
-        await queue.put(row.id, row.user)
-    began = time.perf_counter()
-    taken = await asyncio.gather(*(_take_and_claim(settings) for _ in range(max(PROCESSES))))
-    wall = time.perf_counter() - began
-    claimed = Counter(run for of_one in taken for run, _ in of_one)
-    assert claimed == Counter(row.id for row in rows), "a run was lost, or claimed twice"
+    for number, run in enumerate(runs):
+        await store.create_run(run.model_copy(update={"user": f"user-{number % USERS}"}))
+        await queue.put(run.id, f"user-{number % USERS}")
     await queue.close()
     await store.close()
-    return [seconds for of_one in taken for _, seconds in of_one], wall
+    return [run.id for run in runs]
 
 
-async def _take_and_claim(settings: Settings) -> list[tuple[str, float]]:
+def _take_and_claim(settings: Settings) -> list[tuple[str, float]]:
     """Take and claim runs until none is left; return each with the time it took."""
+    return asyncio.run(_take_until_none(settings))
+
+
+async def _take_until_none(settings: Settings) -> list[tuple[str, float]]:
     store = open_store(settings)
     queue = open_queue(settings, store)
     mine: list[tuple[str, float]] = []
@@ -224,9 +186,13 @@ async def _take_and_claim(settings: Settings) -> list[tuple[str, float]]:
         run = await queue.take(Counter(), {run for run, _ in mine})
         if run is None:
             break
-        with suppress(RunHeld):  # Somebody was quicker.
-            await store.claim(run, current_owner(), lease_s=LEASE_S)
+        seen = await store.get_run(run)
+        if seen.status != "created":  # Somebody was quicker.
+            continue
+        with suppress(RunHeld):
+            claim = await store.claim(run, current_owner(), lease_s=LEASE_S, seen_epoch=seen.epoch)
             mine.append((run, time.perf_counter() - began))
+            await store.finish(claim, "done", event=make_status("done"))
     await queue.close()
     await store.close()
     return mine
@@ -254,11 +220,13 @@ def _share(
     """Let worker processes that are ready share runs; their CPU is that of their whole lives."""
     settings = world.settings(folder, database_url=server.new_database(), **changes)
     world.plan()
-    with hosting(settings, folder) as host:
+    with Host(settings, folder) as host:
         worker = host.add_worker(processes=processes)
         time.sleep(LOADING_S)
         began = time.monotonic()
-        host.wait_for([host.ask(question(number)) for number in range(runs)])
+        asked = [host.ask(question(number), clarify="off") for number in range(runs)]
+        for run in asked:
+            host.wait_until(run, "done")
         wall = time.monotonic() - began
         worker.send_signal(signal.SIGTERM)
         _, status, used = os.wait4(worker.pid, 0)
@@ -281,10 +249,10 @@ def _takeover_s(world: WorldProcess, folder: Path, server: PostgresServer, hostn
     """Kill the worker of a run, and return the seconds until another has claimed it."""
     settings = world.settings(folder, database_url=server.new_database(), lease_s=LEASE_S)
     world.plan()
-    with hosting(settings, folder) as host:
+    with Host(settings, folder) as host:
         first = host.add_worker(hostname=hostname)
-        run = host.ask(question(0))
-        _wait_for(lambda: len(world.calls()) > 2)
+        run = host.ask(question(0), clarify="off")
+        host.wait_for(lambda: len(world.calls()) > 2)
         host.add_worker()
         time.sleep(LOADING_S)
         return asyncio.run(_kill_and_watch(Settings.model_validate(settings), run, first))
@@ -306,19 +274,6 @@ async def _kill_and_watch(settings: Settings, run: str, worker: Process) -> floa
 def can_name_hosts() -> bool:
     """Return whether a process can be given a host name of its own here."""
     return shutil.which("unshare") is not None and os.geteuid() == 0
-
-
-def _wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _percentile(values: Sequence[float], percent: int) -> float:

@@ -19,7 +19,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 from deep_research.cache.postgres import PostgresCacheTable
 from deep_research.store.postgres import PostgresDatabase
 
@@ -27,7 +27,7 @@ _PACKAGE = "deep_research.cache"
 # Puts its own values and one that all processes put, again and again.
 _WRITER = """
 import asyncio, sys
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 from deep_research.cache.postgres import PostgresCacheTable
 from deep_research.store.postgres import PostgresDatabase
 
@@ -137,7 +137,7 @@ async def test_a_look_up_uses_the_key_and_no_sum(database_url: str) -> None:
 async def test_a_database_that_is_stopped_is_a_miss_and_one_that_returns_is_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("deep_research.cache.kept._REST_S", 0.0)
+    monkeypatch.setattr("deep_research.cache.cache._REST_S", 0.0)
     with postgres_server() as server:
         cache = _cache(server.new_database(), patience_s=0.2)
         await cache.put("page", "a", b"one", 600)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 
 import pytest
 
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 
 MAX_BYTES = 20_000
 # Returns a new cache over the same values, given how many bytes it may take.

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, TypeVar
 
-from deep_research.cache.kept import Cache, CacheRow, Room
+from deep_research.cache.cache import Cache, CacheRow, Room
 from deep_research.database import (
     FileErrors,
     can_be_written,

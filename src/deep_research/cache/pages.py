@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 from deep_research.errors import AddressRefused, SourceBusy, SourceError, error_named
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.sources.address import canonical_address

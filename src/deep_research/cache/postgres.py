@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from deep_research.cache.kept import CacheRow, Room
+from deep_research.cache.cache import CacheRow, Room
 from deep_research.errors import StoreCorrupt
 from deep_research.store.postgres import PostgresDatabase
 from deep_research.store.sql import Session

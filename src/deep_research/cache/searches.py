@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import canonical_json, digest, json_of

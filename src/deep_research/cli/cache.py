@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from deep_research.cache.kept import Cache
+from deep_research.cache.cache import Cache
 from deep_research.cli.printing import show
 from deep_research.settings import Settings, load_settings
 from deep_research.wiring.search import open_cache

@@ -20,7 +20,7 @@ from deep_research.search.registry import EngineSpec
 from deep_research.store.port import OpenStore
 
 if TYPE_CHECKING:
-    from deep_research.cache.kept import Cache
+    from deep_research.cache.cache import Cache
 
 _SMALL_FOLDER = 30
 

@@ -27,6 +27,7 @@ from procrastinate.schema import SchemaManager
 from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
 from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
+from deep_research.store.lease import current_owner
 from deep_research.store.port import Store
 from deep_research.store.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
 
@@ -128,9 +129,9 @@ class ProcrastinateQueue:
         async with self._opened():
             await self._connector.execute_query_async(_DROP_LOST, lost_s=_LOST_S)
             rows = await self._connector.execute_query_all_async(_QUEUED_RUNS)
-        queued = {row["queueing_lock"] for row in rows}
+        queued, asking = {row["queueing_lock"] for row in rows}, current_owner()
         for run in await self._store.list_unfinished():
-            if run.id not in queued and not is_held(run, lease_s=self._lease_s):
+            if run.id not in queued and not is_held(run, asking, lease_s=self._lease_s):
                 await self.put(run.id, run.user, is_begun=run.status != "created")
 
     async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from deep_research.events import LiveText, OnLive
 from deep_research.settings import Settings
-from deep_research.store.lease import current_owner, holds_lease
+from deep_research.store.lease import Owner, current_owner, holds_lease
 from deep_research.store.port import Store, UnfinishedRun
 from deep_research.value import Value
 
@@ -89,9 +89,9 @@ class Turns:
         self._last_turn[user] = next(self._numbers)
 
 
-def is_held(run: UnfinishedRun, *, lease_s: float) -> bool:
-    """Return whether somebody alive works on a run."""
-    return run.owner is not None and holds_lease(run.owner, current_owner(), lease_s=lease_s)
+def is_held(run: UnfinishedRun, asking: Owner, *, lease_s: float) -> bool:
+    """Return whether somebody alive works on a run, as far as who asks can tell."""
+    return run.owner is not None and holds_lease(run.owner, asking, lease_s=lease_s)
 
 
 class StoreQueue:
@@ -115,13 +115,13 @@ class StoreQueue:
         self._not_before.pop(run, None)
 
     async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
-        now = time.monotonic()
+        now, asking = time.monotonic(), current_owner()
         oldest: dict[str, UnfinishedRun] = {}
         for run in await self._store.list_unfinished():
             may_go_on = run.id not in under_way and self._not_before.get(run.id, now) <= now
             first = oldest.get(run.user)
             is_sooner = first is None or (first.status == "created" and run.status != "created")
-            if may_go_on and is_sooner and not is_held(run, lease_s=self._lease_s):
+            if may_go_on and is_sooner and not is_held(run, asking, lease_s=self._lease_s):
                 oldest[run.user] = run
         if not oldest:
             return None
@@ -157,11 +157,11 @@ class QueueFigures(Value):
 
 async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
     """Return how the queue stands, by the store."""
-    unfinished = await store.list_unfinished()
+    asking = current_owner()
     held: list[UnfinishedRun] = []
     waiting: list[UnfinishedRun] = []
-    for run in unfinished:
-        (held if is_held(run, lease_s=lease_s) else waiting).append(run)
+    for run in await store.list_unfinished():
+        (held if is_held(run, asking, lease_s=lease_s) else waiting).append(run)
     now = datetime.now(UTC)
     owners = [run.owner for run in held if run.owner is not None]
     return QueueFigures(

@@ -14,7 +14,7 @@ from deep_research.wiring.adapters import open_database
 from deep_research.wiring.limits import shared_limits
 
 if TYPE_CHECKING:
-    from deep_research.cache.kept import Cache
+    from deep_research.cache.cache import Cache
     from deep_research.fetch.port import Fetcher
     from deep_research.search.port import SearchEngine, ServiceEngine
 
@@ -182,7 +182,7 @@ def open_cache(settings: Settings) -> "Cache":
 
         return DiskCache(settings.cache_path, max_bytes=max_bytes)
     database = open_database(settings, "deep_research.cache", patience_s=_CACHE_PATIENCE_S)
-    from deep_research.cache.kept import Cache
+    from deep_research.cache.cache import Cache
     from deep_research.cache.postgres import PostgresCacheTable
 
     return Cache(PostgresCacheTable(database), max_bytes=max_bytes)
