@@ -5,7 +5,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /app \
     && /app/bin/pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt \
-        ".[charts,otel,pdf,postgres,server]"
+        ".[charts,otel,pdf,postgres,s3,server]"
 
 FROM python:3.11-slim
 RUN groupadd --gid 10001 research \

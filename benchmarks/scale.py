@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from benchmarks import run_cost
 from benchmarks.run_cost import RunCost
+from deep_research.settings.models import ModelSettings
 
 DAY_S = 86_400.0
 RUNS_A_DAY = (10_000, 100_000, 1_000_000)
@@ -25,11 +26,14 @@ class Assumed(NamedTuple):
     spread: float = 0.6
     # The busiest hour has so many times the runs of a mean one.
     peak: float = 2.5
-    # Runs at once in a worker process, processor time it may use, and connections it keeps.
+    # Runs at once in a worker process, and processor time it may use.
     runs_at_once: int = 16
     busy_share: float = 0.7
-    connections: int = 8
-    heartbeat_s: float = 10.0
+    # Connections beside those of the store: two of the queue, and one that listens.
+    queue_connections: int = 3
+    heartbeat_s: float = 1.0
+    # How long one call to a hosted model takes.
+    model_call_s: float = 10.0
     database_cores: int = 32
     database_connections: int = 500
     database_commits_a_second: float = 20_000.0
@@ -141,6 +145,13 @@ def needs(passed: Day, cost: RunCost, assumed: Assumed) -> list[Need]:
     beats = passed.most_under_way / assumed.heartbeat_s
     found = [
         Need(
+            "calls to the model at once",
+            rate * cost.model_calls * assumed.model_call_s,
+            ModelSettings.model_fields["model_calls_in_flight"].default,
+            "",
+            "DEEP_RESEARCH_MODEL_CALLS_IN_FLIGHT, as many as the provider grants",
+        ),
+        Need(
             "tokens of the model",
             rate * cost.tokens * 60,
             assumed.model_tokens_a_minute,
@@ -156,7 +167,7 @@ def needs(passed: Day, cost: RunCost, assumed: Assumed) -> list[Need]:
         ),
         Need(
             "connections to the database",
-            passed.workers * assumed.connections,
+            passed.workers * (cost.connections + assumed.queue_connections),
             assumed.database_connections,
             "",
             "fewer connections a process (DEEP_RESEARCH_DATABASE_CONNECTIONS), or more databases",
@@ -188,9 +199,14 @@ def needs(passed: Day, cost: RunCost, assumed: Assumed) -> list[Need]:
 
 
 def report() -> None:
-    """Measure, let the days pass, and print."""
-    cost, assumed = run_cost.run_cost(), Assumed()
+    """Measure, and print what many runs need."""
+    cost = run_cost.run_cost()
     run_cost.report(cost)
+    print_days(cost, Assumed())
+
+
+def print_days(cost: RunCost, assumed: Assumed) -> None:
+    """Let the days pass, and print what each needs."""
     for runs in RUNS_A_DAY:
         passed = day(runs, cost, assumed)
         print(f"\n{runs:,} runs a day: {passed.peak_starts_a_second:.2f} a second at the busiest hour")

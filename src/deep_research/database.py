@@ -105,24 +105,31 @@ def migrate(connection: sqlite3.Connection, path: Path, package: str) -> None:
     """Bring a database up to the newest schema of a package, all the way or not at all; refuse one that is newer."""
     newest, present = max(load_migrations(package)), schema_number(connection)
     if present < newest:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection, "BEGIN IMMEDIATE"):
             # Another process may have migrated while this one waited.
             present = schema_number(connection)
             for number, statements in load_migrations(package).items():
                 for statement in statements if number > present else ():
                     connection.execute(statement)
-            connection.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back by itself, and a disk that fails a write may fail this too.
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
     if present > newest:
         raise NewerStore(
             f"{path} has schema {present}, this version of Deep Research knows {newest}: "
             f"upgrade Deep Research, or {OTHER_HOME}."
         )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """Keep all that is done meanwhile, or nothing of it, whatever breaks it off."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite may have rolled back by itself, and a disk that fails a write may fail this too.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
 
 
 def files_of(path: Path) -> tuple[Path, Path, Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database import load_migrations, migrate, schema_number
+from deep_research.database import load_migrations, migrate, schema_number, transaction
 from deep_research.errors import NewerStore
 from deep_research.service.database import ServerDatabase
 
@@ -90,3 +90,15 @@ async def test_a_server_refuses_the_file_of_a_newer_version_and_leaves_it(tmp_pa
         await database.close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+
+
+def test_a_commit_that_fails_leaves_no_transaction_open() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY)")
+        connection.execute("CREATE TABLE runs (owner INTEGER REFERENCES users DEFERRABLE INITIALLY DEFERRED)")
+        with pytest.raises(sqlite3.IntegrityError), transaction(connection, "BEGIN IMMEDIATE"):
+            connection.execute("INSERT INTO runs VALUES (1)")
+        with transaction(connection, "BEGIN IMMEDIATE"):
+            connection.execute("INSERT INTO users VALUES (1)")
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)

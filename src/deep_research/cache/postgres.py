@@ -1,8 +1,9 @@
 """The cache in a PostgreSQL that several hosts share: what one has searched or fetched, another need not.
 
-Uses one connection at a time of those that the process has anyway. Times are those of the hosts.
+Each run uses one connection at a time of those that the process has anyway. Times are those of the hosts.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ from deep_research.errors import StoreCorrupt
 from deep_research.store.postgres import PostgresDatabase
 from deep_research.store.sql import Session
 
-# Summing up takes some milliseconds: a process does it each time it has put so much of the room.
+# Summing up takes some milliseconds: a run does it with its first value, and each time it has put so much of the room.
 _LOOK_AFTER_SHARE = 0.01
 
 
@@ -22,7 +23,8 @@ class PostgresCacheTable:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self._unseen_bytes = 0
+        # What others have put is not known.
+        self._unseen_bytes = math.inf
 
     @property
     def place(self) -> str:

@@ -17,6 +17,7 @@ from deep_research.database import (
     files_of,
     load_queries,
     open_prepared,
+    transaction,
 )
 from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
 
@@ -145,18 +146,11 @@ class SqliteIndex:
     def _transaction(self, begin: str, folder: int) -> Iterator[SqliteIndexSession]:
         try:
             connection = self._connection = self._connection or self._opened()
-            connection.execute(begin)
-            try:
+            with transaction(connection, begin):
                 session = SqliteIndexSession(connection, folder)
                 if not _is_ours(session):
                     raise StoreCorrupt(f"The index {self.path} was taken over by another version: start again.")
                 yield session
-                connection.execute("COMMIT")
-            except BaseException:
-                # SQLite may have rolled back by itself.
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
         except FileErrors as exc:
             match fault_of(exc):
                 case "locked":
@@ -211,10 +205,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     if _is_ours(SqliteIndexSession(connection)):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    session = SqliteIndexSession(connection)
-    # Another process may have made it while this one waited.
-    if not _is_ours(session):
+    with transaction(connection, "BEGIN IMMEDIATE"):
+        session = SqliteIndexSession(connection)
+        # Another process may have made it while this one waited.
+        if _is_ours(session):
+            return
         tables = session.rows("tables")
         if tables and "maker" not in {row["name"] for row in tables}:
             raise _NotAnIndex
@@ -227,7 +222,6 @@ def _prepare(connection: sqlite3.Connection) -> None:
         for statement in _resource("schema.sql").split(";\n"):
             connection.execute(statement)
         session.run("sign", code=maker())
-    connection.execute("COMMIT")
 
 
 def _is_ours(session: SqliteIndexSession) -> bool:

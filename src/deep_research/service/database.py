@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from deep_research.database import FileErrors, connect, fault_of, load_queries, migrate, open_prepared
+from deep_research.database import FileErrors, connect, fault_of, load_queries, migrate, open_prepared, transaction
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
 from deep_research.settings import Settings
 from deep_research.store.sql import Column, Row
@@ -151,14 +151,8 @@ class _ServerFile:
     def write(self, work: Callable[[Records], T]) -> T:
         try:
             connection = self._connection = self._connection or self._opened()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = work(_FileRecords(connection))
-            except BaseException:  # Nothing is kept of work that was broken off, by whatever; it is raised again.
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-            return result
+            with transaction(connection, "BEGIN IMMEDIATE"):
+                return work(_FileRecords(connection))
         except FileErrors as exc:
             raise self._in_words(exc) from exc
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from deep_research.database import schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
+from deep_research.service.run_queue import open_queue
 from deep_research.settings import Settings
 from deep_research.store.port import StoreSize
 from deep_research.store.sql import Database, Session
@@ -16,7 +17,7 @@ from deep_research.wiring import open_database, open_store
 
 _STORE, _SERVICE = "deep_research.store", "deep_research.service"
 # What only a database that hosts share has.
-_SHARED = ("deep_research.shared_limits", "deep_research.cache")
+_SHARED = ("deep_research.corpus", "deep_research.shared_limits", "deep_research.cache")
 
 
 class DatabaseState(NamedTuple):
@@ -53,10 +54,13 @@ def schema_numbers(settings: Settings) -> dict[str, int]:
 async def migrate_database(settings: Settings) -> None:
     """Bring the tables of all parts up to date; runs that wait or were cut off stay as they are."""
     store, server = open_store(settings), open_server_database(settings)
+    queue = open_queue(settings, store)
     try:
         await store.size()
         await server.work(lambda _: None)
+        await queue.sweep()
     finally:
+        await queue.close()
         await store.close()
         await server.close()
     for part in () if settings.database_url is None else _SHARED:

@@ -31,7 +31,7 @@ class RunQueue(Protocol):
     async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:
         """Let a run wait for its turn, once however often it is put there; one that was begun goes first.
 
-        Where a delay is given, nobody takes it up before.
+        Where a delay is given, this process does not take it up before, and in PostgreSQL nobody does.
         """
         ...
 
@@ -40,7 +40,7 @@ class RunQueue(Protocol):
         ...
 
     async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
-        """Return the run whose turn it is and take it out; None where there is none.
+        """Return the run whose turn it is, None where there is none; a queue with rows of its own takes it out.
 
         It is of the user with the fewest at work (`at_work` are those of this process), and then of who had a turn
         longest ago. Runs that are under way in this process may be left where they are.

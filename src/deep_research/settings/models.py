@@ -60,7 +60,10 @@ class ModelSettings(BaseModel):
     )
     model_tries: int = Field(default=3, ge=1, le=10, description="How often a call to one model is tried.")
     model_calls_in_flight: int = Field(
-        default=16, ge=1, description="Most calls at the same time to one provider, over all runs of a process."
+        default=16,
+        ge=1,
+        description="Most calls at the same time to one provider, over all runs of a process; "
+        "with PostgreSQL, of all processes.",
     )
     model_window: int | None = Field(
         default=None,

@@ -221,12 +221,15 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         "not set, it is a file in the home folder.",
     )
     database_connections: int = Field(
-        default=8, ge=1, description="Most connections to PostgreSQL that one process opens."
+        default=8,
+        ge=1,
+        description="Most connections to PostgreSQL that one process opens; "
+        "the queue of a server or worker has up to three more.",
     )
     blobs: BlobPlace = Field(
         default="",
-        description="Where pages, texts and figures of more than 8 KB are kept: a folder that all hosts share, or "
-        "`s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
+        description="Where pages, texts and figures of 8 KB or more (compressed) are kept: a folder that all hosts "
+        "share, or `s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
     )
     blobs_endpoint: str = Field(
         default="",

@@ -1,7 +1,7 @@
 """Seals: a sum over the columns of a row, kept beside them, by which a flipped byte is seen when the row is read.
 
-Triggers of our own connections keep them; nobody else who changes a row can, and that is seen as well. PostgreSQL keeps
-sums of its own, so that its rows have none.
+Triggers of our own connections keep them; nobody else who changes a row can, and that is seen as well. PostgreSQL can
+keep sums of its own, so that its rows have none.
 """
 
 import marshal
