@@ -10,6 +10,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
+import deep_research
 from deep_research.database import load_scripts
 from deep_research.store.postgres import PostgresDatabase
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
@@ -70,6 +71,16 @@ def test_a_run_that_waits_is_copied_answered_and_finished_without_paying_again(
     assert damaged.returncode == 1
     assert "damaged: " in damaged.stdout
     assert moved.run("db", "check").returncode == 0
+
+
+def test_migrate_makes_the_tables_of_every_part(tmp_path: Path, database_url: str) -> None:
+    user = User(tmp_path, env={"DEEP_RESEARCH_DATABASE_URL": database_url})
+    made = user.run("db", "migrate")
+    assert made.returncode == 0, made.stderr
+    packages = Path(deep_research.__file__).parent.glob("*/migrations_postgres")
+    with psycopg.connect(database_url) as connection:
+        parts = {part for (part,) in connection.execute("SELECT part FROM deep_research.schema_numbers")}
+    assert parts == {f"deep_research.{package.parent.name}" for package in packages} | {"procrastinate"}
 
 
 def test_a_run_that_waits_outlives_a_migration(
