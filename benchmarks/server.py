@@ -9,12 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.server_process import ServerProcess
+from benchmarks.server_process import QUESTION, ServerProcess, settings_by_rules
 
 READERS = 1_000
 MOST_DELAY_S, MOST_MB = 0.3, 60.0
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
-QUESTION = "What did the plant cost and produce?"
 _SECONDS = 3.0
 
 
@@ -41,21 +39,11 @@ class _Measured(ServerProcess):
 
 def report() -> None:
     """Print the table."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        settings = {
-            "home": folder,
-            "logs": folder / "logs",
-            "docs": DOCUMENTS,
-            "strategy": "local",
-            "charts": False,
-            "provider": "none",
-        }
-        with _Measured(settings, folder) as server:
-            run = server.planned_run()
-            server.finish(run)
-            _readers(server)
-            _requests(server, run)
+    with tempfile.TemporaryDirectory() as name, _Measured(settings_by_rules(Path(name)), Path(name)) as server:
+        run = server.planned_run()
+        server.finish(run)
+        _readers(server)
+        _requests(server, run)
 
 
 def _readers(server: _Measured) -> None:

@@ -12,7 +12,22 @@ from typing import Any, Self
 
 from benchmarks.child import Process, start
 
+# Answered by rules from the example documents, within a second.
+QUESTION = "What did the plant cost and produce?"
+_DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 _PATIENCE_S = 900.0
+
+
+def settings_by_rules(folder: Path) -> dict[str, object]:
+    """Return settings with which a server answers from the example documents, without a model."""
+    return {
+        "home": folder / "home",
+        "logs": folder / "logs",
+        "docs": _DOCUMENTS,
+        "strategy": "local",
+        "charts": False,
+        "provider": "none",
+    }
 
 
 class ServerProcess:

@@ -24,7 +24,7 @@ from pydantic import SecretStr
 
 from benchmarks.child import Process, start
 from benchmarks.many_runs import question
-from benchmarks.server_process import ServerProcess
+from benchmarks.server_process import QUESTION, ServerProcess, settings_by_rules
 from benchmarks.whole_run import line
 from benchmarks.world_process import WorldProcess, world_in_a_process
 from deep_research.errors import RunHeld
@@ -35,9 +35,6 @@ from deep_research.wiring import open_store
 from tests.support.postgres import PostgresServer, postgres_server, programs
 from tests.support.store_samples import make_run, make_status
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
-# Answered by rules from the example documents, within a second.
-BY_RULES = "What did the plant cost and produce?"
 STARTS, WAITING, USERS, SHARED, AT_ONCE, KILLS = 100, 1_000, 10, 24, 8, 5
 PROCESSES = (1, 2, 4)
 MAX_CPU_RATIO, MAX_WALL_RATIO = 1.1, 1.2
@@ -104,14 +101,7 @@ class Host(ServerProcess):
 
 def _starts(folder: Path, server: PostgresServer | None) -> list[float]:
     """Ask one question after the other, and return how long each waited for somebody to claim its run."""
-    settings: dict[str, object] = {
-        "home": folder / "home",
-        "logs": folder / "logs",
-        "docs": DOCUMENTS,
-        "strategy": "local",
-        "charts": False,
-        "provider": "none",
-    }
+    settings = settings_by_rules(folder)
     if server is not None:
         settings["database_url"] = server.new_database()
     with Host(settings, folder) as host:
@@ -119,7 +109,7 @@ def _starts(folder: Path, server: PostgresServer | None) -> list[float]:
             host.add_worker()
         runs = []
         for _ in range(STARTS + 1):
-            runs.append(host.ask(BY_RULES, clarify="off"))
+            runs.append(host.ask(QUESTION, clarify="off"))
             host.wait_until(runs[-1], "done")
         # The first one waits for the worker to load.
         return asyncio.run(_waits(Settings.model_validate(settings), runs[1:]))

@@ -58,6 +58,7 @@ async def migrate_database(settings: Settings) -> None:
     try:
         await store.size()
         await server.work(lambda _: None)
+        # A queue makes its tables when it is first used.
         await queue.sweep()
     finally:
         await queue.close()
