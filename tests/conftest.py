@@ -17,7 +17,7 @@ settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.ge
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=300)
 settings.load_profile("quick")
 
-LONG_TIMEOUT_S = 1_200
+LONG_TIMEOUT_S = 1_800
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.

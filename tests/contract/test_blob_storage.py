@@ -19,6 +19,7 @@ from deep_research.store.sqlite_file import SqliteFile
 from tests.support.s3_server import BUCKET, S3Server
 from tests.support.store_samples import make_document, make_status, opened, start_run
 from tests.support.store_suite import StoreConformance
+from tests.support.waiting import HANG_S
 
 RAW = os.urandom(20_000)
 
@@ -221,5 +222,5 @@ class _Late(_Recorder):
 
     def put(self, name: str, raw: bytes) -> None:
         self.begun.set()
-        assert self.may_go_on.wait(timeout=60)
+        assert self.may_go_on.wait(HANG_S)
         super().put(name, raw)

@@ -10,6 +10,7 @@ from deep_research.errors import NetworkError, SourceError
 from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
 from deep_research.fetch.web import WebFetcher
 from deep_research.readers import read
+from tests.support.waiting import HANG_S
 from tests.unit.net.site import Site, client_of, page
 
 CHROMIUM = find_chromium()
@@ -104,7 +105,7 @@ async def test_a_page_that_never_rests_leaves_no_process_and_no_file(
         with pytest.raises(asyncio.CancelledError if is_cancelled else NetworkError):
             await rendering
     assert list(tmp_path.iterdir()) == []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         # The browser's reporter of crashes sees for itself that it is over.
         while processes_of(tmp_path):
             await asyncio.sleep(0.01)

@@ -15,6 +15,7 @@ from deep_research.report.layout import Chapter
 from deep_research.report.paragraph import Paragraph, row
 from tests.support.browser import Window, address_of, browser_window
 from tests.support.every_kind import contents, edition
+from tests.support.waiting import HANG_S
 from tests.unit.export.test_html import ATTACKS, hostile, large
 
 pytestmark = [
@@ -29,7 +30,7 @@ IS_MARKER = "document.activeElement.matches('a.cite:not(.sign)')"
 
 async def until(window: Window, expression: str) -> None:
     """Wait for something to become true in the page."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_S):
         while not await window.ask(expression):
             await asyncio.sleep(0.02)
 

@@ -14,6 +14,7 @@ from deep_research.settings import Settings
 from deep_research.wiring.search import open_cache as open_cache_of
 from tests.support.cache_suite import MAX_BYTES, CacheConformance, Clock, OpenCache, kept, noise
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.waiting import HANG_S
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
@@ -161,7 +162,7 @@ async def test_a_database_that_is_stopped_is_a_miss_and_one_that_returns_is_used
         assert (await cache.size(), await cache.clear()) == (0, 0)
         server.start()
         # It was shut down in order, so that nothing was lost.
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_S):
             while await cache.get("page", "a") != b"one":
                 await asyncio.sleep(0.05)
         await cache.close()

@@ -7,6 +7,7 @@ import pytest
 
 from deep_research.fetch.chromium import find_chromium
 from deep_research.readers import read
+from tests.support.waiting import HANG_S
 
 CHROMIUM = find_chromium()
 pytestmark = [
@@ -29,7 +30,10 @@ def printed(folder: Path, style: str, body: str) -> str:
         f"--user-data-dir={folder}/profile",
     )
     subprocess.run(
-        [str(CHROMIUM), *options, f"--print-to-pdf={file}", page.as_uri()], check=True, capture_output=True, timeout=100
+        [str(CHROMIUM), *options, f"--print-to-pdf={file}", page.as_uri()],
+        check=True,
+        capture_output=True,
+        timeout=HANG_S,
     )
     return read(file.read_bytes(), name="page.pdf").text
 

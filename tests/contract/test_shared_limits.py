@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.search.rate_limiter import RateLimit, RateLimiter
+from tests.support.waiting import HANG_S
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
@@ -70,7 +71,7 @@ def test_three_processes_never_have_more_calls_in_flight_than_allowed_and_all_ge
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE steps (number BIGSERIAL, step INT, worker INT DEFAULT pg_backend_pid())")
         workers = [subprocess.Popen([sys.executable, str(script), database_url, "3", "5", "6"]) for _ in range(3)]
-        assert [worker.wait(timeout=100) for worker in workers] == [0, 0, 0]
+        assert [worker.wait(HANG_S) for worker in workers] == [0, 0, 0]
         (most, calls) = connection.execute(
             "SELECT max(sum), count(*) FILTER (WHERE step > 0) "
             "FROM (SELECT step, sum(step) OVER (ORDER BY number) FROM steps) AS counted"
@@ -99,7 +100,7 @@ async def test_slots_of_a_killed_process_come_free(database_url: str, monkeypatc
         assert worker.stdout.readline() == "in\n"
         worker.send_signal(signal.SIGKILL)
     limits = _limits(database_url)
-    async with asyncio.timeout(60), limits.slot("model", 1):
+    async with asyncio.timeout(HANG_S), limits.slot("model", 1):
         pass
     await limits.close()
 
@@ -117,7 +118,7 @@ async def test_a_process_that_waits_gets_an_equal_share_of_one_that_has_all(data
     calls = [asyncio.create_task(call(greedy, "greedy")) for _ in range(12)]
     while not begun:
         await asyncio.sleep(0.01)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_S):
         await call(late, "late")
     assert begun.count("greedy") < 12
     for task in calls:

@@ -22,6 +22,7 @@ from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of
+from tests.support.waiting import HANG_S
 from tests.support.world import with_models
 
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
@@ -86,7 +87,7 @@ class PatientSearch(StaticSearch):
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         if self.late and query.query.startswith(self.late):
-            await asyncio.wait_for(self.begun.wait(), 20)
+            await asyncio.wait_for(self.begun.wait(), HANG_S)
         return await super().search(query, limit=limit)
 
 

@@ -34,6 +34,7 @@ from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.testing import CallLog
 from deep_research.wiring import open_store
 from tests.e2e.warm import Parent
+from tests.support.waiting import HANG_S, wait_until
 from tests.support.world import World
 
 QUESTION = "What did the projects cost and achieve?"
@@ -109,7 +110,7 @@ class User:
         idle = IDLE_PARENTS[self.begun_warm % len(IDLE_PARENTS)]
         parent = idle.pop() if idle else Parent()
         ended = parent.run_together(
-            commands, folder=self.folder, env=self.environment(**extra), timeout_s=100, before_last=before_last
+            commands, folder=self.folder, env=self.environment(**extra), timeout_s=HANG_S, before_last=before_last
         )
         idle.append(parent)
         return ended
@@ -176,24 +177,18 @@ class User:
         text = (Path(row.folder) / "report.md").read_text(encoding="utf-8")
         return re.sub(r"started [^\n]*", "started …", unescape(text).replace(row.id, "…"))
 
-    def wait_for(self, condition: Callable[[], bool], *, timeout_s: float = 100) -> None:
-        end = time.monotonic() + timeout_s
-        while not condition():
-            assert time.monotonic() < end, "it did not happen in time"
-            time.sleep(0.05)
-
     def wait_for_calls(self, count: int) -> None:
-        self.wait_for(lambda: len(self.logged("begin")) >= count)
+        wait_until(lambda: len(self.logged("begin")) >= count)
 
     def wait_for_act(self, act: str) -> None:
         """Wait until the model has been asked for an act."""
-        self.wait_for(lambda: any(call.startswith(f"llm {act} ") for call in self.begun()))
+        wait_until(lambda: any(call.startswith(f"llm {act} ") for call in self.begun()))
 
     def freeze(self, process: "subprocess.Popen[str]") -> None:
         """Stop a process where it holds no lock: a frozen writer would keep everybody else out of the store."""
         while True:
             kill(process, signal.SIGSTOP)
-            self.wait_for(lambda: _is_stopped(process.pid))
+            wait_until(lambda: _is_stopped(process.pid))
             if _is_free(self.home / "store.db"):
                 return
             kill(process, signal.SIGCONT)
@@ -247,10 +242,10 @@ class Lab:
         return asyncio.run(self.processor().runtime.cancel(run))
 
 
-def finish(process: "subprocess.Popen[str]", *, timeout_s: float = 100) -> "subprocess.CompletedProcess[str]":
+def finish(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":
     """Wait for a process and return what it said."""
     try:
-        out, err = process.communicate(timeout=timeout_s)
+        out, err = process.communicate(timeout=HANG_S)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()

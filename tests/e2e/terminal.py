@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Self
 
 from tests.e2e.harness import User
+from tests.support.waiting import HANG_S
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 
@@ -49,9 +50,9 @@ class Terminal:
         self._process.wait()
         os.close(self._ours)
 
-    def until(self, text: str, *, timeout_s: float = 120) -> str:
+    def until(self, text: str) -> str:
         """Read on until the text is shown; return what was shown since the last call, without it."""
-        end = time.monotonic() + timeout_s
+        end = time.monotonic() + HANG_S
         while text not in self.shown:
             assert self._read(end - time.monotonic()), f"{text!r} was not shown:\n{self.shown}"
         before, _, self.shown = self.shown.partition(text)
@@ -63,9 +64,9 @@ class Terminal:
 
     def end(self) -> int:
         """Read to the end and return the exit code."""
-        while self._read(60):
+        while self._read(HANG_S):
             pass
-        return self._process.wait(timeout=60)
+        return self._process.wait(HANG_S)
 
     def _read(self, timeout_s: float) -> bool:
         if not select.select([self._ours], [], [], max(0.0, timeout_s))[0]:

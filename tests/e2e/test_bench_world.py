@@ -38,7 +38,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import RunRow
 from deep_research.wiring import build
 
-HANG_S = 0.4
+HANG_S = 2.0
 SMALL: dict[str, object] = {
     "queries_first_iteration": 2,
     "max_iterations": 2,
@@ -201,7 +201,7 @@ def _get(host: str, port: int, path: str) -> str:
 
 
 def _talk(host: str, port: int, method: str, path: str, body: str = "") -> str:
-    with closing(HTTPConnection(host, port, timeout=10)) as connection:
+    with closing(HTTPConnection(host, port, timeout=60)) as connection:
         connection.request(method, path, body)
         answer = connection.getresponse()
         assert answer.status == 200

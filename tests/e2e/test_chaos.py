@@ -22,7 +22,8 @@ from benchmarks.world_calls import JOURNAL_KINDS, KINDS, Call, Latencies
 from benchmarks.world_process import WorldProcess, world_in_a_process
 from tests.support.own_network import is_possible
 from tests.support.postgres import PostgresServer
-from tests.support.server import Client, wait_until
+from tests.support.server import Client
+from tests.support.waiting import wait_until
 from tests.support.worker_hosts import LEASE_S, WorkerProcess, at_work
 
 RUNS, WORKERS = 60, 4
@@ -169,7 +170,6 @@ def test_workers_are_killed_and_frozen_and_nothing_is_lost_or_paid_twice(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 @pytest.mark.skipif(not is_possible(), reason="a network of a worker's own takes root on Linux, and iproute2")
 def test_a_worker_that_is_cut_off_loses_its_run_and_works_again_when_it_is_back(
     postgres: PostgresServer, tmp_path: Path

@@ -17,6 +17,7 @@ import pytest
 
 from deep_research.events import RunEvent
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish, keys_but_status
+from tests.support.waiting import HANG_S
 
 QUICK = ("--wiring", "worlds:quick")
 
@@ -275,6 +276,6 @@ def test_a_listener_that_goes_away_does_not_stop_the_run(tmp_path: Path) -> None
     process.stdout.close()
     said = process.stderr.read()
     process.stderr.close()
-    assert process.wait(60) == 0, said
+    assert process.wait(HANG_S) == 0, said
     assert "Traceback" not in said, said[-2000:]
     assert user.only_run().status == "done"

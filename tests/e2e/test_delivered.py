@@ -15,6 +15,7 @@ from deep_research.settings import Settings
 from tests.e2e.harness import User, finish, kill
 from tests.support.articles import Article
 from tests.support.search_server import Answer, Asked, SearchServer
+from tests.support.waiting import wait_until
 from tests.support.web_faults import hang
 from tests.support.web_server import LocalWeb
 
@@ -146,7 +147,7 @@ def test_what_was_delivered_outlives_a_kill(web: LocalWeb, tmp_path: Path) -> No
         }
         user = User(tmp_path, env=env)
         running = user.start("ask", QUESTIONS["en"], "--clarify", "off")
-        user.wait_for(lambda: any(exchange.asked.path == PATH for exchange in web.log))
+        wait_until(lambda: any(exchange.asked.path == PATH for exchange in web.log))
         kill(running)
         finish(running)
     web.faults[HOST + PATH] = UNREADABLE["forbidden"]

@@ -14,6 +14,7 @@ from tests.e2e.harness import User
 from tests.support.analyst import answer_over_the_wire
 from tests.support.model_dialects import Answer, Asked
 from tests.support.model_server import ModelServer
+from tests.support.waiting import HANG_S
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCUMENTS = EXAMPLES / "documents"
@@ -23,7 +24,9 @@ QUESTION = "How much did the Harbour Heat retrofit cost?"
 def test_the_python_example_runs(tmp_path: Path) -> None:
     user = User(tmp_path)
     command = [sys.executable, str(EXAMPLES / "from_python.py")]
-    ended = subprocess.run(command, cwd=tmp_path, env=user.environment(), capture_output=True, text=True, timeout=100)
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=user.environment(), capture_output=True, text=True, timeout=HANG_S
+    )
     assert ended.returncode == 0, ended.stderr
     first, second = ended.stdout.splitlines()[-2:]
     assert "verified" in first

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish, kill
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +75,7 @@ def _overtake(user: User, undisturbed: User, act: str) -> None:
         before, begun = user.everything(), user.begun()
     finally:
         kill(first, signal.SIGCONT)
-    assert run[:8] in assert_explained(finish(first, timeout_s=40), 75)
+    assert run[:8] in assert_explained(finish(first), 75)
     assert user.everything() == before
     # A call that was written down as started is in flight, also where it was not yet made.
     assert len(user.begun()) <= len(begun) + at_the_door, "it went on with calls of a run that it had lost"
@@ -96,7 +97,7 @@ def _cancel_asleep(user: User) -> None:
         before = user.everything()
     finally:
         kill(first, signal.SIGCONT)
-    assert_explained(finish(first, timeout_s=40), 75)
+    assert_explained(finish(first), 75)
     assert user.everything() == before
 
 
@@ -120,7 +121,7 @@ def _sleep_long(user: User, undisturbed: User) -> None:
 
 def _sleep_past_a_deadline(user: User, undisturbed: User) -> None:
     process = user.start("ask", QUESTION, "--wiring", "worlds:hurried")
-    user.wait_for(lambda: any(call.startswith("search ") for call in user.begun()))
+    wait_until(lambda: any(call.startswith("search ") for call in user.begun()))
     user.freeze(process)
     time.sleep(3.0)
     kill(process, signal.SIGCONT)
@@ -137,4 +138,4 @@ def _in_flight(user: User) -> int:
 def _wait_for_the_lease_to_end(user: User) -> None:
     owner = user.only_run().owner
     assert owner is not None
-    user.wait_for(lambda: time.monotonic() - owner.beat_monotonic_s > LEASE_S)
+    wait_until(lambda: time.monotonic() - owner.beat_monotonic_s > LEASE_S)

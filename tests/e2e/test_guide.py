@@ -16,6 +16,7 @@ from deep_research.llm.tokens import tokens_at_most
 from tests.e2e.harness import User
 from tests.support.analyst import act_of, answer_in_form
 from tests.support.loopback import LoopbackServer, Request, head_of
+from tests.support.waiting import HANG_S
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 CODE = re.compile(r"^```python\n(# (\w+)\.py.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -47,7 +48,7 @@ def _ask(user: User, module: str, question: str, *arguments: str, **extra: str) 
         env=user.environment(**extra),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=HANG_S,
         check=False,
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import QUESTION, Lab, User
+from tests.support.waiting import HANG_S
 
 LOADED = """
 import json, sys
@@ -32,7 +33,7 @@ def _loaded_by(user: User, *arguments: str) -> set[str]:
         env=user.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=True,
     )
     shown = json.loads(ended.stdout.splitlines()[-1])
@@ -68,7 +69,9 @@ def test_history_is_read_without_the_machinery_of_runs(tmp_path: Path) -> None:
 
 def test_importing_the_package_loads_nothing(tmp_path: Path) -> None:
     code = "import sys, deep_research; print(sorted({name.partition('.')[0] for name in sys.modules}))"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True
+    ).stdout
     assert not any(name in shown for name in (*HEAVY, "pydantic"))
 
 
@@ -95,5 +98,5 @@ def test_a_run_sends_no_trace_whatever_the_environment_says(tmp_path: Path) -> N
         ended = user.run("ask", QUESTION, "--wiring", "worlds:quick", **tracing, **places)
         assert ended.returncode == 0, ended.stderr
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    thread.join(HANG_S)
     assert callers == 0

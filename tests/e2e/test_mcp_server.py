@@ -19,6 +19,7 @@ from tests.e2e.harness import User
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
 from tests.support.server import EXAMPLES, QUESTION, VAGUE, server_process, serving, settings_for
+from tests.support.waiting import HANG_S
 
 TOOLS = ["research", "research_status", "answer", "report", "cancel", "search", "fetch"]
 CHINESE = "哈尔登湾的热泵改造花了多少钱？"
@@ -178,7 +179,7 @@ async def test_accounts_are_kept_apart(tmp_path: Path, tokens: dict[str, str]) -
     async def client_of(name: str) -> AsyncIterator[Client]:
         headers = {"authorization": f"Bearer {tokens[name]}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+            httpx2.AsyncClient(headers=headers, timeout=HANG_S, trust_env=False) as http,
             Client(streamable_http_client(f"{server.address}/mcp", http_client=http)) as client,
         ):
             yield client

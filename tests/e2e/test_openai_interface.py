@@ -19,6 +19,7 @@ from deep_research.server.openai import turns
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
 from tests.support.server import QUESTION, VAGUE, Client, serving, settings_for
+from tests.support.waiting import HANG_S
 
 CHINESE = "哈尔登湾的热泵改造花了多少钱？"
 MODEL = "deep-research"
@@ -37,7 +38,7 @@ def api(client: Client) -> Iterator[OpenAI]:
 
 
 def api_of(client: Client) -> OpenAI:
-    return OpenAI(base_url=f"{client.address}/v1", api_key="none", max_retries=0, timeout=60)
+    return OpenAI(base_url=f"{client.address}/v1", api_key="none", max_retries=0, timeout=HANG_S)
 
 
 def user(text: str) -> Any:
@@ -338,10 +339,10 @@ def test_the_same_request_sent_again_joins_the_run_under_way(gated: tuple[Client
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(HANG_S)
     model.gate.set()
     for thread in threads:
-        thread.join(60)
+        thread.join(HANG_S)
     assert len(set(answers)) == 1
     assert len(answers) == 3
     assert len(runs(client)) == 1
@@ -354,7 +355,7 @@ def test_a_client_that_hangs_up_loses_nothing(gated: tuple[Client, GatedModel]) 
         api.chat.completions.create(model=MODEL, messages=[user(QUESTION)], stream=True) as stream,
     ):
         next(iter(stream))
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(HANG_S)
     model.gate.set()
     assert client.wait(runs(client)[0]["id"])["status"] == "done"
 
@@ -365,7 +366,7 @@ def test_a_response_in_the_background_is_read_later(gated: tuple[Client, GatedMo
         waiting = api.responses.create(model=MODEL, input=QUESTION, background=True)
         assert waiting.status in ("queued", "in_progress")
         assert waiting.background
-        assert model.is_asked.wait(30)
+        assert model.is_asked.wait(HANG_S)
         assert api.responses.retrieve(waiting.id).status == "in_progress"
         with pytest.raises(openai.ConflictError):
             api.responses.create(model=MODEL, input="More", previous_response_id=waiting.id)
@@ -385,7 +386,7 @@ def test_a_run_that_is_cancelled_ends_its_streams_with_an_error(gated: tuple[Cli
     with api_of(client) as api:
         stream = api.chat.completions.create(model=MODEL, messages=[user(QUESTION)], stream=True)
         first = next(iter(stream))
-        assert model.is_asked.wait(30)
+        assert model.is_asked.wait(HANG_S)
         response = first.id.replace("chatcmpl-", "resp_")
         events = iter(api.responses.retrieve(response, stream=True))
         assert next(events).type == "response.created"

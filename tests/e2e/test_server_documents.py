@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 import stat
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,12 +20,12 @@ from deep_research.service.identity import Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.service import ResearchService
 from tests.support.hostile_files import samples
-from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for, wait_until
+from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for
+from tests.support.waiting import HANG_S, wait_until
 
 NOTES = b"The Halden plant cost 30 million euros in 2021. It produced 5 GWh of heat in its first year.\n"
 CHINESE = "# 海绵城市改造\n\n项目在2021年花费三亿元，雨水径流减少了百分之四十。\n".encode()
 HOSTILE = Path(__file__).parents[3] / "shared" / "evaldata" / "hostile" / "naughty_strings.json"
-_PATIENCE_S = 60.0
 # What no request may name, by any part of a field's name.
 _FORBIDDEN = ("model", "path", "folder", "command", "server", "address", "url", "host", "provider", "key", "file")
 # Fields that hold one of these words and mean something else.
@@ -66,13 +65,12 @@ def send(client: Client, collection: str, *files: tuple[str, bytes]) -> dict[str
 
 def read(client: Client, collection: str) -> dict[str, Any]:
     """Return a collection once all its files have been looked into."""
-    end = time.monotonic() + _PATIENCE_S
-    while True:
-        shown = client.http.get(f"/api/collections/{collection}").json()
-        if all(file["state"] != "reading" for file in shown["documents"]):
-            return dict(shown)
-        assert time.monotonic() < end, shown
-        time.sleep(0.05)
+
+    def shown() -> dict[str, Any]:
+        return dict(client.http.get(f"/api/collections/{collection}").json())
+
+    wait_until(lambda: all(file["state"] != "reading" for file in shown()["documents"]), complaint=shown)
+    return shown()
 
 
 def on_disk(place: Path) -> list[str]:
@@ -501,7 +499,7 @@ def _send_raw(client: Client, collection: str, name: str, raw: bytes) -> dict[st
 def _raw_upload(client: Client, collection: str, header: str) -> Iterator[socket.socket]:
     """Begin an upload by hand; it has no end unless the caller sends one."""
     host, port = client.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=_PATIENCE_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=HANG_S) as connection:
         head = f"POST /api/collections/{collection}/files HTTP/1.1\r\nHost: {host}:{port}\r\n{header}\r\n"
         head += "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
         part = '--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'

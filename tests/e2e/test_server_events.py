@@ -16,7 +16,8 @@ from deep_research.events import EVENT_DATA
 from tests.e2e.harness import User
 from tests.support.analyst import answer_over_the_wire
 from tests.support.model_server import ModelServer
-from tests.support.server import VAGUE, Client, server_process, serving, settings_for, wait_until
+from tests.support.server import VAGUE, Client, server_process, serving, settings_for
+from tests.support.waiting import HANG_S, wait_until
 
 
 class Frame(NamedTuple):
@@ -119,10 +120,10 @@ def test_a_run_of_the_command_line_is_followed_while_it_goes_on(tmp_path: Path) 
     with server_process(tmp_path) as server:
         user = User(tmp_path, question="What did the projects cost and achieve?")
         process = user.start("ask", user.question, "--wiring", "worlds:paced", "--depth", "quick")
-        user.wait_for(lambda: bool(server.client.http.get("/api/runs").json()["runs"]))
+        wait_until(lambda: bool(server.client.http.get("/api/runs").json()["runs"]))
         run = server.client.http.get("/api/runs").json()["runs"][0]["id"]
         frames = _followed(server.client, run)
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANG_S)
         assert [frame.id for frame in frames] == [event.seq for event in user.events()]
         assert frames[-1].data["status"] == "done"
 
@@ -138,7 +139,7 @@ def test_a_cancelled_and_a_deleted_run_end_their_streams(client: Client) -> None
             assert client.http.post(f"/api/runs/{run}/cancel").is_success
         else:
             assert client.http.delete(f"/api/runs/{run}").status_code == 204
-        reader.join(20)
+        reader.join(HANG_S)
         assert not reader.is_alive()
         assert frames
         wait_until(lambda: _readers(client) == 0)

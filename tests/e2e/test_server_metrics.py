@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.analyst import answer_over_the_wire
 from tests.support.model_server import ModelServer
-from tests.support.server import QUESTION, Client, serving, settings_for, wait_until
+from tests.support.server import QUESTION, Client, serving, settings_for
+from tests.support.waiting import wait_until
 
 _SAMPLE = re.compile(r"^deep_research_(\w+?)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 

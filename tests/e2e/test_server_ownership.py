@@ -14,6 +14,7 @@ from starlette.routing import Route
 from deep_research.server.app import create_app
 from tests.support.accounts import PASSWORD, Operator, Visitors, sign_in
 from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for
+from tests.support.waiting import HANG_S
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +237,7 @@ def test_a_stream_of_events_ends_when_its_reader_is_removed(visit, operator):
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     operator.users("remove", "gone")
-    assert ended.wait(60), lines
+    assert ended.wait(HANG_S), lines
     assert client.http.get(f"/api/runs/{run}").status_code == 401
 
 

@@ -17,6 +17,7 @@ from tests.support.analyst import answer_over_the_wire
 from tests.support.model_dialects import Answer, Asked
 from tests.support.model_server import ModelServer
 from tests.support.server import Client, ServerProcess, server_process
+from tests.support.waiting import HANG_S, wait_until
 
 RUNS = 20
 # Every call of this world takes a moment, so that a server can be caught in the middle of many.
@@ -47,7 +48,7 @@ def test_a_server_killed_in_the_middle_of_twenty_runs_goes_on_with_all_of_them(t
     with server_process(tmp_path, DEEP_RESEARCH_SERVER_RUNS_AT_ONCE=str(RUNS), **SLOW) as server:
         user = User(tmp_path)
         runs = [server.client.ask(f"What did project {number} cost and achieve?")["id"] for number in range(RUNS)]
-        user.wait_for(lambda: len(_calls(tmp_path, "done")) == RUNS)
+        wait_until(lambda: len(_calls(tmp_path, "done")) == RUNS)
         server.kill()
         paid, begun = _calls(tmp_path, "done"), len(user.logged("begin"))
         assert "running" in {server_state(tmp_path, run) for run in runs}
@@ -67,7 +68,6 @@ def server_state(folder: Path, run: str) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 def test_no_answer_of_a_model_is_paid_for_twice(tmp_path: Path) -> None:
     def slowly(asked: Asked) -> Answer:
         return replace(answer_over_the_wire(asked), delay_s=0.2)
@@ -82,14 +82,14 @@ def test_no_answer_of_a_model_is_paid_for_twice(tmp_path: Path) -> None:
         }
         with server_process(tmp_path, **settings) as server:
             runs = [server.client.ask(f"What did plant {number} cost and produce?")["id"] for number in range(RUNS)]
-            User(tmp_path).wait_for(lambda: len(_calls(tmp_path, "done")) == RUNS, timeout_s=200)
+            wait_until(lambda: len(_calls(tmp_path, "done")) == RUNS)
             time.sleep(1.0)
             server.kill()
             time.sleep(1.0)
             paid, asked = _answered(tmp_path), len(model.requests)
             client = server.start()
             done = f"/api/runs?status=done&limit={RUNS}"
-            User(tmp_path).wait_for(lambda: len(client.http.get(done).json()["runs"]) == len(runs), timeout_s=400)
+            wait_until(lambda: len(client.http.get(done).json()["runs"]) == len(runs))
             assert len(model.requests) - asked == _answered(tmp_path) - paid
 
 
@@ -105,13 +105,13 @@ def test_a_server_that_is_told_to_stop_ends_streams_at_once_and_runs_cleanly(tmp
         ended: list[str] = []
         stream = threading.Thread(target=_follow, args=(server, runs[0], ended))
         stream.start()
-        User(tmp_path).wait_for(lambda: "event_readers 1.0" in server.client.http.get("/metrics").text)
-        User(tmp_path).wait_for(lambda: len(_calls(tmp_path, "done")) == len(runs))
+        wait_until(lambda: "event_readers 1.0" in server.client.http.get("/metrics").text)
+        wait_until(lambda: len(_calls(tmp_path, "done")) == len(runs))
         assert server.process is not None
         server.process.terminate()
-        stream.join(20)
+        stream.join(HANG_S)
         assert ended == [runs[0]], "the stream ends as one does that was read to its end"
-        assert server.process.wait(30) in (0, -signal.SIGTERM, 128 + signal.SIGTERM), server.log
+        assert server.process.wait(HANG_S) in (0, -signal.SIGTERM, 128 + signal.SIGTERM), server.log
         assert "Traceback" not in server.log
         assert {server_state(tmp_path, run) for run in runs} == {"interrupted"}
         _all_done(server.start(), runs)
@@ -158,6 +158,6 @@ def test_a_port_in_use_is_said_port_0_tells_the_one_it_took_and_ctrl_c_ends_it(t
             assert http.get("/health").json() == {"status": "ok"}
     finally:
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=HANG_S)
     assert process.returncode in (0, -signal.SIGINT, 128 + signal.SIGINT)
     assert "Traceback" not in said

@@ -17,6 +17,7 @@ from deep_research.pipeline.journal import spent_so_far
 from tests.e2e.harness import User, finish
 from tests.support.accounts import Operator, Visitors
 from tests.support.server import QUESTION, server_process
+from tests.support.waiting import wait_until
 
 PROCESSES, TRIES = 3, 5
 TOLERANCE_USD = 1e-6
@@ -120,13 +121,13 @@ def test_a_run_that_is_taken_over_keeps_to_its_own_budget(tmp_path: Path, databa
         run = server.client.ask(user.question, budget={"usd": limit_usd})["id"]
         workers = [user.start("worker") for _ in range(2)]
         try:
-            user.wait_for(lambda: len(user.logged("begin")) > 3)
+            wait_until(lambda: len(user.logged("begin")) > 3)
             row = user.with_store(lambda store: store.get_run(run))
             assert row.owner is not None
             # Frozen with calls in flight; once it wakes, it makes no more of them.
             (frozen,) = [worker for worker in workers if worker.pid == row.owner.pid]
             frozen.send_signal(signal.SIGSTOP)
-            user.wait_for(lambda: user.with_store(lambda store: store.get_run(run)).epoch == 2)
+            wait_until(lambda: user.with_store(lambda store: store.get_run(run)).epoch == 2)
             frozen.send_signal(signal.SIGCONT)
             assert server.client.wait(run)["status"] == "done"
         finally:

@@ -30,6 +30,7 @@ from tests.support.store_samples import (
     make_run,
     start_run,
 )
+from tests.support.waiting import HANG_S
 
 RUN = "a1b2c3d4"
 KILLED = -signal.SIGKILL
@@ -49,7 +50,7 @@ def _spawn(task: str, *args: object, before: tuple[str, ...] = ()) -> subprocess
 
 
 def _finish(child: subprocess.Popen[str]) -> tuple[int, list[str]]:
-    shown, complaint = child.communicate(timeout=60)
+    shown, complaint = child.communicate(timeout=HANG_S)
     assert child.returncode in (0, KILLED), complaint
     return child.returncode, shown.splitlines()
 

@@ -18,6 +18,7 @@ pytest.importorskip("procrastinate", reason="needs the extra postgres")
 from deep_research.store.port import RunRow
 from tests.e2e.harness import User, assert_explained, finish
 from tests.support.server import ServerProcess, free_port, server_process
+from tests.support.waiting import wait_until
 
 SLOW = {"DEEP_RESEARCH_WIRING": "worlds:slow", "DEEP_RESEARCH_DEPTH": "quick", "DEEP_RESEARCH_CACHE": "false"}
 LEASE_S = 3.0
@@ -44,8 +45,8 @@ class Site:
     def row(self, run: str) -> RunRow:
         return self.user.with_store(lambda store: store.get_run(run))
 
-    def until(self, run: str, is_so: Callable[[RunRow], bool], *, timeout_s: float = 100) -> RunRow:
-        self.user.wait_for(lambda: is_so(self.row(run)), timeout_s=timeout_s)
+    def until(self, run: str, is_so: Callable[[RunRow], bool]) -> RunRow:
+        wait_until(lambda: is_so(self.row(run)))
         return self.row(run)
 
     def calls(self, runs: list[str], *states: str) -> int:
@@ -90,7 +91,7 @@ def test_two_workers_share_the_runs_of_a_server_which_tells_their_events(tmp_pat
             unfinished = here.user.with_store(lambda store: store.list_unfinished())
             return {run.owner.pid for run in unfinished if run.owner is not None}
 
-        here.user.wait_for(lambda: owners() == {worker.pid for worker in workers})
+        wait_until(lambda: owners() == {worker.pid for worker in workers})
         with here.server.client.http.stream("GET", f"/api/runs/{runs[0]}/events") as answer:
             told = [line for line in answer.iter_lines() if line.startswith("id: ")]
         here.all_done(runs)
@@ -117,7 +118,7 @@ def test_any_server_shows_what_workers_do_and_a_worker_what_its_runs_use(tmp_pat
         def both_work(server: ServerProcess) -> bool:
             return all(shown(server).get(f'deep_research_worker_runs{{worker="{name}"}}') == "1.0" for name in names)
 
-        here.user.wait_for(lambda: both_work(here.server) and both_work(other))
+        wait_until(lambda: both_work(here.server) and both_work(other))
         for server in (here.server, other):
             figures = shown(server)
             assert float(figures["deep_research_runs_queued"]) >= 1
@@ -134,7 +135,7 @@ def test_any_server_shows_what_workers_do_and_a_worker_what_its_runs_use(tmp_pat
         assert str(port) in assert_explained(finish(taken), 64)
         several = here.worker("--metrics-port", "1", "--processes", "2")
         assert "--metrics-port" in assert_explained(finish(several), 64)
-        here.user.wait_for(lambda: not any("worker_runs{" in name for name in shown(other)))
+        wait_until(lambda: not any("worker_runs{" in name for name in shown(other)))
 
 
 def _folder(folder: Path) -> Path:
@@ -145,7 +146,7 @@ def _folder(folder: Path) -> Path:
 def test_a_worker_that_is_killed_costs_no_paid_call(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url) as here:
         runs, worker = here.ask(4), here.worker()
-        here.user.wait_for(lambda: here.calls(runs, "done") > 20)
+        wait_until(lambda: here.calls(runs, "done") > 20)
         worker.kill()
         worker.wait()
         paid, begun = here.calls(runs, "done"), len(here.user.logged("begin"))
@@ -174,7 +175,7 @@ def test_a_worker_that_was_frozen_changes_nothing_when_it_wakes(tmp_path: Path, 
     with site(tmp_path, database_url, DEEP_RESEARCH_LEASE_S=str(LEASE_S)) as here:
         (run,), worker = here.ask(1), here.worker()
         here.until(run, lambda row: row.status == "running")
-        here.user.wait_for(lambda: here.calls([run], "done") > 0)
+        wait_until(lambda: here.calls([run], "done") > 0)
         os.kill(worker.pid, signal.SIGSTOP)
         other = here.worker()
         here.all_done([run])
@@ -200,13 +201,12 @@ def test_a_run_on_a_worker_is_cancelled_from_a_server(tmp_path: Path, database_u
 
 
 # Five processes are started one after the other.
-@pytest.mark.timeout(600)
 def test_a_run_that_kills_its_workers_is_given_up_until_it_is_tried_again(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url, DEEP_RESEARCH_WIRING="worlds:quick") as here:
         (run,) = here.ask(1)
         # Every process that works on it dies at its second write; their parent starts others.
         workers = here.worker("--processes", "2", TEST_KILL_AT="2")
-        row = here.until(run, lambda row: row.status == "failed", timeout_s=400)
+        row = here.until(run, lambda row: row.status == "failed")
         assert row.takeovers == 4
         assert "given up" in row.failure
         assert workers.poll() is None
@@ -246,7 +246,7 @@ def test_processes_beside_a_server_share_its_files(tmp_path: Path) -> None:
             unfinished = user.with_store(lambda store: store.list_unfinished())
             return {run.owner.pid for run in unfinished if run.owner is not None}
 
-        user.wait_for(lambda: len(owners()) == 2)
+        wait_until(lambda: len(owners()) == 2)
         assert server.process is not None
         assert server.process.pid not in owners()
         # One that is killed is replaced, and its runs go on.

@@ -11,6 +11,7 @@ from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
 from deep_research.fetch.devtools import Devtools
 from deep_research.net.client import GuardedClient
 from deep_research.value import Json, JsonObject
+from tests.support.waiting import HANG_S
 
 _KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39}
 
@@ -48,7 +49,7 @@ class Window:
     async def go(self, address: str) -> None:
         self._loaded.clear()
         await self.call("Page.navigate", url=address)
-        await asyncio.wait_for(self._loaded.wait(), 60)
+        await asyncio.wait_for(self._loaded.wait(), HANG_S)
 
     async def resize(self, width: int, height: int) -> None:
         await self.call(

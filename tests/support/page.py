@@ -8,13 +8,12 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 from deep_research.fetch.chromium import find_chromium
+from tests.support.waiting import HANG_S
 
 # A browser, a server and a run on a busy machine take their time.
-_PATIENCE_MS = 60_000
-expect.set_options(timeout=_PATIENCE_MS)
+expect.set_options(timeout=HANG_S * 1_000)
 needs_chromium = [
     pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-    pytest.mark.timeout(300),
 ]
 
 
@@ -32,7 +31,7 @@ class Reader:
 
     def __init__(self, browser: Browser, address: str, **options: Any) -> None:
         self.context = browser.new_context(base_url=address, **{"locale": "en-US", **options})
-        self.context.set_default_timeout(_PATIENCE_MS)
+        self.context.set_default_timeout(HANG_S * 1_000)
         self.page: Page = self.context.new_page()
         self.problems: list[str] = []
         self.page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)

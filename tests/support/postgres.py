@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import HANG_S
+
 _USER = "tester"
 _UNPRIVILEGED = ("postgres", "nobody")
-_START_S = 60.0
 
 
 def programs() -> Path | None:
@@ -75,7 +76,7 @@ class PostgresServer:
         with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen([*command, *options], stdout=log, stderr=log, cwd=self.folder, **_as_user())
         self._process = process
-        until = time.monotonic() + _START_S
+        until = time.monotonic() + HANG_S
         while subprocess.run([self.programs / "pg_isready", "-q", "-h", self.folder], check=False).returncode != 0:
             if process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError((self.folder / "log").read_text())
@@ -85,7 +86,7 @@ class PostgresServer:
         """End the server: SIGINT cuts all connections off, SIGQUIT is a crash."""
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(timeout=_START_S)
+            self._process.wait(timeout=HANG_S)
             self._process = None
 
 

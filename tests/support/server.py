@@ -4,8 +4,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import uvicorn
 from deep_research.server.app import create_app
 from deep_research.settings import Settings
 from tests.e2e.harness import User
+from tests.support.waiting import HANG_S, wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 # Answered by rules from the example documents, within seconds.
@@ -24,7 +24,6 @@ QUESTION = "What did the plant cost and produce?"
 # Too vague to research: the run asks back.
 VAGUE = "Tell me about it"
 OVER = ("done", "failed", "cancelled")
-_PATIENCE_S = 100.0
 
 
 def free_port() -> int:
@@ -39,7 +38,7 @@ class Client:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.http = httpx2.Client(base_url=address, timeout=_PATIENCE_S, trust_env=False)
+        self.http = httpx2.Client(base_url=address, timeout=HANG_S, trust_env=False)
 
     def ask(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
         """Start a run."""
@@ -56,11 +55,8 @@ class Client:
     def wait(self, run: str, *statuses: str) -> dict[str, Any]:
         """Wait until a run has one of these statuses; by default, until it is over or waits for somebody."""
         wanted = statuses or (*OVER, "waiting")
-        end = time.monotonic() + _PATIENCE_S
-        while (shown := self.run(run))["status"] not in wanted:
-            assert time.monotonic() < end, shown
-            time.sleep(0.05)
-        return shown
+        wait_until(lambda: self.run(run)["status"] in wanted, complaint=lambda: self.run(run))
+        return self.run(run)
 
     def finished(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
         """Start a run and wait until it is done."""
@@ -93,7 +89,7 @@ def serving(settings: Settings) -> Iterator[Client]:
         client.http.close()
     finally:
         server.should_exit = True
-        thread.join(_PATIENCE_S)
+        thread.join(HANG_S)
 
 
 @dataclass
@@ -140,13 +136,13 @@ class ServerProcess:
         """End it at once, without a chance to put anything away."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(_PATIENCE_S)
+        self.process.wait(HANG_S)
 
     def stop(self) -> int:
         """Ask it to stop, and return its exit code."""
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait(_PATIENCE_S)
+        return self.process.wait(HANG_S)
 
     def _is_alive(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -167,11 +163,3 @@ def server_process(folder: Path, *arguments: str, **env: str) -> Iterator[Server
         if server.process is not None and server.process.poll() is None:
             server.kill()
         server.client.http.close()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for something that happens in another process or thread."""
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)

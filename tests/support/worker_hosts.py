@@ -13,7 +13,8 @@ import httpx2
 from benchmarks.world_process import WorldProcess, environment
 from tests.support.own_network import OwnNetwork, is_possible, own_networks
 from tests.support.postgres import PostgresServer
-from tests.support.server import Client, free_port, wait_until
+from tests.support.server import Client, free_port
+from tests.support.waiting import HANG_S, wait_until
 
 LEASE_S = 6.0
 DATABASE_PORT = 5432
@@ -53,7 +54,7 @@ class WorkerProcess:
         assert self.process is not None
         self.send(signal.SIGCONT)
         self.send(how)
-        self.ended.append(self.process.wait(60))
+        self.ended.append(self.process.wait(HANG_S))
 
     @property
     def pid(self) -> int:

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.support.waiting import HANG_S
+
 FORKED = """
 import asyncio, os
 from deep_research.in_thread import in_thread
@@ -20,5 +22,7 @@ os.waitpid(forked, 0)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process can be forked")
 def test_a_forked_process_works_in_threads_of_its_own():
-    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=100)
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=HANG_S
+    )
     assert (ended.stdout.split(), ended.stderr) == (["3", "7"], "")

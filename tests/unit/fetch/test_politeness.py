@@ -1,6 +1,7 @@
 import asyncio
 
 from deep_research.fetch.politeness import Politeness
+from tests.support.waiting import HANG_S
 
 
 class Clock:
@@ -37,7 +38,7 @@ async def test_a_host_may_ask_for_a_longer_gap():
 
 async def test_a_slow_host_holds_up_no_other():
     politeness = Politeness(per_host=1, gap_s=0.0)
-    async with politeness.turn("slow"), asyncio.timeout(5), politeness.turn("quick"):
+    async with politeness.turn("slow"), asyncio.timeout(HANG_S), politeness.turn("quick"):
         pass
 
 
@@ -45,7 +46,7 @@ async def test_a_turn_that_fails_is_given_back():
     politeness = Politeness(per_host=1, gap_s=0.0)
     for _ in range(3):
         try:
-            async with asyncio.timeout(5), politeness.turn("a"):
+            async with asyncio.timeout(HANG_S), politeness.turn("a"):
                 raise LookupError
         except LookupError:
             pass

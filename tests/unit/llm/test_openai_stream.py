@@ -11,6 +11,7 @@ from deep_research.errors import CallFailed, ConfigurationError
 from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
+from tests.support.waiting import HANG_S
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=300)
 LIMITS = Limits(timeout_s=20, idle_timeout_s=20)
@@ -95,7 +96,7 @@ async def test_an_answer_is_read_as_it_comes(wire):
 
 
 async def test_a_server_that_does_not_hang_up_after_its_answer_costs_a_moment():
-    async with Wire(event("Known.", stop="stop"), then="hang").model() as model, asyncio.timeout(10):
+    async with Wire(event("Known.", stop="stop"), then="hang").model() as model, asyncio.timeout(HANG_S):
         assert (await model.complete(REQUEST)).text == "Known."
 
 

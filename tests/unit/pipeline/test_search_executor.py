@@ -1,7 +1,7 @@
 """Search tasks over several engines: all at once, the quickest, along the chain; what fails or hangs stops nobody."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, JournalRow
 from deep_research.store.sqlite import SqliteStore
 from tests.support.store_samples import LEASE_S, make_run
+from tests.support.waiting import until
 
 QUERY = SearchQuery(query="harbour heat pump cost")
 
@@ -123,18 +124,12 @@ async def _search(context: StageContext, query: SearchQuery = QUERY) -> list[str
     return [hit.engine for hit in await SearchExecutor().execute(query, context=context)]
 
 
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(4):
-        while not condition():
-            await asyncio.sleep(0.001)
-
-
 async def test_batch_asks_everybody_at_once_and_merges(setup: SearchSetup) -> None:
     gate = asyncio.Event()
     engines = [Engine("one", gate=gate), Engine("two", gate=gate), Engine("three", gate=gate)]
     context = await setup.context(*engines, parallel_strategy="batch")
     search = asyncio.create_task(_search(context))
-    await _until(lambda: all(engine.asked for engine in engines))
+    await until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["one", "three", "two"]
     rows = await setup.store.list_calls(context.run.row.id)
@@ -195,7 +190,7 @@ async def test_specialists_are_asked_beside_the_chain(setup: SearchSetup) -> Non
     engines = [Engine("duckduckgo", gate=gate), Engine("wikipedia", gate=gate), Engine("local", gate=gate)]
     context = await setup.context(*engines, specs=("duckduckgo", "wikipedia"))
     search = asyncio.create_task(_search(context))
-    await _until(lambda: all(engine.asked for engine in engines))
+    await until(lambda: all(engine.asked for engine in engines))
     gate.set()
     assert sorted(await search) == ["duckduckgo", "local", "wikipedia"]
 
@@ -302,7 +297,7 @@ async def test_at_most_ten_tasks_search_at_once_and_in_batches_a_batch(setup: Se
         context = await setup.context(engine, **options)
         queries = [SearchQuery(query=f"harbour {number}") for number in range(14)]
         tasks = [asyncio.create_task(_search(context.at(query.query), query)) for query in queries]
-        await _until(partial(_has_asked, engine, most))
+        await until(partial(_has_asked, engine, most))
         await asyncio.sleep(0.02)
         assert len(engine.asked) == most
         gate.set()
@@ -324,7 +319,7 @@ async def test_the_next_batch_waits_for_all_of_the_last_unless_batches_may_overl
             await gates[number].wait()
 
     tasks = [asyncio.create_task(work(number)) for number in range(5)]
-    await _until(lambda: len(running) == 3)
+    await until(lambda: len(running) == 3)
     gates[0].set()
     await asyncio.sleep(0.02)
     assert len(running) == begun

@@ -14,6 +14,7 @@ from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
 from deep_research.store.sqlite import SqliteStore
 from tests.support.store_samples import LEASE_S, make_event, make_run, make_status
+from tests.support.waiting import HANG_S, until
 
 RUN = "a1b2c3d4"
 
@@ -67,12 +68,6 @@ async def read_all(feed: EventFeed, after: int = 0) -> list[Item]:
 
 def numbers(items: list[Item]) -> list[int]:
     return [item.seq for item in items if isinstance(item, RunEvent)]
-
-
-async def until(condition) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 async def test_readers_that_come_at_any_time_get_every_event_once(store, feed, claim):
@@ -207,7 +202,7 @@ async def test_a_deleted_run_ends_its_streams(store, feed, claim):
     await until(lambda: feed.readers == 1)
     await store.finish(claim, "interrupted", event=make_status("interrupted"))
     await store.delete_run(RUN, current_owner())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         await reader
 
 
@@ -232,7 +227,7 @@ async def test_a_feed_that_closes_lets_everybody_go(store, feed, claim):
     readers = [asyncio.create_task(read_all(feed)) for _ in range(20)]
     await until(lambda: feed.readers == 20)
     feed.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         await asyncio.gather(*readers)
     assert await read_all(feed) == []
 

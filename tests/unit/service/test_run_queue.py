@@ -17,6 +17,7 @@ from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, Store
 from deep_research.wiring import open_store
 from tests.support.store_samples import LEASE_S, make_run, make_stranger
+from tests.support.waiting import HANG_S
 
 
 @dataclass
@@ -128,7 +129,7 @@ async def test_a_run_that_is_to_wait_a_while_is_left_alone_until_then_and_others
     await hall.put("ben-1", "ben")
     await hall.queue.sweep()
     assert sorted(await hall.take_all()) == ["ann-2", "ben-1"]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_S):
         while (run := await hall.take()) is None:
             await asyncio.sleep(0.05)
     assert run == "ann-1"

@@ -23,6 +23,7 @@ from deep_research.store.sqlite import SqliteStore
 from deep_research.testing import ActPrice
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.store_samples import make_stranger
+from tests.support.waiting import HANG_S
 from tests.support.world import World
 
 LEASE_S = 1.0
@@ -81,13 +82,13 @@ class Bench:
             self.worker.start()
 
     async def until(self, run: str, *statuses: str) -> RunRow:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_S):
             while (row := await self.store.get_run(run)).status not in statuses:
                 await asyncio.sleep(0.01)
         return row
 
     async def idle(self) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_S):
             while self.worker.running or await self.waiting():
                 await asyncio.sleep(0.01)
 
@@ -174,7 +175,7 @@ async def test_an_answer_that_comes_as_the_run_lets_go_is_not_lost(tmp_path):
     bench.worker = bench.new_worker()
     bench.worker.on_event.append(on_event)
     await bench.submit(await bench.new_run("asks"))
-    await asyncio.wait_for(answered.wait(), 30)
+    await asyncio.wait_for(answered.wait(), HANG_S)
     await bench.until("asks", "done")
     await bench.worker.stop()
     await bench.store.close()
@@ -278,7 +279,7 @@ async def test_a_call_that_never_ends_does_not_keep_a_worker_from_stopping(bench
     row = await bench.new_run("slow-run")
     await bench.submit(row)
     await bench.until(row.id, "running")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_S):
         await bench.worker.stop()
     assert (await bench.store.get_run(row.id)).status == "interrupted"
 
