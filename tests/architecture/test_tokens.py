@@ -20,7 +20,7 @@ BUDGETS = {
     "net": 6_800,  # what is sent to a webhook
     "pipeline": 64_800,  # a check for each kind of sentence, an editor, charts, follow-ups, updates, replays, traces
     "readers": 38_100,
-    "reasoning": 73_300,  # answers first, by rules and by a model; series of figures for charts; code has to go
+    "reasoning": 73_400,  # answers first, by rules and by a model; bylines; series for charts; code has to go
     "report": 6_900,  # lists, conclusions, calculations, figures, a layout for all formats, one list of what stays open
     "sandbox": 7_550,  # two backends, a fork server, a filter of system calls, a self-test
     "search": 16_150,  # abstracts and contents that services deliver
@@ -31,7 +31,7 @@ BUDGETS = {
     "sources": 4_500,  # what a service delivered, dates in months
     "store": 19_200,  # two databases; runs chosen by user, words, tag and page; what a queue of runs needs
     "text": 13_400,  # titles cut, bounds, columns, units and months of tables
-    "verify": 31_300,  # calculations, absences, rows, figures; audits of any report; bundles; changes between reports
+    "verify": 31_500,  # calculations by steps, absences, rows, figures; audits of any report; bundles; changes
     "wiring": 5_700,  # the next provider, the sandbox, traces, a cache in two forms
 }
 

@@ -117,7 +117,7 @@ def _nearest(
 ) -> _Place | None:
     """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
-    best: tuple[tuple[bool, int, bool, int], _Place] | None = None
+    best: tuple[tuple[bool, int, int, int, bool], _Place] | None = None
     for index, part in enumerate(parts):
         for at, paragraph in enumerate(part):
             worth = _worth(paragraph, ids, documents, sections, pieces)
@@ -138,10 +138,11 @@ def _worth(
     documents: AbstractSet[str],
     sections: AbstractSet[str],
     pieces: Mapping[str, Evidence],
-) -> tuple[int, bool, int]:
-    """Return how much a paragraph shares with a figure: evidence, section, documents."""
-    cited = {*paragraph.cite_ids}
-    return len(cited & ids), paragraph.section in sections, len({pieces[id_].document for id_ in cited} & documents)
+) -> tuple[int, int, int, bool]:
+    """Return how much a paragraph shares with a figure: evidence, documents within its section, documents, section."""
+    cited, is_in_section = {*paragraph.cite_ids}, paragraph.section in sections
+    shared = len({pieces[id_].document for id_ in cited} & documents)
+    return len(cited & ids), shared if is_in_section else 0, shared, is_in_section
 
 
 def _after_list(part: Sequence[Paragraph], at: int) -> int:

@@ -3,8 +3,9 @@
 import ast
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 
 # What one may compute with without a source: counts that anybody sees, hours, weeks, days, and scales.
@@ -41,10 +42,12 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
     if len(sides) != 2 or len(basis) > _MAX_CHARS:
         return f"equation: {basis}"
     left, right = map(_plain, sides)
-    computed, shown = _computed(left), _computed(right)
-    if computed is None or shown is None:
+    results, shown = _results(left), _results(right)
+    if not results or not shown:
         return f"equation: {basis}"
-    if not _is_rounded(computed, shown, right):
+    computed = results[-1]
+    is_share = any(figure.unit == "%" for figure in figures_of(sides[1]))
+    if not any(_is_rounded(form, shown[-1], right) for form in (computed, *([100 * computed] if is_share else []))):
         return f"result: {left} = {computed:g}"
     held = set().union(*map(_values, (*quotes, asked)))
     operands = {float(number) for number in _NUMBER.findall(left)}
@@ -52,12 +55,14 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
         if not _is_form_of(operand, held):
             return f"operand: {operand:g}"
     spelled = {worded.values[0][0] for worded in split_figures(text)[1]}
-    told = {figure.value for figure in figures_of(text)} | _bare(text) | spelled
-    if not any(_is_told(computed, value, f"{value:g}") for value in told):
-        return f"untold: {shown:g}"
+    figures = figures_of(text)
+    told = {figure.value for figure in figures} | _bare(text) | spelled
+    if not any(_is_told(computed, value, f"{value:g}") for value in told) and not any(
+        _tells([computed], figure) for figure in figures
+    ):
+        return f"untold: {shown[-1]:g}"
     for figure in split_figures(text)[0]:
-        is_result = any(_is_told(computed, value, figure.raw) for value in _bare(figure.raw) | {figure.value})
-        if not is_result and not ({figure.value, *_bare(figure.raw)} & (held | operands)):
+        if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & (held | operands)):
             return f"number: {figure.raw}"
     return ""
 
@@ -81,21 +86,24 @@ def _plain(side: str) -> str:
     return _UNITS.sub("", _THOUSANDS.sub("", side.translate(_SIGNS))).strip()
 
 
-def _computed(expression: str) -> float | None:
-    """Return the value of an expression of numbers, + - * / and brackets; None for anything else."""
+def _results(expression: str) -> list[float]:
+    """Return what an expression of numbers, + - * / and brackets computes, step by step; nothing for anything else."""
+    steps: list[float] = []
     try:
-        return _value(ast.parse(expression, mode="eval").body)
+        steps.append(_value(ast.parse(expression, mode="eval").body, steps))
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
-        return None
+        return []
+    return steps
 
 
-def _value(node: ast.expr) -> float:
+def _value(node: ast.expr, steps: list[float]) -> float:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand)
+        return -_value(node.operand, steps)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+        steps.append(_OPERATORS[type(node.op)](_value(node.left, steps), _value(node.right, steps)))
+        return steps[-1]
     raise ValueError("not arithmetic")
 
 
@@ -105,6 +113,15 @@ def _is_rounded(computed: float, shown: float, raw: str) -> bool:
     half = 0.5 * 10 ** -len(match[0].partition(".")[2]) if match else 0.0
     allowed = max(min(half, _MOST_ROUNDING * abs(computed)), _ROUNDING * abs(computed))
     return abs(abs(computed) - abs(shown)) <= allowed + 1e-9
+
+
+def _tells(results: Sequence[float], figure: Quantity) -> bool:
+    """Return whether a figure is one of these results: 1.24 may also be told as 124 % or as 24 % more."""
+    forms = list(results)
+    if figure.unit == "%":
+        ratios = [result for result in results if abs(result) < _MAX_FACTOR]
+        forms += [form for ratio in ratios for form in (100 * ratio, 100 * (ratio - 1))]
+    return any(_is_told(form, value, figure.raw) for form in forms for value in {figure.value, *_bare(figure.raw)})
 
 
 def _is_told(computed: float, shown: float, raw: str) -> bool:

@@ -71,13 +71,18 @@ class _Near(NamedTuple):
 
 
 def veto(
-    sentence: Sentence, passages: Sequence[Evidence], *, titles: Sequence[str] = (), asked: str = ""
+    sentence: Sentence,
+    passages: Sequence[Evidence],
+    *,
+    titles: Sequence[str] = (),
+    asked: str = "",
+    results: Sequence[str] = (),
 ) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
 
     Dates and names may also stand in the titles of the passages' documents, or beside the passages: "the annual report
     of 2024" says whose figures they are; and those that the user asked about are never foreign. A conclusion may hold
-    the figures of the question too.
+    the figures of the question too, and of the `results` that were computed before it.
     """
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
@@ -85,7 +90,7 @@ def veto(
         return Verdict(kind="not_found", reason=f"reference: {reference}")
     in_digits, in_words = split_figures(sentence.text)
     is_conclusion = sentence.kind == "conclusion"
-    named = {figure.value for figure in figures_of(asked)} if is_conclusion else set()
+    named = {figure.value for text in (asked, *results) for figure in figures_of(text)} if is_conclusion else set()
     texts = [*(passage.quote for passage in passages), *titles, asked]
     days = days_told(sentence.text, texts)
     for figure in in_digits:

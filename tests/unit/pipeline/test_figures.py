@@ -32,6 +32,7 @@ PIECES = {
         *(evidence(f"c{at}") for at in range(1, 6)),
         *(evidence(f"r{at}", document="d2", section="Results") for at in range(1, 6)),
         evidence("far", document="d9", section="Elsewhere"),
+        evidence("moved", document="d2"),
     )
 }
 
@@ -126,6 +127,13 @@ def test_one_that_nobody_mentions_is_introduced_behind_what_rests_on_its_evidenc
 def test_where_no_paragraph_has_its_evidence_it_ends_its_section() -> None:
     report = report_of([said("a", "c1"), said("b", "c2")], [said("c", "r1", section="Results")])
     assert outline(placed(report, figure("c4", "c5"))[0])[:4:3] == ["a", "[1 T]"]
+
+
+def test_a_chapter_that_cites_its_document_is_nearer_than_one_that_only_has_its_section() -> None:
+    report = report_of([said("a", "c1")], [said("b", "r1", section="Results")])
+    assert outline(placed(report, figure("moved"))[0])[::3] == ["a", "[1 T]"]
+    report = report_of([said("a", "r1", section="Results")], [said("b", "r2")])
+    assert outline(placed(report, figure("moved"))[0])[1::2] == ["b", "[1 T]"]
 
 
 def test_figures_are_numbered_in_the_order_of_reading() -> None:

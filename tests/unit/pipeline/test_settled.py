@@ -136,6 +136,28 @@ def test_what_goes_on_with_a_refused_calculation_goes_with_it(chain: tuple[str, 
 
 
 @pytest.mark.parametrize(
+    ("computed", "concluded"),
+    [
+        ("Each point less costs Ashby €3 million.", "So we would not pay €3 million for a point."),
+        ("每降低1个百分点，甲县需要投入300万元。", "因此，我们认为300万元偏高。"),
+    ],
+)
+def test_a_conclusion_with_the_result_of_a_refused_calculation_goes_with_it(computed: str, concluded: str) -> None:
+    sum_, between = said(computed, "e1", kind="calculation"), said("The pumps run since 31 May 2023.", "e2")
+    conclusion, other = (said(text, "e1", kind="conclusion") for text in (concluded, "So we would wait."))
+    refused = settled(
+        [
+            Paragraph(section="Costs", sentences=(sum_.model_copy(update={"verdict": REFUSED}), between)),
+            Paragraph(section="Costs", sentences=(other, conclusion)),
+        ],
+        SOURCES,
+    )
+    assert [each.text for paragraph in refused.paragraphs for each in paragraph.sentences] == [between.text, other.text]
+    assert [each.reason for each in refused.dropped] == ["result", "leaning"]
+    assert settled([Paragraph(section="Costs", sentences=(sum_, between, other, conclusion))], SOURCES).dropped == ()
+
+
+@pytest.mark.parametrize(
     "text",
     ["Corby pays €6 million.", "丙县需要投入600万元。", "如果水位下降，则需要投入600万元。", "本规则自2024年起施行。"],
 )

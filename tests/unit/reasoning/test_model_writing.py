@@ -59,8 +59,29 @@ async def test_passages_travel_with_title_author_date_and_place() -> None:
     )
     await reasoner_of(model).draft(findings_of(contexts={"id0001": where}))
     text = model.requests[0].text
-    assert "D1: Annual report — Harbour office — file of 2025-02-01" in text
+    assert "D1: Annual report — Harbour office — file dated 2025-02-01" in text
     assert '<source id="E1" of="D1" at="page 3 › Costs › Steel">' in text
+
+
+@pytest.mark.parametrize(
+    ("opening", "listed"),
+    [
+        ("# A note\n\nBy the harbour office, 5 May 2025.\n\n## Costs\n\nSteel.", "By the harbour office, 5 May 2025."),
+        ("THE BANK\nA note\nDate: 5 May 2025. By: Water team\n\nSteel.", "Date: 5 May 2025. By: Water team"),
+        ("# A note\n\n*作者：邵闻笛　2026年2月9日*\n\n暴雨没有让地铁停运。", "作者：邵闻笛 2026年2月9日"),
+        ("# A note\n\n## Costs\n\nSteel was dear in 2024.", "file dated 2026-03-01"),
+        ("# A note\n\n" + "Nobody wants the coal plant of 5 May 2025 back. " * 9, "file dated 2026-03-01"),
+        ("", "file dated 2026-03-01"),
+    ],
+)
+async def test_what_is_printed_under_a_title_says_more_than_the_files_date(opening: str, listed: str) -> None:
+    model = Scripted()
+    for is_page in (False, True):
+        where = Context(title="A note", opening=opening, published="2026-03-01T08:00:00", is_page=is_page)
+        await reasoner_of(model).draft(findings_of(contexts={"id0001": where}))
+    file, page = (request.text for request in model.requests)
+    assert f"D1: A note — {listed}\n" in file
+    assert "D1: A note — 2026-03-01\n" in page
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,46 @@ def test_what_is_computed_right_from_what_the_passages_hold_may_stand(
     assert objection_to(basis, text, quotes=quotes) == ""
 
 
+BUDGET = ("The budget was €118.0 million.", "The final cost was €146.2 million.", "预算1.18亿元，实际花费1.462亿元。")
+
+
+@pytest.mark.parametrize(
+    ("basis", "text"),
+    [
+        ("(146.2 - 118.0) / 118.0 * 100 = 23.9", "The overrun of €28.2 million is 24 per cent of the budget."),
+        ("(1.462亿 - 1.18亿) / 1.18亿 * 100 = 23.9", "超支2820万元，约为预算的24%。"),
+        ("(146.2 - 118.0) / 118.0 = 0.239", "The overrun was 24 per cent of the budget."),
+        ("(146.2 - 118.0) / 118.0 = 23.9%", "The overrun was 23.9 per cent of the budget."),
+        ("(1.462亿 - 1.18亿) / 1.18亿 = 23.9%", "超支为预算的百分之二十四。"),
+        ("146.2 / 118.0 = 1.239", "It cost 24 per cent more than planned."),
+        ("118.0 / 146.2 = 0.807", "The budget was 19 per cent below the cost."),
+        ("146.2 / 118.0 = 1.24", "The cost was 124 per cent of the budget."),
+    ],
+)
+def test_a_sentence_may_give_the_steps_to_the_result_and_tell_a_ratio_in_per_cent(basis: str, text: str) -> None:
+    assert objection_to(basis, text, quotes=BUDGET) == ""
+
+
+@pytest.mark.parametrize(
+    ("basis", "text", "reason"),
+    [
+        (
+            "(146.2 - 118.0) / 118.0 * 100 = 23.9",
+            "The overrun of €29.2 million is 24 per cent of the budget.",
+            "number",
+        ),
+        ("(1.462亿 - 1.18亿) / 1.18亿 * 100 = 23.9", "超支2920万元，约为预算的24%。", "number"),
+        ("(146.2 - 118.0) / 118.0 = 0.239", "The overrun was 29 per cent of the budget.", "untold"),
+        ("(146.2 - 118.0) / 118.0 = 0.239", "The overrun was €24 million.", "untold"),
+        ("(146.2 - 118.0) / 118.0 = 29%", "The overrun was 29 per cent of the budget.", "result"),
+        ("(146.2 - 118.0) / 118.0 = 23.9", "The overrun was 23.9 per cent of the budget.", "result"),
+        ("146.2 - 118.0 = 28.2%", "The overrun was 2820 per cent.", "untold"),
+    ],
+)
+def test_a_wrong_step_and_a_wrong_share_are_refused(basis: str, text: str, reason: str) -> None:
+    assert objection_to(basis, text, quotes=BUDGET).split(":")[0] == reason
+
+
 GROWTH = ("Sales were 240,000 units in 2024 and grew by 12 %.", "Each costs €50.")
 
 

@@ -128,6 +128,28 @@ def test_a_sentence_may_count_the_sources_that_it_brings_together(sentence, quot
         assert verdict.reason.startswith("number")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quotes", "result"),
+    [
+        (
+            "So €17.6 million is a matter of scope.",
+            ("€146.2 million.", "€163.8 million."),
+            "That is €17.6 million.",
+        ),
+        ("可见5.3亿元之差出于口径。", ("投资48.6亿元。", "投资53.9亿元。"), "两者相差5.3亿元。"),
+    ],
+)
+def test_a_conclusion_may_go_on_with_what_was_computed_before_it_and_a_finding_may_not(sentence, quotes, result):
+    passages = [
+        Evidence(id=f"e{at}", document="d", start=0, end=len(quote), quote=quote, finding="", section="")
+        for at, quote in enumerate(quotes)
+    ]
+    conclusion, finding = Sentence(text=sentence, kind="conclusion"), Sentence(text=sentence)
+    assert veto(conclusion, passages, results=[result]) is None
+    assert veto(conclusion, passages) is not None
+    assert veto(finding, passages, results=[result]) is not None
+
+
 def test_nothing_cited_is_nothing_found():
     verdict = judge("The pump is safe.")
     assert verdict is not None

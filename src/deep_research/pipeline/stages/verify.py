@@ -5,6 +5,7 @@ until it was edited; `settled` keeps it out.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
@@ -26,11 +27,11 @@ from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
-from deep_research.verify.particulars import dates_of, split_figures
+from deep_research.verify.particulars import dates_of, figures_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
 from deep_research.verify.row import check_cells
-from deep_research.verify.veto import veto, veto_row
+from deep_research.verify.veto import figure_objection, veto, veto_row
 
 _SHOWN_CHARS = 200
 # More things than this nobody counts without a source.
@@ -92,7 +93,7 @@ class Sources:
     def beside(self, piece: Evidence) -> tuple[str, ...]:
         """Return what stands around a passage and says whose it is, and of when."""
         where = self.contexts.get(piece.id)
-        return (where.title, where.author, where.headings, where.published, where.near) if where else ()
+        return (where.title, where.author, where.opening, where.headings, where.published, where.near) if where else ()
 
     @property
     def asked(self) -> str:
@@ -196,13 +197,13 @@ async def _by_code(
         objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
         if objection:
             return _with(sentence, "wrong", objection)
-        found.results.append(sentence.basis)
+        found.results.extend((sentence.basis, sentence.text))
         return sentence
     if sentence.cells:
         is_own = sentence.kind == "conclusion"
         refused = veto_row(sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own)
     else:
-        refused = veto(sentence, passages, titles=titles, asked=sources.asked)
+        refused = veto(sentence, passages, titles=titles, asked=sources.asked, results=found.results)
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.model_copy(update={"verdict": refused})
@@ -386,12 +387,15 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
 def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
     """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
     kept, dropped = [], []
+    miscounted: set[float] = set()
     for paragraph in paragraphs:
         own: list[Sentence] = []
         is_cut = False
         for sentence in paragraph.sentences:
             is_out = _is_kept_out(sentence)
-            if is_out or (is_cut and _leans(sentence)):
+            if is_out and sentence.kind == "calculation":
+                miscounted.update(figure.value for figure in figures_of(sentence.text))
+            if is_out or (is_cut and _leans(sentence)) or _rests_on(miscounted, sentence, sources):
                 dropped.append(_refused(sentence, paragraph.section, "" if is_out else "leaning"))
                 is_cut = True
             else:
@@ -401,6 +405,15 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
             kept.append(_absences_cited(paragraph.model_copy(update={"sentences": tuple(own)})))
     headed = _leading_on(_headed(_with_points(kept, sources), sources))
     return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
+
+
+def _rests_on(miscounted: AbstractSet[float], sentence: Sentence, sources: Sources) -> bool:
+    """Return whether a conclusion gives the result of a refused calculation, which its passages do not give."""
+    if sentence.kind != "conclusion" or not miscounted:
+        return False
+    passages = [piece for piece in sources.evidence if piece.id in sentence.evidence]
+    figures = [figure for figure in figures_of(sentence.text) if figure.value in miscounted]
+    return any(figure_objection(figure, passages) for figure in figures)
 
 
 def _absences_cited(paragraph: Paragraph) -> Paragraph:

@@ -16,6 +16,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.values import Context
+from deep_research.text.dates import find_dates
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import JsonObject
 
@@ -129,6 +130,9 @@ def _attribute(value: str) -> str:
 LABEL = "E"
 # A passage is a few sentences; what is longer is a line that nobody broke.
 _MAX_PASSAGE_CHARS = 1_500
+# Where a document says when it was written, and how long that line is at most.
+_MAX_DATELINES = 4
+_MAX_DATELINE_TOKENS = 80
 _CUT = " […]"
 
 
@@ -153,7 +157,9 @@ def show_evidence(
     `only` names some of it, the others are not shown; labels are the same whatever is shown.
     """
     known = {id_: context for id_, context in (contexts or {}).items() if only is None or id_ in only}
-    documents = {document: f"D{number}" for number, document in enumerate(dict.fromkeys(map(_document, evidence)), 1)}
+    documents = {
+        document: f"D{number}" for number, document in enumerate(dict.fromkeys(piece.document for piece in evidence), 1)
+    }
     shown = {
         place: _shown(piece, place + 1, documents, known)
         for place, piece in enumerate(evidence)
@@ -190,15 +196,21 @@ def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts:
     return fenced(SOURCE_TAG, cut, id=f"{LABEL}{number}", **attributes)
 
 
-def _document(piece: Evidence) -> str:
-    return piece.document
-
-
 def _described(label: str, context: Context) -> str:
     """Return a document's label, title, author and date in one line; a file's own date may be that of a copy."""
     dated = context.published[:10]
-    facts = (context.title, context.author, f"{'' if context.is_page else 'file of '}{dated}" if dated else "no date")
+    if not context.is_page:
+        dated = _dateline(context) or (f"file dated {dated}" if dated else "")
+    facts = (context.title, context.author, dated or "no date")
     return f"{label}: {' — '.join(' '.join(fact.split()) for fact in facts if fact)}"
+
+
+def _dateline(context: Context) -> str:
+    """Return the line near a document's beginning that names a day: it often says whose the document is, too."""
+    lines = [line.strip(" \t*_#") for line in context.opening.splitlines()]
+    below = [line for line in lines if line and line != context.title][:_MAX_DATELINES]
+    short = (line for line in below if tokens_at_most(line) <= _MAX_DATELINE_TOKENS)
+    return next((line for line in short if any(date.iso[7:] for date in find_dates(line))), "")
 
 
 def _place(context: Context) -> str:
