@@ -61,8 +61,10 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
         _tells([computed], figure) for figure in figures
     ):
         return f"untold: {shown[-1]:g}"
+    # A quotient is told for one of something: "per 1 km", "每1个百分点".
+    given = held | operands | ({1.0} if "/" in left else set())
     for figure in split_figures(text)[0]:
-        if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & (held | operands)):
+        if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & given):
             return f"number: {figure.raw}"
     return ""
 

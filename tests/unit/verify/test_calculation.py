@@ -46,6 +46,8 @@ BUDGET = ("The budget was €118.0 million.", "The final cost was €146.2 milli
         ("146.2 / 118.0 = 1.239", "It cost 24 per cent more than planned."),
         ("118.0 / 146.2 = 0.807", "The budget was 19 per cent below the cost."),
         ("146.2 / 118.0 = 1.24", "The cost was 124 per cent of the budget."),
+        ("146.2 / 118.0 = 1.24", "For 1 euro of the budget, 1.24 euros were spent."),
+        ("1.462亿 / 1.18亿 = 1.24", "预算每1元实际花费1.24元。"),
     ],
 )
 def test_a_sentence_may_give_the_steps_to_the_result_and_tell_a_ratio_in_per_cent(basis: str, text: str) -> None:
@@ -66,6 +68,8 @@ def test_a_sentence_may_give_the_steps_to_the_result_and_tell_a_ratio_in_per_cen
         ("(146.2 - 118.0) / 118.0 = 29%", "The overrun was 29 per cent of the budget.", "result"),
         ("(146.2 - 118.0) / 118.0 = 23.9", "The overrun was 23.9 per cent of the budget.", "result"),
         ("146.2 - 118.0 = 28.2%", "The overrun was 2820 per cent.", "untold"),
+        ("146.2 / 118.0 = 1.24", "For 2 euros of the budget, 1.24 euros were spent.", "number"),
+        ("146.2 - 118.0 = 28.2", "The overrun was €28.2 million for 1 plant.", "number"),
     ],
 )
 def test_a_wrong_step_and_a_wrong_share_are_refused(basis: str, text: str, reason: str) -> None:

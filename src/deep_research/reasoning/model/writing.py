@@ -326,7 +326,7 @@ def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language
 def _length(words: int, language: Language) -> str:
     """Return how long a report should be; Chinese says in two characters what English says in a word."""
     count = f"{words} words" if language == "en" else f"{round(words * 1.8, -2):.0f} characters"
-    return f"about {count}, tables and lists included"
+    return f"about {count}, tables and lists included, marks not"
 
 
 def _sections(findings: Findings) -> str:
