@@ -34,7 +34,7 @@ def ask(
     """Run the world's question to its end."""
     user = User(folder)
     world = replace(world, log=CallLog(user.call_log))
-    adapters = change(world.adapters(Settings(home=user.home, logs=folder / "logs")))
+    adapters = change(world.adapters(Settings(home=user.home, logs=folder / "logs", charts=False)))
     given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | given_request
     request = ResearchRequest(question=world.script.question, **given)
     row = asyncio.run(DeepResearchProcessor(adapters, machine=machine).process(request))

@@ -37,6 +37,8 @@ from tests.e2e.warm import Parent
 from tests.support.waiting import HANG_S, wait_until
 from tests.support.world import World
 
+# A sandbox and a first chart take seconds; a test about them says that it wants them.
+NO_CHARTS = {"DEEP_RESEARCH_CHARTS": "false", "SANDBOX_BACKEND": "off"}
 QUESTION = "What did the projects cost and achieve?"
 Result = TypeVar("Result")
 IDLE_PARENTS: tuple[list[Parent], list[Parent]] = ([], [])
@@ -77,6 +79,7 @@ class User:
         ours = {
             "DEEP_RESEARCH_HOME": str(self.home),
             "DEEP_RESEARCH_ENGINES": "none",
+            **NO_CHARTS,
             "TEST_CALL_LOG": str(self.call_log),
             "TEST_MENDED": str(self.folder / "mended"),
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -219,9 +222,10 @@ class Lab:
     world: World = field(default_factory=lambda: World(pages=8))
     machine: StateMachine | None = None
     change: Callable[[Adapters], Adapters] = lambda adapters: adapters
+    charts: bool = False
 
     def settings(self) -> Settings:
-        return Settings(home=self.user.home, logs=self.user.folder / "logs")
+        return Settings(home=self.user.home, logs=self.user.folder / "logs", charts=self.charts)
 
     def processor(self) -> DeepResearchProcessor:
         adapters = replace(self.world, log=CallLog(self.user.call_log)).adapters(self.settings())

@@ -56,7 +56,7 @@ class DeepRun:
 
 
 def _over_documents(folder: Path) -> Adapters:
-    return build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
+    return build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local", charts=False))
 
 
 @pytest.fixture(scope="module", params=["en", "zh-Hans", "zh-Hant"])
@@ -137,7 +137,9 @@ def _over_pages(pages: Mapping[str, str], folder: Path) -> Adapters:
         Hit(address=address, title=text.partition("\n")[0], snippet=text[:80], engine="static")
         for address, text in pages.items()
     ]
-    adapters = build(Settings(home=folder / "home", logs=folder / "logs", engines=("none",), max_iterations=1))
+    adapters = build(
+        Settings(home=folder / "home", logs=folder / "logs", engines=("none",), max_iterations=1, charts=False)
+    )
     return replace(adapters, engines=(StaticSearch(hits, hits_a_query=len(hits)),), fetcher=MemoryFetcher(pages))
 
 

@@ -45,6 +45,7 @@ SMALL: dict[str, object] = {
     "urls_per_query": 1,
     "respect_robots": False,
     "length": "short",
+    "charts": False,
 }
 TIMEOUTS = ("model_timeout_s", "model_idle_timeout_s", "search_timeout_s", "fetch_timeout_s")
 # What a small run asks of its model, each at least once.

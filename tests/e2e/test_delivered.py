@@ -66,6 +66,7 @@ def settings_for(web: LocalWeb, search: SearchServer, folder: Path, engine: str)
         "home": folder / "home",
         "logs": folder / "logs",
         "provider": "none",
+        "charts": False,
         "engines": (engine,),
         f"{engine}_address": search.address,
         "tavily_api_key": SecretStr("tvly-key"),

@@ -76,6 +76,7 @@ async def test_ten_runs_at_once_share_one_limit_on_calls_in_flight(tmp_path: Pat
             queries_first_iteration=2,
             strategy="local",
             cache=False,
+            charts=False,
         )
         question = "What did the harbour retrofit cost in 2025?"
         reports = await asyncio.gather(*(research(question, settings=settings) for _ in range(10)))

@@ -383,11 +383,11 @@ def test_from_python(tmp_path: Path) -> None:
     from deep_research.runner import research
     from deep_research.settings import Settings
 
-    settings = Settings(home=tmp_path / "home", logs=tmp_path / "logs", docs=DOCUMENTS, strategy="local")
+    settings = Settings(home=tmp_path / "home", logs=tmp_path / "logs", docs=DOCUMENTS, strategy="local", charts=False)
 
     async def talk() -> tuple[str, str]:
         first = await research(HALDEN, settings=settings)
-        plain = Settings(home=tmp_path / "home", logs=tmp_path / "logs")
+        plain = Settings(home=tmp_path / "home", logs=tmp_path / "logs", charts=False)
         second = await research("Who paid for it?", follow=first.run, add=True, settings=plain)
         return first.final_report, second.final_report
 

@@ -36,7 +36,7 @@ OF_PYTHON = {"settings", "machine", "on_event", "on_live", "on_clarify_question"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", logs=tmp_path / "logs", engines=("none",), docs=DOCUMENTS)
+    return Settings(home=tmp_path / "home", logs=tmp_path / "logs", engines=("none",), docs=DOCUMENTS, charts=False)
 
 
 def test_every_option_of_ask_is_a_typed_keyword_of_research() -> None:
@@ -136,7 +136,7 @@ async def test_runs_are_listed_read_cancelled_and_deleted(settings: Settings) ->
 def test_a_run_begun_at_the_command_line_is_answered_from_python(tmp_path: Path) -> None:
     user = User(tmp_path)
     assert user.call("那个项目", "--docs", str(DOCUMENTS)).returncode == 2
-    settings = Settings(home=user.home, logs=tmp_path / "logs", engines=("none",))
+    settings = Settings(home=user.home, logs=tmp_path / "logs", engines=("none",), charts=False)
     (waiting,) = asyncio.run(list_runs(settings=settings))
     report = asyncio.run(answer_run(waiting.id, 1, settings=settings))
     assert user.call("runs", "report", waiting.id).stdout == report.final_report

@@ -46,7 +46,7 @@ def docs(tmp_path: Path, language: str) -> Path:
 
 
 def ask(tmp_path: Path, docs: Path, language: str, **options: Any) -> Any:
-    settings = Settings(home=tmp_path / "home", logs=tmp_path / "logs", docs=docs, strategy="local")
+    settings = Settings(home=tmp_path / "home", logs=tmp_path / "logs", docs=docs, strategy="local", charts=False)
     return asyncio.run(research(TEXTS[language][0], settings=settings, assume=True, **options))
 
 

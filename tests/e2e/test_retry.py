@@ -112,7 +112,7 @@ def test_a_failed_act_of_a_branch_has_a_stand_in_and_is_named(tmp_path: Path, ac
 def test_a_chart_that_cannot_be_planned_never_fails_the_run(tmp_path: Path) -> None:
     user = User(tmp_path)
     failures = [NetworkError("down") for _ in range(9)]
-    assert Lab(user, change=_failing("plan_charts", *failures)).ask().status == "done"
+    assert Lab(user, change=_failing("plan_charts", *failures), charts=True).ask().status == "done"
 
 
 # Searches and pages

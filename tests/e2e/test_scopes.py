@@ -16,9 +16,9 @@ from tests.support.world import with_models
 def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:
     scripted, analyst, asked = (User(tmp_path / name) for name in ("scripted", "analyst", "asked"))
     search = SearchEngineConfig(parallel_strategy="race")
-    _to_its_end(Lab(scripted), "What did the projects cost and achieve?")
-    _to_its_end(Lab(analyst, change=_two_engines), "Assess the projects", confirm_plan=True, search=search)
-    _to_its_end(Lab(asked, change=_without_model), "The XYZ123 gene")
+    _to_its_end(Lab(scripted, charts=True), "What did the projects cost and achieve?")
+    _to_its_end(Lab(analyst, change=_two_engines, charts=True), "Assess the projects", confirm_plan=True, search=search)
+    _to_its_end(Lab(asked, change=_without_model, charts=True), "The XYZ123 gene")
     users = (scripted, analyst, asked)
     calls = {f"{call.kind} {_pattern(call.scope)}" for user in users for call in user.journal()}
     events = {_pattern(event.key).rpartition(":")[0] for user in users for event in user.events()}

@@ -37,6 +37,7 @@ def _settings(web: LocalWeb, folder: Path, **changes: object) -> Settings:
         "home": folder / "home",
         "logs": folder / "logs",
         "provider": "none",
+        "charts": False,
         "engines": ENGINES,
         "tavily_api_key": SecretStr("tvly-key"),
         "serper_api_key": SecretStr("serper-key"),

@@ -290,7 +290,9 @@ class Written:
 
     def __init__(self, folder: Path, language: Language, inner: Inner | None = None) -> None:
         self.language, self.script = language, SCRIPTS[language]
-        adapters = build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local"))
+        adapters = build(
+            Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local", charts=False)
+        )
         if inner is not None:
             assert isinstance(adapters.fallback, ExtractiveReasoner)
             self.reasoner = inner(adapters.fallback)

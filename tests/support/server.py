@@ -111,8 +111,6 @@ class ServerProcess:
             "DEEP_RESEARCH_LOGS": str(self.folder / "logs"),
             "DEEP_RESEARCH_DOCS": str(EXAMPLES),
             "DEEP_RESEARCH_STRATEGY": "local",
-            "DEEP_RESEARCH_CHARTS": "false",
-            "SANDBOX_BACKEND": "off",
         }
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
