@@ -19,7 +19,8 @@ QUESTIONS = {
 def test_a_page_says_what_the_shipped_report_says(tmp_path: Path, language: str):
     user = User(tmp_path)
     ended = user.call(
-        *("ask", QUESTIONS[language], "--docs", str(DOCUMENTS), "--strategy", "local", "--output", "report.html")
+        *("ask", QUESTIONS[language], "--docs", str(DOCUMENTS), "--strategy", "local", "--output", "report.html"),
+        DEEP_RESEARCH_CHARTS="true",
     )
     assert ended.returncode == 0, ended.stderr
     made = (tmp_path / "report.html").read_bytes()
