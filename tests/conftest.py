@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings, strategies
 
+from deep_research.charts import drawing
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.waiting import HANG_S
 
 # A busy machine is no defect, and what CI finds must be found again at the desk.
 settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=30)
@@ -18,6 +20,8 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
+# A chart that is late on a busy machine is no defect either.
+drawing._TIMEOUT_S = HANG_S
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.

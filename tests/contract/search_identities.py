@@ -41,7 +41,7 @@ class IdentityConformance(SearchConformance):
     voice: ClassVar[IdentityVoice]
 
     async def ask(
-        self, script: Script | Answer, query: SearchQuery = QUERY, *, limit: int = 3, timeout_s: float = 5.0
+        self, script: Script | Answer, query: SearchQuery = QUERY, *, limit: int = 3, timeout_s: float = 60.0
     ) -> tuple[list[Hit], list[Asked]]:
         hits, asked = await super().ask(script, query, limit=limit, timeout_s=timeout_s)
         return [hit.model_copy(update={"address": self._given(hit.address)}) for hit in hits], asked

@@ -22,7 +22,7 @@ from tests.support.web_server import LocalWeb, Speak
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Other systems have one loopback address.")
 
 
-def engine_of(web: LocalWeb, name: str, *, timeout_s: float = 5.0):
+def engine_of(web: LocalWeb, name: str, *, timeout_s: float = 60.0):
     key = "key" if ENGINES[name].key_setting else ""
     return connect(ENGINES[name], address=web.engine_address(name), key=key, timeout_s=timeout_s)
 

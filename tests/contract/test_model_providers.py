@@ -19,7 +19,7 @@ from tests.support.model_server import ModelServer
 KEY = "sk-very-secret-1234567890"
 MODEL = "some-model"
 PRICE = {"in": 2.0, "cached": 0.5, "out": 10.0}
-LIMITS = Limits(timeout_s=10, idle_timeout_s=5)
+LIMITS = Limits(timeout_s=60, idle_timeout_s=60)
 SCHEMA = {
     "type": "object",
     "properties": {

@@ -21,7 +21,7 @@ from tests.support.search_suite import CHINESE, KEY, QUERY, SearchConformance, V
 async def found(engine: str, script: Script | Answer, query: SearchQuery, *, limit: int = 3, key: str = ""):
     """Return hits and requests of one search."""
     with SearchServer(script) as server:
-        hits = await connect(ENGINES[engine], address=server.address, key=key, timeout_s=5).search(query, limit=limit)
+        hits = await connect(ENGINES[engine], address=server.address, key=key, timeout_s=60).search(query, limit=limit)
     return hits, server.requests
 
 

@@ -396,7 +396,7 @@ class EpoVoice(IdentityVoice):
 class TestEpo(IdentityConformance):
     voice = EpoVoice()
 
-    def engine(self, address, *, timeout_s=5.0):
+    def engine(self, address, *, timeout_s=60.0):
         return connect(ENGINES["epo"], address=address + self.voice.base, key=_EPO_KEY, timeout_s=timeout_s)
 
     def test_key_without_secret_is_told_at_the_start(self):

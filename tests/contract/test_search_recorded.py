@@ -23,7 +23,7 @@ async def replay(engine: str, script: Script | Answer, *, limit: int = LIMIT) ->
     """Return hits and requests of one search."""
     spec = ENGINES[engine]
     with SearchServer(script) as server:
-        opened = connect(spec, address=server.address, key=KEY if spec.key_setting else "", timeout_s=10)
+        opened = connect(spec, address=server.address, key=KEY if spec.key_setting else "", timeout_s=60)
         hits = await opened.search(SearchQuery(query=WORDS), limit=limit)
     return hits, server
 

@@ -32,7 +32,7 @@ FILTERED: Final = SearchQuery(
 ERROR_PAGE: Final = (
     "<!doctype html><html><head><title>Oops</title></head><body><h1>Something went wrong</h1></body></html>"
 )
-_TIMEOUT_S: Final = 5.0
+_TIMEOUT_S: Final = 60.0
 
 
 class Voice(ABC):

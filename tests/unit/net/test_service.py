@@ -20,7 +20,7 @@ from tests.unit.net.site import Site, page
 OK = page(b'{"a": 1}', "Set-Cookie: who=you")
 
 
-def service_at(site: Site, *, timeout_s: float = 5.0) -> Service:
+def service_at(site: Site, *, timeout_s: float = 60.0) -> Service:
     return Service("The service", f"http://127.0.0.1:{site.port}", timeout_s=timeout_s, headers={"X-Key": "k"})
 
 
