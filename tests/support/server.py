@@ -76,7 +76,12 @@ def serving(settings: Settings) -> Iterator[Client]:
     """Serve in a thread of this process as long as the context lasts."""
     port = free_port()
     config = uvicorn.Config(
-        create_app(settings), port=port, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=False
+        create_app(settings),
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=int(HANG_S),
+        proxy_headers=False,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="server", daemon=True)

@@ -13,6 +13,8 @@ from deep_research.errors import UsageError
 
 # How long requests may take to end once the server was told to stop.
 _STOP_S = 5
+# Longer than proxies keep a connection that rests, mostly 60 s: a request must not meet one that we are closing.
+_KEEP_ALIVE_S = 75
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -47,6 +49,7 @@ class Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_STOP_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             # What proxies say is read by our own rules (server/origin.py); the library would believe anybody on
             # loopback.
             proxy_headers=False,
