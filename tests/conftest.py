@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
+from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.waiting import HANG_S
 
@@ -43,9 +44,8 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
     # No test asks anybody outside this machine; one about the web names a server of its own.
     monkeypatch.setenv("DEEP_RESEARCH_ENGINES", "none")
-    # A sandbox and a first chart take seconds; a test about them says that it wants them.
-    monkeypatch.setenv("SANDBOX_BACKEND", "off")
-    monkeypatch.setenv("DEEP_RESEARCH_CHARTS", "false")
+    for name, value in NO_CHARTS.items():
+        monkeypatch.setenv(name, value)
     return home
 
 

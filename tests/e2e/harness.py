@@ -34,11 +34,10 @@ from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.testing import CallLog
 from deep_research.wiring import open_store
 from tests.e2e.warm import Parent
+from tests.support.environment import NO_CHARTS
 from tests.support.waiting import HANG_S, wait_until
 from tests.support.world import World
 
-# A sandbox and a first chart take seconds; a test about them says that it wants them.
-NO_CHARTS = {"DEEP_RESEARCH_CHARTS": "false", "SANDBOX_BACKEND": "off"}
 QUESTION = "What did the projects cost and achieve?"
 Result = TypeVar("Result")
 IDLE_PARENTS: tuple[list[Parent], list[Parent]] = ([], [])

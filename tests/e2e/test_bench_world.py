@@ -38,7 +38,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import RunRow
 from deep_research.wiring import build
 
-HANG_S = 2.0
+LIMIT_S = 2.0
 SMALL: dict[str, object] = {
     "queries_first_iteration": 2,
     "max_iterations": 2,
@@ -123,7 +123,7 @@ async def test_a_fault_at_each_act_and_each_kind_of_call_ends_in_a_verified_repo
 
 async def test_a_hang_at_each_kind_of_call_costs_its_timeout_and_ends_in_a_verified_report(world, tmp_path):
     world.plan(once_each("hang"))
-    (row,) = await _research(world, tmp_path, limit_s=HANG_S)
+    (row,) = await _research(world, tmp_path, limit_s=LIMIT_S)
     _assert_sound(row)
     _assert_lied_to(row)
     assert Counter(call.kind for call in world.calls if call.fault) == Counter(KINDS)

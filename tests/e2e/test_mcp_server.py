@@ -32,8 +32,6 @@ def program(folder: Path, **env: str) -> StdioServerParameters:
         "DEEP_RESEARCH_LOGS": str(folder / "logs"),
         "DEEP_RESEARCH_DOCS": str(EXAMPLES),
         "DEEP_RESEARCH_STRATEGY": "local",
-        "DEEP_RESEARCH_CHARTS": "false",
-        "SANDBOX_BACKEND": "off",
     }
     environment = User(folder, env=given | env).environment()
     return StdioServerParameters(

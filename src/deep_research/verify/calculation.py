@@ -47,19 +47,17 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
         return f"equation: {basis}"
     computed = results[-1]
     is_share = any(figure.unit == "%" for figure in figures_of(sides[1]))
-    if not any(_is_rounded(form, shown[-1], right) for form in (computed, *([100 * computed] if is_share else []))):
+    forms = [computed, 100 * computed] if is_share else [computed]
+    if not any(_is_rounded(form, shown[-1], right) for form in forms):
         return f"result: {left} = {computed:g}"
     held = set().union(*map(_values, (*quotes, asked)))
     operands = {float(number) for number in _NUMBER.findall(left)}
     for operand in sorted(operands - held - _CONSTANTS):
         if not _is_form_of(operand, held):
             return f"operand: {operand:g}"
-    spelled = {worded.values[0][0] for worded in split_figures(text)[1]}
-    figures = figures_of(text)
-    told = {figure.value for figure in figures} | _bare(text) | spelled
-    if not any(_is_told(computed, value, f"{value:g}") for value in told) and not any(
-        _tells([computed], figure) for figure in figures
-    ):
+    told = _bare(text) | {worded.values[0][0] for worded in split_figures(text)[1]}
+    is_told = any(_is_told(computed, value, f"{value:g}") for value in told)
+    if not is_told and not any(_tells([computed], figure) for figure in figures_of(text)):
         return f"untold: {shown[-1]:g}"
     # A quotient is told for one of something: "per 1 km", "每1个百分点".
     given = held | operands | ({1.0} if "/" in left else set())

@@ -157,6 +157,16 @@ def test_a_conclusion_with_the_result_of_a_refused_calculation_goes_with_it(comp
     assert settled([Paragraph(section="Costs", sentences=(sum_, between, other, conclusion))], SOURCES).dropped == ()
 
 
+def test_a_figure_of_the_question_stays_though_a_refused_calculation_gave_it_too() -> None:
+    question = "We have €500 million. What should be done?"
+    sources = Sources(Brief(question=question, original=question, language="en"), EVIDENCE)
+    sum_ = said("Of €500 million, €400 million are left.", "e1", kind="calculation")
+    conclusion = said("So we would not spend €500 million.", "e1", kind="conclusion")
+    refused = sum_.model_copy(update={"verdict": REFUSED})
+    checked = settled([Paragraph(section="Costs", sentences=(refused, conclusion))], sources)
+    assert [each.text for paragraph in checked.paragraphs for each in paragraph.sentences] == [conclusion.text]
+
+
 @pytest.mark.parametrize(
     "text",
     ["Corby pays €6 million.", "丙县需要投入600万元。", "如果水位下降，则需要投入600万元。", "本规则自2024年起施行。"],

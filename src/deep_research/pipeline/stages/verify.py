@@ -387,15 +387,16 @@ def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, 
 def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
     """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
     kept, dropped = [], []
-    miscounted: set[float] = set()
+    asked = {figure.value for figure in figures_of(sources.asked)}
+    refused_results: set[float] = set()
     for paragraph in paragraphs:
         own: list[Sentence] = []
         is_cut = False
         for sentence in paragraph.sentences:
             is_out = _is_kept_out(sentence)
             if is_out and sentence.kind == "calculation":
-                miscounted.update(figure.value for figure in figures_of(sentence.text))
-            if is_out or (is_cut and _leans(sentence)) or _rests_on(miscounted, sentence, sources):
+                refused_results |= {figure.value for figure in figures_of(sentence.text)} - asked
+            if is_out or (is_cut and _leans(sentence)) or _gives_one_of(refused_results, sentence, sources):
                 dropped.append(_refused(sentence, paragraph.section, "" if is_out else "leaning"))
                 is_cut = True
             else:
@@ -407,12 +408,12 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
     return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
 
 
-def _rests_on(miscounted: AbstractSet[float], sentence: Sentence, sources: Sources) -> bool:
+def _gives_one_of(refused_results: AbstractSet[float], sentence: Sentence, sources: Sources) -> bool:
     """Return whether a conclusion gives the result of a refused calculation, which its passages do not give."""
-    if sentence.kind != "conclusion" or not miscounted:
+    if sentence.kind != "conclusion" or not refused_results:
         return False
     passages = [piece for piece in sources.evidence if piece.id in sentence.evidence]
-    figures = [figure for figure in figures_of(sentence.text) if figure.value in miscounted]
+    figures = [figure for figure in figures_of(sentence.text) if figure.value in refused_results]
     return any(figure_objection(figure, passages) for figure in figures)
 
 
