@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_S))
+
+
+def pytest_runtest_setup() -> None:
+    """Skip what is left when the time is up: `.ci/run` says when it has to come to its end."""
+    if time.time() > float(os.environ.get("TEST_DEADLINE", "inf")):
+        pytest.skip("no time was left for it")
 
 
 def pytest_collection_finish() -> None:

@@ -7,7 +7,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from deep_research.text.folding import fold_character, simplified_table
 from deep_research.text.stop_words import CHINESE_BIGRAMS, CHINESE_PARTICLE_WORDS, CHINESE_PARTICLES, ENGLISH
@@ -33,6 +33,8 @@ _TERM = re.compile(rf"[{CJK}]+|\d+(?:\.\d+)+(?![a-z])|[a-z0-9]+(?:['-][a-z0-9]+)
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 # Longer ones are no words of a language, and no stem of theirs is worth remembering.
 _MAX_WORD_CHARS = 60
+# A run looks at each sentence some five times; a whole document is not worth remembering.
+_MAX_REMEMBERED_CHARS = 1_000
 _STEM_LOCK = threading.Lock()
 
 
@@ -65,6 +67,10 @@ def fold_for_search(text: str) -> str:
 
 def analyze(text: str) -> list[str]:
     """Return the terms of a text in order, repeats and stop words included."""
+    return list(_remembered_terms(text) if len(text) <= _MAX_REMEMBERED_CHARS else _terms(text))
+
+
+def _terms(text: str) -> tuple[str, ...]:
     terms: list[str] = []
     for token in _TERM.findall(_spell_out(text)):
         if token.isascii():
@@ -73,7 +79,10 @@ def analyze(text: str) -> list[str]:
             terms += [token] if len(token) == 1 else [token[i : i + 2] for i in range(len(token) - 1)]
         else:
             terms += token.split("-")
-    return terms
+    return tuple(terms)
+
+
+_remembered_terms = lru_cache(maxsize=4_000)(_terms)
 
 
 def content_terms(text: str) -> list[str]:
@@ -119,7 +128,7 @@ def _stem(word: str) -> str:
         return _stemmer()(word)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _stemmer() -> Callable[[str], str]:
     import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
 
@@ -127,7 +136,7 @@ def _stemmer() -> Callable[[str], str]:
     return stem_word
 
 
-@lru_cache(maxsize=1)
+@cache
 def _english_stops() -> frozenset[str]:
     return frozenset(_stem(word) for word in ENGLISH) | {word.replace("'", "") for word in ENGLISH}
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 
 from deep_research.messages.words import words_in
@@ -25,7 +25,7 @@ class Aspect:
     stems: frozenset[tuple[str, ...]]
     chinese: tuple[str, ...]
 
-    @property
+    @cached_property
     def terms(self) -> frozenset[str]:
         return frozenset().union(*self.stems, *map(analyze, self.chinese))
 
