@@ -170,6 +170,16 @@ def test_recommendations_are_a_numbered_list_with_their_points(language: Languag
     assert [[each.kind for each in item.sentences] for item in items] == [["conclusion"], ["conclusion"]]
 
 
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [("the costs rose", "The costs rose."), ("mRNA is made here", "mRNA is made here."), ("费用上涨", "费用上涨.")],
+)
+@pytest.mark.parametrize("mark", ["", "- ", "1. "])
+def test_what_follows_a_bold_point_begins_like_a_sentence(mark: str, rest: str, told: str) -> None:
+    (paragraph,) = report(f"## Costs\n\n{mark}**Against:** {rest} [E1].").paragraphs
+    assert (paragraph.lead, paragraph.sentences[0].text) == ("Against", told)
+
+
 def test_a_list_right_below_its_lead_over_and_items_over_several_lines() -> None:
     prose = report(
         "It rose [E1].\n\nThree things count:\n- Costs rose\n  by 5 % [E1].\n* Noise fell [E2].\n• It ended [E3]."

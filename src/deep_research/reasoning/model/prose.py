@@ -58,6 +58,7 @@ _ITEM = re.compile(r"\s*(?:(?P<bullet>[-*•+])|(?P<number>\d{1,2})(?:[.)]|(?=�
 _ITEM_LEAD = re.compile(r"\s*\*\*(.{2,160}?)\*\*\s*")
 # The point of an item may have a mark and a stop of its own.
 _AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?[.。:：]?\s*")
+_SMALL_WORD = re.compile(r"^[a-z]+\b")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
 _TABLE_RULE = re.compile(r"[\s|:-]+$")
@@ -173,7 +174,8 @@ def _paragraphs(
             bold = _ITEM_LEAD.match(line)
             name = _plain_name(bold[1], language) if bold and bold.end() < len(line) else ""
             if bold and (name if mark else _name_of(name)):
-                own, line = name, _AFTER_LEAD.sub("", line[bold.end() :])
+                rest = _AFTER_LEAD.sub("", line[bold.end() :])
+                own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest)
             elif mark:
                 own = ""
             if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):

@@ -25,6 +25,7 @@ from deep_research.reasoning.model.prompting import (
     SOURCE_TAG,
     Act,
     fenced,
+    fit,
     numbered,
     show_evidence,
 )
@@ -38,6 +39,7 @@ from deep_research.reasoning.values import (
     BrokenChart,
     ChartSpec,
     Conclusion,
+    Context,
     Draft,
     Edit,
     Findings,
@@ -58,8 +60,8 @@ _DRAFT = Act("draft", "thinking", 5_000)
 _JUDGE = Act("judge", "task", 1_800)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
-# Series that a model chooses among, and how long its titles may be.
-_MAX_SERIES, _MAX_TITLE_CHARS = 12, 120
+# Series that a model chooses among, how long its titles may be, and tokens of what is known about each section.
+_MAX_SERIES, _MAX_TITLE_CHARS, _MAX_KNOWN = 12, 120, 400
 _DIGITS = re.compile(r"\d+").findall
 # So much of the window is filled with passages: more is read less carefully, and paid for.
 _MATERIAL_SHARE = 0.4
@@ -125,12 +127,12 @@ class WritingByModel(ModelActs):
         if not series:
             return ()
         kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer
-        known = [f"{work.section.title}: {work.synthesis}" for work in findings.sections if work.synthesis]
+        known = [f"{work.section.title}: {fit(work.synthesis, _MAX_KNOWN)[0]}" for work in findings.sections]
         task = self._task(
             "plan_charts",
             kind,
-            known="\n\n".join(numbered(known)) or NONE,
-            series="\n\n".join(numbered([_shown_series(spec) for spec in series])),
+            known="\n\n".join(numbered(known)),
+            series="\n\n".join(numbered([_shown_series(spec, findings.contexts) for spec in series])),
             count=str(MAX_CHARTS),
             language=LANGUAGES[findings.brief.language],
         )
@@ -250,12 +252,11 @@ class WritingByModel(ModelActs):
         sentences = dict(numbered_sentences(draft.paragraphs))
         refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
         beside = [paragraph for paragraph in draft.paragraphs if any(map(_is_to_mend, paragraph.sentences))]
-        needed = {id_ for paragraph in beside for id_ in paragraph.cite_ids}
-        needed |= {piece.id for piece in draft.left_out}
+        left_out = {piece.id for piece in draft.left_out}
+        needed = left_out.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
         labels = show_evidence(draft.evidence, room=sys.maxsize).labels
         shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
-        left_out = {piece.id for piece in draft.left_out}
         task = self._task(
             "edit",
             EditAnswer,
@@ -291,10 +292,11 @@ class WritingByModel(ModelActs):
         return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
 
 
-def _shown_series(spec: ChartSpec) -> str:
-    """Return a series as a model sees it: what it is, and every value with its label."""
+def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
+    """Return a series as a model sees it: what it is, the documents it stands in, and every value with its label."""
+    documents = dict.fromkeys(contexts[row.evidence].title for row in spec.rows if row.evidence in contexts)
     rows = [" | ".join((*([row.series] if row.series else []), row.label, f"{row.value:g}")) for row in spec.rows]
-    return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *rows])
+    return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *rows])
 
 
 def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -343,11 +345,12 @@ def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Colle
     """Return a text in which each wanted sentence has a line of its own, with its number, its mark and what it is."""
     marks = {id_: label for label, id_ in labels.items()}
     lines: list[str] = []
-    section, number = "", 0
+    section, lead, number = "", "", 0
     for paragraph in paragraphs:
         lines += [f"## {paragraph.section}"] if paragraph.section != section else []
         section = paragraph.section
-        lines += [f"**{paragraph.lead}**"] if paragraph.lead else []
+        lines += [f"**{paragraph.lead}**"] if paragraph.lead not in ("", lead) else []
+        lead = paragraph.lead
         for sentence in paragraph.sentences:
             number += 1
             rests = dict.fromkeys((*sentence.evidence, *sentence.premises))
@@ -369,4 +372,4 @@ def _is_to_mend(sentence: Sentence) -> bool:
 
 def _reason(sentence: Sentence) -> str:
     verdict = sentence.verdict
-    return f"{verdict.kind}, {verdict.reason}" if verdict and verdict.reason else verdict.kind if verdict else ""
+    return ", ".join(filter(None, (verdict.kind, verdict.reason))) if verdict else ""
