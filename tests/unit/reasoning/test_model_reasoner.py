@@ -28,6 +28,7 @@ from deep_research.reasoning.values import (
 from deep_research.report.paragraph import Sentence
 from deep_research.sources.document import Document
 from deep_research.sources.hit import SearchQuery
+from tests.unit.reasoning.pieces import rows_of, table
 from tests.unit.reasoning.scripted import (
     REFLECTION,
     SCORES,
@@ -62,6 +63,18 @@ async def test_a_reflection_over_own_documents_and_over_none_says_so() -> None:
         model = Scripted()
         await reasoner_of(model).reflect(work_of(2, sources=sources))
         assert line in model.requests[0].prompt
+
+
+async def test_whoever_chooses_charts_sees_each_series_with_its_document_and_little_else() -> None:
+    rows = [row for row, _ in rows_of(table(["Year", "Cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"]), "a")]
+    work = work_of(0, evidence=tuple(rows), synthesis="It cost €3.4 million. " * 1_000)
+    model = Scripted([json.dumps({"charts": [1]})])
+    contexts = {row.id: Context(title="The tariff sheet") for row in rows}
+    (chart,) = await reasoner_of(model).plan_charts(findings_of(work, contexts=contexts))
+    (request,) = model.requests
+    assert len(chart.rows) == 3
+    assert "The tariff sheet\n2021 | 5\n" in request.prompt
+    assert request.prompt.count("It cost €3.4 million.") < 100
 
 
 # Repair and refusal
