@@ -19,7 +19,7 @@ from deep_research.value import Value
 # Of the sources that are not cited, the nearest are listed.
 _MAX_UNCITED = 10
 # A longer calculation is shown in verification.md alone.
-_MAX_BASIS_CHARS = 60
+_MAX_BASIS_CHARS = 40
 # Digits that nobody grouped and that are no year.
 _LONG_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?![\d,])")
 _CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
@@ -305,11 +305,13 @@ def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, wo
     A calculation is shown where a reader would not do it in the head.
     """
     marks = markers(evidence, number_of)
+    if not marks or sentence.kind in ("finding", "link"):
+        return marks
     is_shown = sentence.kind == "calculation" and _WORTH_SHOWING.search(sentence.basis)
-    if marks and is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
+    if is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
         shown = words("report.computed", basis=equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
-        return (_text(shown), *_fixed(shown[len(shown.rstrip()) :]), *marks)
-    return (*_fixed(_CONCLUDED), *marks) if marks and sentence.kind not in ("finding", "link") else marks
+        return (_text(shown), *_fixed(f"{shown[len(shown.rstrip()) :]}{_CONCLUDED}"), *marks)
+    return (*_fixed(_CONCLUDED), *marks)
 
 
 def equation(basis: str) -> str:

@@ -73,7 +73,7 @@ async def test_whoever_chooses_charts_sees_each_series_with_its_document_and_lit
     (chart,) = await reasoner_of(model).plan_charts(findings_of(work, contexts=contexts))
     (request,) = model.requests
     assert len(chart.rows) == 3
-    assert "The tariff sheet\n2021 | 5\n" in request.prompt
+    assert "The tariff sheet\nlabel | value\n2021 | 5\n" in request.prompt
     assert request.prompt.count("It cost €3.4 million.") < 100
 
 

@@ -280,9 +280,9 @@ def test_what_is_absent_cites_what_comes_closest(language, text, expected):
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", "It is 12. ({}) [1]"),
-        ("zh-Hans", "It is 12. （{}）[1]"),
-        ("zh-Hant", "It is 12. （{}）[1]"),
+        ("en", "It is 12. ({}) ∴[1]"),
+        ("zh-Hans", "It is 12. （{}）∴[1]"),
+        ("zh-Hant", "It is 12. （{}）∴[1]"),
     ],
 )
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_calculation_shows_what_was_computed(language, expected, basis, printe
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
-@pytest.mark.parametrize("basis", ["1 + " * 40 + "1 = 41", "67 - 35 = 32", "5 + 6 = 11"])
+@pytest.mark.parametrize("basis", ["1 + " * 10 + "1 = 11", "67 - 35 = 32", "5 + 6 = 11"])
 def test_a_long_calculation_and_one_done_in_the_head_are_marked_like_a_conclusion(language, basis):
     made = Sentence(text="It is 12.", kind="calculation", basis="3 * 4 = 12", evidence=("e1",))
     long = made.model_copy(update={"basis": basis})

@@ -295,8 +295,9 @@ class WritingByModel(ModelActs):
 def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
     """Return a series as a model sees it: what it is, the documents it stands in, and every value with its label."""
     documents = dict.fromkeys(contexts[row.evidence].title for row in spec.rows if row.evidence in contexts)
-    rows = [" | ".join((*([row.series] if row.series else []), row.label, f"{row.value:g}")) for row in spec.rows]
-    return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *rows])
+    rows = [(row.series, row.label, f"{row.value:g}") for row in spec.rows]
+    lines = [" | ".join(filter(None, row)) for row in (("series" if rows[0][0] else "", "label", "value"), *rows)]
+    return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *lines])
 
 
 def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:
