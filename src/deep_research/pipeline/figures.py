@@ -4,7 +4,6 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from deep_research.charts.style import in_dark
@@ -117,10 +116,14 @@ def _nearest(
 ) -> _Place | None:
     """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
-    best: tuple[tuple[bool, int, int, int, bool], _Place] | None = None
+    best: tuple[tuple[bool, int, float, float, bool], _Place] | None = None
     for index, part in enumerate(parts):
+        cited = [pieces[id_].document for paragraph in part for id_ in paragraph.cite_ids]
+        # A chapter on the figure's document comes before one that cites it among others.
+        share = sum(document in documents for document in cited) / max(len(cited), 1)
         for at, paragraph in enumerate(part):
-            worth = _worth(paragraph, ids, documents, sections, pieces)
+            is_in_section = paragraph.section in sections
+            worth = len(ids.intersection(paragraph.cite_ids)), share * is_in_section, share, is_in_section
             # The abstract is kept short: figures stand there only in a report that is nothing else.
             score = (index > 0, *worth)
             if any(worth) and (best is None or score > best[0]):
@@ -130,19 +133,6 @@ def _nearest(
                     last += 1
                 best = score, _Place(index, _after_list(part, last), is_end=not worth[0])
     return best[1] if best else None
-
-
-def _worth(
-    paragraph: Paragraph,
-    ids: AbstractSet[str],
-    documents: AbstractSet[str],
-    sections: AbstractSet[str],
-    pieces: Mapping[str, Evidence],
-) -> tuple[int, int, int, bool]:
-    """Return how much a paragraph shares with a figure: evidence, documents within its section, documents, section."""
-    cited, is_in_section = {*paragraph.cite_ids}, paragraph.section in sections
-    shared = len({pieces[id_].document for id_ in cited} & documents)
-    return len(cited & ids), shared if is_in_section else 0, shared, is_in_section
 
 
 def _after_list(part: Sequence[Paragraph], at: int) -> int:

@@ -136,6 +136,12 @@ def test_a_chapter_that_cites_its_document_is_nearer_than_one_that_only_has_its_
     assert outline(placed(report, figure("moved"))[0])[1::2] == ["b", "[1 T]"]
 
 
+def test_a_chapter_on_its_document_is_nearer_than_one_that_cites_it_among_others() -> None:
+    advice = [said("Wait.", "c1", section="Advice"), said("Ask.", "r1", section="Advice")]
+    shown, _ = placed(report_of(advice, [said("It works.", "r2", section="How well it works")]), figure("r3", "r4"))
+    assert [any(one.kind == "caption" for one in chapter.paragraphs) for chapter in shown.chapters] == [False, True]
+
+
 def test_figures_are_numbered_in_the_order_of_reading() -> None:
     report = report_of([said("a", "c1")], [said("b", "r1", section="Results")])
     shown, _ = placed(report, figure("r1", title="later"), figure("c1", title="sooner"))
