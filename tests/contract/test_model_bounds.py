@@ -17,6 +17,7 @@ from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.llm.vendor import ModelEndpoint, Piece
 from deep_research.llm.wire import MAX_OBJECT_BYTES, CallBroken, pieces_in
+from tests.support.loopback import stop_accepting
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=300)
 MAX_BYTES = 1024 * 1024
@@ -54,7 +55,7 @@ class NoEnd:
             yield model
         finally:
             await model.close()
-            server.close()
+            await stop_accepting(server)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

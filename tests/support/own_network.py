@@ -17,7 +17,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.support.loopback import stop_accepting
+
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+_ROOT = Path(__file__).parents[2]
 _numbers = count(1)
 
 
@@ -64,8 +67,8 @@ class OwnNetwork:
         self._thread.start()
         serving = asyncio.start_unix_server(self._connect, self._socket)
         self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
-        inside = [sys.executable, __file__, str(self._socket), *map(str, self._ports)]
-        self._inside = subprocess.Popen(self.command(inside), stdout=subprocess.PIPE)
+        inside = [sys.executable, "-m", __name__, str(self._socket), *map(str, self._ports)]
+        self._inside = subprocess.Popen(self.command(inside), cwd=_ROOT, stdout=subprocess.PIPE)
         assert self._inside.stdout is not None
         assert self._inside.stdout.readline() == b"listening\n"
 
@@ -87,7 +90,7 @@ class OwnNetwork:
     async def _end_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
         for task in tasks:
             task.cancel()
-        self._server.close()
+        await stop_accepting(self._server)
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.1)
 

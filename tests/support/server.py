@@ -1,5 +1,6 @@
 """A server of our own for tests: in a thread of the test's process, or in a process that can be killed."""
 
+import asyncio
 import socket
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from deep_research.server.app import create_app
+from deep_research.server.listening import Server, address_of, bind
 from deep_research.settings import Settings
 from tests.e2e.harness import User
+from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S, wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
@@ -71,25 +73,30 @@ def settings_for(folder: Path, **changes: Any) -> Settings:
     return Settings(**{"provider": "none", "sandbox_backend": "off", **given, **changes})
 
 
+class _ServerInThread(Server):
+    """Leaves no connection open: the warning about it would fail a later test."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let everybody go, whether they are done or not."""
+        await stop_accepting(*self.servers)
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
+
+
 @contextmanager
 def serving(settings: Settings) -> Iterator[Client]:
     """Serve in a thread of this process as long as the context lasts."""
-    port = free_port()
-    config = uvicorn.Config(
-        create_app(settings),
-        port=port,
-        log_level="warning",
-        timeout_graceful_shutdown=1,
-        timeout_keep_alive=int(HANG_S),
-        proxy_headers=False,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, name="server", daemon=True)
+    bound = bind("127.0.0.1", 0)
+    address = address_of(bound)
+    server = _ServerInThread(create_app(settings), bound, lambda: None)
+    thread = threading.Thread(target=server.run, args=([bound],), name="server", daemon=True)
     thread.start()
     try:
         wait_until(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
-        client = Client(f"http://127.0.0.1:{port}")
+        client = Client(address)
         yield client
         client.http.close()
     finally:

@@ -11,6 +11,7 @@ from deep_research.errors import CallFailed, ConfigurationError
 from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
+from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=300)
@@ -42,7 +43,7 @@ class Wire:
             yield chat
         finally:
             await chat.close()
-            server.close()
+            await stop_accepting(server)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

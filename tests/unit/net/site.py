@@ -15,6 +15,7 @@ import httpcore2
 from deep_research.errors import NetworkError
 from deep_research.net.client import ClientLimits, GuardedClient
 from deep_research.net.guard import Guard, IpAddress
+from tests.support.loopback import stop_accepting
 
 Speak = Callable[[asyncio.StreamWriter], Awaitable[None]]
 # A public address that no test ever reaches: `Wires` leads to loopback instead.
@@ -55,7 +56,7 @@ class Site:
         self.status = status
         self._host = host
         self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._talks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -70,14 +71,15 @@ class Site:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await stop_accepting(self._server)
+        for talk, writer in self._talks.items():
+            talk.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*self._talks, return_exceptions=True)
 
     def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        self._tasks.add(asyncio.ensure_future(self._serve(reader, writer)))
+        self._talks[asyncio.ensure_future(self._serve(reader, writer))] = writer
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
