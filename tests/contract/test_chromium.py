@@ -30,13 +30,21 @@ fetch("/data.json").then(answer => answer.json()).then(data => {
 TEXT = "Leaks in the northern districts rose by a tenth within a year, and they now cost about two million euros. " * 3
 
 
-async def test_a_shell_is_filled_and_the_browser_reaches_nothing_by_itself():
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Wait longer until a page counts as finished, for machines on which a script may not go on for a while."""
+    monkeypatch.setattr("deep_research.fetch.chromium._QUIET_S", 3.0)
+    monkeypatch.setattr("deep_research.fetch.chromium._SETTLE_S", HANG_S)
+    return HANG_S
+
+
+async def test_a_shell_is_filled_and_the_browser_reaches_nothing_by_itself(patience: float):
     data = page(f'{{"title": "Leaks rose", "text": "{TEXT}北"}}'.encode(), "Content-Type: application/json")
     async with Site({"/secret": page(b"the secret", "Access-Control-Allow-Origin: *")}) as inner:
         script = page(SCRIPT.replace("OTHER", str(inner.port)).encode(), "Content-Type: text/javascript")
         pages = {"/": page(SHELL, "Content-Type: text/html"), "/main.js": script, "/data.json": data}
         async with Site(pages) as site, client_of(site) as client:
-            renderer = ChromiumRenderer(client, str(CHROMIUM))
+            renderer = ChromiumRenderer(client, str(CHROMIUM), timeout_s=patience)
             fetcher = WebFetcher(client, honours_robots=False, renderer=renderer)
             fetched = await fetcher.fetch(f"http://127.0.0.1:{site.port}/")
     reading = read(fetched.raw, name=fetched.address, media_type=fetched.media_type)
@@ -71,7 +79,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self.count += 1
 
 
-async def test_no_other_way_leads_out_of_the_browser():
+async def test_no_other_way_leads_out_of_the_browser(patience: float):
     transport, datagrams = await asyncio.get_running_loop().create_datagram_endpoint(
         Datagrams, local_addr=("127.0.0.1", 0)
     )
@@ -81,7 +89,9 @@ async def test_no_other_way_leads_out_of_the_browser():
         worker = page(f'fetch("http://127.0.0.1:{inner.port}/secret")'.encode(), "Content-Type: text/javascript")
         pages = {"/": page(html.encode(), "Content-Type: text/html"), "/worker.js": worker}
         async with Site(pages) as site, client_of(site) as client:
-            raw = await ChromiumRenderer(client, str(CHROMIUM)).render(f"http://127.0.0.1:{site.port}/")
+            raw = await ChromiumRenderer(client, str(CHROMIUM), timeout_s=patience).render(
+                f"http://127.0.0.1:{site.port}/"
+            )
     transport.close()
     assert b"And it went on.</body>" in raw
     assert "/worker.js" in site.paths
@@ -123,7 +133,7 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-async def test_a_page_gets_no_more_than_its_share_of_bytes(monkeypatch: pytest.MonkeyPatch):
+async def test_a_page_gets_no_more_than_its_share_of_bytes(monkeypatch: pytest.MonkeyPatch, patience: float):
     monkeypatch.setattr("deep_research.fetch.chromium._MAX_BYTES_IN_ALL", 2_000)
     # One asks for the other, so that it is known which comes first.
     small = b"document.body.append('small ran', Object.assign(document.createElement('script'), {src: '/large.js'}))"
@@ -131,7 +141,7 @@ async def test_a_page_gets_no_more_than_its_share_of_bytes(monkeypatch: pytest.M
     scripts = {"/small.js": page(small), "/large.js": page(large)}
     html = b'<p>Hello</p><script src="/small.js"></script>'
     async with Site({"/": page(html, "Content-Type: text/html"), **scripts}) as site, client_of(site) as client:
-        raw = await ChromiumRenderer(client, str(CHROMIUM)).render(f"http://127.0.0.1:{site.port}/")
+        raw = await ChromiumRenderer(client, str(CHROMIUM), timeout_s=patience).render(f"http://127.0.0.1:{site.port}/")
     assert b"small ran" in raw
     assert "/large.js" in site.paths
     assert b"large ran" not in raw

@@ -14,7 +14,7 @@ from deep_research.settings import Settings
 from deep_research.wiring.search import open_cache as open_cache_of
 from tests.support.cache_suite import MAX_BYTES, CacheConformance, Clock, OpenCache, kept, noise
 from tests.support.postgres import PostgresServer, postgres_server
-from tests.support.waiting import HANG_S
+from tests.support.waiting import HANG_S, until
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
@@ -125,7 +125,8 @@ async def test_a_process_opens_one_connection_for_all_its_look_ups(database_url:
     with psycopg.connect(database_url) as connection:
         count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'deep-research' AND datname = %s"
         name = connection.info.dbname
-        assert connection.execute(count, [name]).fetchall() == [(1,)]
+        # One that was opened to look whether the database is there, and closed, may take a moment to go.
+        await until(lambda: connection.execute(count, [name]).fetchall() == [(1,)])
     await cache.close()
 
 
@@ -154,8 +155,10 @@ async def test_a_database_that_is_stopped_is_a_miss_and_one_that_returns_is_used
 ) -> None:
     monkeypatch.setattr("deep_research.cache.cache._REST_S", 0.0)
     with postgres_server() as server:
-        cache = _cache(server.new_database(), patience_s=0.2)
-        await cache.put("page", "a", b"one", 600)
+        address = server.new_database()
+        patient, cache = _cache(address), _cache(address, patience_s=0.2)
+        await patient.put("page", "a", b"one", 600)
+        await patient.close()
         server.stop()
         assert await cache.get("page", "a") is None
         await cache.put("page", "b", b"two", 600)

@@ -1,9 +1,11 @@
 """MCP servers as sources, against real servers: one that is started, one on loopback, and some that misbehave."""
 
+import asyncio
 import socket
 import sys
 import threading
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 from tests.contract.mcp_demo_server import server as demo
 from tests.support.search_server import Answer, SearchServer
+from tests.support.waiting import HANG_S
 
 _PROGRAM = (sys.executable, str(Path(__file__).with_name("mcp_demo_server.py")))
 _KEY = "key-very-secret-0123456789"
@@ -38,7 +41,7 @@ def address():
         thread.join()
 
 
-def engine(tool: str = "say", *, timeout_s: float = 20.0, **options: Any):
+def engine(tool: str = "say", *, timeout_s: float = HANG_S, **options: Any):
     return connect_server(McpServer(name="demo", tool=tool, **options), timeout_s=timeout_s)
 
 
@@ -62,7 +65,7 @@ async def test_started_server_sees_only_the_variables_meant_for_it(monkeypatch):
 
 async def test_server_on_the_network_gives_the_same(address):
     found = engine("find", address=address, argument="q", limit_argument="count")
-    assert (found.name, found.timeout_s) == ("mcp:demo", 20.0)
+    assert (found.name, found.timeout_s) == ("mcp:demo", HANG_S)
     hits = await found.search(SearchQuery(query="太陽能"), limit=5)
     assert [hit.address for hit in hits] == [f"https://example.org/{place}" for place in range(5)]
 
@@ -96,6 +99,20 @@ async def test_silence_is_nothing_found_and_words_without_an_address_are_an_erro
 async def test_waiting_tool_costs_no_more_than_its_time_limit(address):
     with pytest.raises(NetworkError, match=r"within 0\.3 s"):
         await engine("sleep", address=address, timeout_s=0.3).search(SearchQuery(query="x"), limit=3)
+
+
+async def test_time_that_runs_out_is_told_also_where_the_sdk_fails_over_it(monkeypatch):
+    @asynccontextmanager
+    async def transport():
+        try:
+            await asyncio.sleep(HANG_S)
+        except asyncio.CancelledError:
+            raise ExceptionGroup("unhandled errors in a TaskGroup", [ValueError("broken")]) from None
+        yield
+
+    monkeypatch.setattr("mcp.client.streamable_http.streamable_http_client", lambda *_, **__: transport())
+    with pytest.raises(NetworkError, match=r"within 0\.1 s"):
+        await engine("say", address="http://127.0.0.1:9", timeout_s=0.1).search(SearchQuery(query="x"), limit=3)
 
 
 @pytest.mark.parametrize("code", ["", "print('no protocol')", "import sys; sys.exit(3)"])

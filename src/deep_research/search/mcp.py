@@ -4,6 +4,7 @@ Every search has a session of its own, so that nothing of one run is left for an
 the query: no model, no files, no answers to its questions.
 """
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator
@@ -56,6 +57,9 @@ class McpSearch(PagedSearch):
                 client = await stack.enter_async_context(Client(await self._transport(stack, refusals)))
                 return await client.call_tool(self._server.tool, arguments)
         except (ExceptionGroup, MCPError, OSError, httpx2.HTTPError) as exc:
+            # Called off, or out of time: the SDK's own tasks may fail then, and hide it.
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError from exc
             raise self._failure(exc, refusals) from exc
 
     async def _transport(self, stack: AsyncExitStack, refusals: list[httpx2.Response]) -> "Transport":

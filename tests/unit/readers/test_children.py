@@ -13,6 +13,7 @@ import pytest
 from deep_research.errors import SourceError
 from deep_research.readers import Reading, child, read
 from deep_research.readers.children import read_in_child
+from tests.support.waiting import HANG_S
 from tests.unit.readers.hostile_files import hungry_pdf, slow_xlsx
 from tests.unit.readers.office_files import change_part, make_docx
 from tests.unit.readers.pdf_files import make_pdf
@@ -85,6 +86,7 @@ def test_memory_that_runs_out_in_python_is_told_by_its_limit(monkeypatch: pytest
 
 def test_a_file_that_needs_too_much_processor_time_is_told_by_its_limit(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("deep_research.readers.children._CPU_S", 1)
+    monkeypatch.setattr("deep_research.readers.children._CLOCK_FACTOR", HANG_S)
     before = os.times()
     assert refusal(slow_xlsx(), "slow.xlsx").startswith(
         "'slow.xlsx' needs more than 1 s of processor time to be read; "

@@ -124,11 +124,13 @@ async def test_a_run_that_was_begun_goes_before_the_same_users_new_ones(hall):
 async def test_a_run_that_is_to_wait_a_while_is_left_alone_until_then_and_others_go_on(hall):
     await hall.put("ann-1")
     await hall.queue.drop("ann-1")
-    await hall.queue.put("ann-1", "ann", delay_s=0.5)
+    await hall.queue.put("ann-1", "ann", delay_s=60)
     await hall.put("ann-2")
     await hall.put("ben-1", "ben")
     await hall.queue.sweep()
     assert sorted(await hall.take_all()) == ["ann-2", "ben-1"]
+    await hall.queue.drop("ann-1")
+    await hall.queue.put("ann-1", "ann", delay_s=0.2)
     async with asyncio.timeout(HANG_S):
         while (run := await hall.take()) is None:
             await asyncio.sleep(0.05)

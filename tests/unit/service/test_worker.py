@@ -18,7 +18,8 @@ from deep_research.service.feed import EventFeed
 from deep_research.service.run_queue import StoreQueue, read_figures
 from deep_research.service.worker import Worker
 from deep_research.settings import Settings
-from deep_research.store.port import RunRow
+from deep_research.store.lease import current_owner
+from deep_research.store.port import Claim, RunRow
 from deep_research.store.sqlite import SqliteStore
 from deep_research.testing import ActPrice
 from tests.support.reasoner import ScriptedReasoner
@@ -26,7 +27,8 @@ from tests.support.store_samples import make_stranger
 from tests.support.waiting import HANG_S
 from tests.support.world import World
 
-LEASE_S = 1.0
+# So long that nobody's lease ends by itself: tests let owners be silent instead.
+LEASE_S = 60.0
 
 
 @dataclass
@@ -209,6 +211,7 @@ async def test_a_run_held_by_another_process_is_picked_up_once_that_is_silent(be
     await bench.submit(await bench.new_run("free-run", "ben"))
     await bench.until("free-run", "done")
     assert (await bench.store.get_run(row.id)).epoch == held.epoch
+    await bench.store.heartbeat(held, make_stranger(seconds_ago=LEASE_S + 60), active_s=0.0)
     ended = await bench.until(row.id, "done")
     assert ended.epoch == held.epoch + 1
 
@@ -242,6 +245,10 @@ async def test_a_full_disk_loses_no_run(bench):
     while bench.worker.running:
         await asyncio.sleep(0.01)
     full = False
+    owner = current_owner()
+    silent = owner.model_copy(update={"beat_monotonic_s": owner.beat_monotonic_s - LEASE_S - 60})
+    held = Claim(run=row.id, epoch=(await bench.store.get_run(row.id)).epoch)
+    await bench.store.heartbeat(held, silent, active_s=0.0)
     await bench.until(row.id, "done")
 
 
@@ -287,7 +294,7 @@ async def test_a_call_that_never_ends_does_not_keep_a_worker_from_stopping(bench
 async def test_a_run_whose_owners_are_lost_one_after_the_other_is_given_up_until_somebody_has_it_tried_again(bench):
     row = await bench.new_run("bad-run")
     for number in range(4):
-        owner = make_stranger(seconds_ago=60 - 10 * number).model_copy(update={"host": f"host-{number}"})
+        owner = make_stranger(seconds_ago=(4 - number) * (LEASE_S + 10)).model_copy(update={"host": f"host-{number}"})
         await bench.store.claim(row.id, owner, lease_s=LEASE_S)
     await bench.submit()
     parked = await bench.until(row.id, "failed")

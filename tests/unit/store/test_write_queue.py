@@ -1,6 +1,7 @@
 """Writes that come at once are kept together, and one that fails takes no other with it."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from deep_research.errors import StoreLocked, UsageError
 from deep_research.store.sql import Session
 from deep_research.store.sqlite_file import SqliteFile
 from deep_research.store.write_queue import WriteQueue
+from tests.support.waiting import until
 
 
 class CountingFile(SqliteFile):
@@ -70,12 +72,14 @@ async def test_what_must_not_be_done_twice_is_done_once(tmp_path):
 
 async def test_a_write_that_nobody_waits_for_any_more_is_not_begun(tmp_path):
     with queue_on(tmp_path) as (queue, _):
-        blocked = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        first = asyncio.create_task(
-            queue.write(lambda _: asyncio.run_coroutine_threadsafe(blocked.wait(), loop).result())
-        )
-        await asyncio.sleep(0)
+        begun, blocked = threading.Event(), threading.Event()
+
+        def block(_session):
+            begun.set()
+            blocked.wait()
+
+        first = asyncio.create_task(queue.write(block))
+        await until(begun.is_set)
         given_up = asyncio.create_task(queue.write(keep("given up")))
         wanted = asyncio.create_task(queue.write(keep("wanted")))
         await asyncio.sleep(0)
