@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
+from deep_research.pipeline import journalled
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.waiting import HANG_S
@@ -23,7 +24,7 @@ settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
 # A chart that is late on a busy machine is no defect either.
-drawing._TIMEOUT_S = HANG_S
+drawing._TIMEOUT_S = journalled._DRAWING_S = HANG_S
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.

@@ -132,7 +132,7 @@ async def test_a_hang_at_each_kind_of_call_costs_its_timeout_and_ends_in_a_verif
 @pytest.mark.long
 async def test_runs_side_by_side_with_faults_by_lot_all_end_in_verified_reports(world, tmp_path):
     world.plan(some_of_all(0.1))
-    rows = await _research(world, tmp_path, 12, limit_s=3.0, queries_first_iteration=1)
+    rows = await _research(world, tmp_path, 12, limit_s=10.0, queries_first_iteration=1)
     assert len({row.id for row in rows}) == 12
     for row in rows:
         _assert_sound(row)

@@ -19,7 +19,7 @@ from deep_research.server.openai import turns
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
 from tests.support.server import QUESTION, VAGUE, Client, serving, settings_for
-from tests.support.waiting import HANG_S
+from tests.support.waiting import HANG_S, wait_until
 
 CHINESE = "哈尔登湾的热泵改造花了多少钱？"
 MODEL = "deep-research"
@@ -339,7 +339,7 @@ def test_the_same_request_sent_again_joins_the_run_under_way(gated: tuple[Client
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
-    assert model.is_asked.wait(HANG_S)
+    wait_until(lambda: client.readers() == len(threads))
     model.gate.set()
     for thread in threads:
         thread.join(HANG_S)

@@ -32,7 +32,7 @@ from tests.support.store_samples import (
 )
 from tests.support.waiting import wait_until
 
-IMPATIENT_S = 0.5
+IMPATIENT_S = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def durable() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 async def store(database_url: str) -> AsyncIterator[SqlStore]:
-    store = SqlStore(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S))
+    store = SqlStore(PostgresDatabase(database_url))
     yield store
     await store.close()
 

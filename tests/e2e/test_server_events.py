@@ -134,7 +134,7 @@ def test_a_cancelled_and_a_deleted_run_end_their_streams(client: Client) -> None
         frames: list[Frame] = []
         reader = threading.Thread(target=lambda run=run, frames=frames: frames.extend(_followed(client, run)))
         reader.start()
-        wait_until(lambda: _readers(client) == 1)
+        wait_until(lambda: client.readers() == 1)
         if end == "cancel":
             assert client.http.post(f"/api/runs/{run}/cancel").is_success
         else:
@@ -142,7 +142,7 @@ def test_a_cancelled_and_a_deleted_run_end_their_streams(client: Client) -> None
         reader.join(HANG_S)
         assert not reader.is_alive()
         assert frames
-        wait_until(lambda: _readers(client) == 0)
+        wait_until(lambda: client.readers() == 0)
     assert client.http.get(f"/api/runs/{run}/events").status_code == 404
 
 
@@ -152,10 +152,10 @@ def test_readers_that_vanish_are_forgotten_at_once(client: Client) -> None:
     crowd = [socket.create_connection((host, int(port))) for _ in range(30)]
     for reader in crowd:
         reader.sendall(f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-    wait_until(lambda: _readers(client) == 30)
+    wait_until(lambda: client.readers() == 30)
     for reader in crowd:
         reader.close()
-    wait_until(lambda: _readers(client) == 0)
+    wait_until(lambda: client.readers() == 0)
 
 
 def test_text_comes_while_it_is_written_and_who_joins_late_is_told(tmp_path: Path) -> None:
@@ -180,8 +180,3 @@ def test_text_comes_while_it_is_written_and_who_joins_late_is_told(tmp_path: Pat
                 rest = list(frames)
             assert rest[-1].data["status"] == "done"
             assert not [frame for frame in _followed(client, run) if frame.kind in ("live", "stream-gap")]
-
-
-def _readers(client: Client) -> int:
-    lines = client.http.get("/metrics").text.splitlines()
-    return int(float(next(line for line in lines if line.startswith("deep_research_event_readers ")).split()[1]))

@@ -20,6 +20,7 @@ from deep_research.export.formats import FORMATS
 from deep_research.reasoning.rules.question.clarifier import clean_question
 from deep_research.server.app import create_app
 from tests.support.server import QUESTION, Client, serving, settings_for
+from tests.support.waiting import HANG_S
 
 CHECKS = [
     not_a_server_error,
@@ -87,7 +88,7 @@ def test_no_request_is_answered_otherwise_than_described(case, client, done):
         # Half of them are about a run that is there, which must stay.
         is_kept = case.method == "DELETE" or len(str(run)) % 2
         case.path_parameters["run"] = run if is_kept else done
-    case.call_and_validate(base_url=client.address, checks=CHECKS)
+    case.call_and_validate(base_url=client.address, checks=CHECKS, timeout=HANG_S)
 
 
 def post(client: Client, path: str, body: dict[str, Any]) -> Any:

@@ -158,7 +158,7 @@ async def test_every_fault_at_once_costs_its_own_pages_and_nothing_else(tmp_path
         web.faults[pages[20].host] = Answer("", status=302, headers={"Location": "http://169.254.169.254/latest"})
         web.faults["serper"] = hang
         web.faults["tavily"] = Answer("<html>Please try again later</html>")
-        settings = _settings(web, tmp_path, search_timeout_s=1, fetch_timeout_s=2, urls_per_query=6)
+        settings = _settings(web, tmp_path, search_timeout_s=10, fetch_timeout_s=20, urls_per_query=6)
         report = await research(QUESTIONS["en"], settings=settings)
     assert report.is_verified
     health = _retrieval(report)

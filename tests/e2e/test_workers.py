@@ -18,7 +18,7 @@ pytest.importorskip("procrastinate", reason="needs the extra postgres")
 from deep_research.store.port import RunRow
 from tests.e2e.harness import User, assert_explained, finish
 from tests.support.server import ServerProcess, free_port, server_process
-from tests.support.waiting import wait_until
+from tests.support.waiting import HANG_S, wait_until
 
 SLOW = {"DEEP_RESEARCH_WIRING": "worlds:slow", "DEEP_RESEARCH_DEPTH": "quick", "DEEP_RESEARCH_CACHE": "false"}
 LEASE_S = 3.0
@@ -127,7 +127,7 @@ def test_any_server_shows_what_workers_do_and_a_worker_what_its_runs_use(tmp_pat
         status = here.user.run("queue", "status")
         assert any(name in status.stdout for name in names), status.stdout
         here.all_done(runs)
-        own = httpx2.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        own = httpx2.get(f"http://127.0.0.1:{port}/metrics", trust_env=False, timeout=HANG_S).text
         assert re.search(r'^deep_research_run_seconds_count\{status="done"\} \d\.0$', own, re.MULTILINE)
         assert "deep_research_model_calls_total{" in own
         assert not [run for run in runs if run in own]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.loopback import stop_accepting
+from tests.support.waiting import HANG_S
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ class OwnNetwork:
         self.bring_back()
         self._thread.start()
         serving = asyncio.start_unix_server(self._connect, self._socket)
-        self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
+        self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result(HANG_S)
         inside = [sys.executable, "-m", __name__, str(self._socket), *map(str, self._ports)]
         self._inside = subprocess.Popen(self.command(inside), cwd=_ROOT, stdout=subprocess.PIPE)
         assert self._inside.stdout is not None

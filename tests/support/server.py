@@ -60,6 +60,11 @@ class Client:
         wait_until(lambda: self.run(run)["status"] in wanted, complaint=lambda: self.run(run))
         return self.run(run)
 
+    def readers(self) -> int:
+        """Return how many are being told of events just now."""
+        lines = self.http.get("/metrics").text.splitlines()
+        return int(float(next(line for line in lines if line.startswith("deep_research_event_readers ")).split()[1]))
+
     def finished(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
         """Start a run and wait until it is done."""
         shown = self.wait(self.ask(question, **given)["id"])
