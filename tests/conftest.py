@@ -13,6 +13,7 @@ from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
 from deep_research.pipeline import journalled
+from deep_research.search import throttle
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.waiting import HANG_S
@@ -42,6 +43,8 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
             ("_API_KEY", "_TOKEN", "_OPS_KEY")
         ):
             monkeypatch.delenv(name)
+    # A process remembers that a service was down: another test's server may have had this one's address.
+    throttle._throttle.cache_clear()
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("DEEP_RESEARCH_HOME", str(home))
     # No test asks anybody outside this machine; one about the web names a server of its own.
