@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -85,13 +85,14 @@ class OwnNetwork:
     def _forward(self) -> None:
         """Forward until the loop is stopped, and close what is open then."""
         self._loop.run_forever()
-        self._loop.run_until_complete(self._end_all(asyncio.all_tasks(self._loop)))
+        self._loop.run_until_complete(self._end_all())
         self._loop.close()
 
-    async def _end_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+    async def _end_all(self) -> None:
+        await stop_accepting(self._server)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        await stop_accepting(self._server)
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.1)
 
