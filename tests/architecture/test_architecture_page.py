@@ -1,6 +1,7 @@
 """`docs/architecture.md` names files that are there, and the way it shows is the way a question really takes."""
 
 import asyncio
+import inspect
 import re
 import sys
 from asyncio.base_events import BaseEventLoop
@@ -12,6 +13,7 @@ import pytest
 
 from deep_research.cli.main import main
 from deep_research.corpus.search import CorpusSearch
+from deep_research.reasoning.port import Reasoner
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
@@ -30,6 +32,11 @@ def test_every_package_and_stage_is_on_the_page():
     assert [name for name in packages if f"`{name}/`" not in PAGE] == []
     stages = {path.stem for path in (PACKAGE / "pipeline" / "stages").glob("*.py")} - {"__init__"}
     assert [stage for stage in sorted(stages) if f"`{stage}`" not in PAGE] == []
+
+
+def test_the_page_counts_the_acts_of_the_port():
+    acts = [name for name, member in vars(Reasoner).items() if inspect.iscoroutinefunction(member)]
+    assert f"`port.py` ({len(acts)} acts)" in PAGE
 
 
 def test_first_search_of_a_folder_takes_the_way_that_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -91,17 +91,6 @@ def test_the_commands_in_the_heads_of_the_compose_files_exist():
         _commands_exist(*(line.split() for line in shown))
 
 
-def test_the_commands_of_the_readme_for_more_than_one_machine_exist():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("## More than one machine\n")[2].partition("\n## ")[0]
-    commands = re.findall(r"^    deep-research (.+?)(?:\s{2,}#|$)", section, re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["serve", "worker"]
-    _commands_exist(*(command.split() for command in commands))
-    variables = set(re.findall(r"export (\w+)=", section))
-    assert variables == {"DEEP_RESEARCH_DATABASE_URL"} <= {variable_of(name) for name in Settings.model_fields}
-    assert "docs/workers.md" in section
-
-
 def _pods() -> list[dict[str, Any]]:
     return [each["spec"]["template"]["spec"] for each in KUBERNETES if each["kind"] == "Deployment"]
 

@@ -106,8 +106,8 @@ def test_unknown_recorded_failure_comes_back_as_a_failed_call():
     assert type(error_named("SomethingOld", "detail")) is CallFailed
 
 
-def test_the_readme_names_every_exit_code() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+def test_the_page_of_the_command_line_names_every_exit_code() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
     named = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
     assert named
     told = {int(entry.split()[0]) for entry in named[1].split("·")}

@@ -1,4 +1,4 @@
-"""Everything that needs judgement goes through this port: fifteen acts.
+"""Everything that needs judgement goes through this port.
 
 Acts take one value and return one value. They raise `CallFailed` when the model behind them gives nothing usable.
 """
@@ -31,7 +31,7 @@ from deep_research.sources.hit import SearchQuery
 
 
 class Reasoner(Protocol):
-    """All fifteen acts."""
+    """Every act, with its input and output."""
 
     # Acts before and between searches.
 
