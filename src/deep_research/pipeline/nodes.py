@@ -165,12 +165,12 @@ class Nodes:
             if isinstance(wanted, Correction):
                 asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
-            plan = wanted
+            plan, brief = wanted, brief.model_copy(update={"has_settled_plan": True})
         sections = [section.to_json() for section in plan.sections]
         await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
         allocated = grants(plan, context.request)
         update = {"plan": plan.to_json(), "sections": sections, "grants": allocated, "dealt": 1, "is_corrected": False}
-        return plain({**update, **_gaps(context.gaps)})
+        return plain({**update, "brief": brief.to_json(), **_gaps(context.gaps)})
 
     async def _approved(
         self, proposal: Proposal, number: int, words: Words, context: StageContext

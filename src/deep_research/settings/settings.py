@@ -17,6 +17,7 @@ from deep_research.request import (
     ClarifyMode,
     Depth,
     DepthName,
+    Language,
     ParallelStrategy,
     ReportLength,
     SearchEngineConfig,
@@ -32,7 +33,6 @@ from deep_research.settings.types import (
     DocumentsPlace,
     Duration,
     Folder,
-    LanguageName,
 )
 
 ENV_PREFIX = "DEEP_RESEARCH_"
@@ -154,7 +154,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         description="When to ask back: `auto` where the question cannot be researched as it stands, "
         "`strict` by the letter of the rules, `off` never.",
     )
-    language: LanguageName | None = Field(
+    language: Language | None = Field(
         default=None, description="Language of the report; not set, it follows the question."
     )
     clarify_rules: AbsoluteFolder | None = Field(
