@@ -244,7 +244,7 @@ def answer(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Answer the question that a run waits for, and go on with it."""
+    """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works."""
     from deep_research.cli.research import answer_run
 
     raise Exit(answer_run(run, " ".join(text), output=_output(as_json, events, quiet, verbose)))

@@ -77,7 +77,8 @@ def tells_script(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _simplified_letters() -> frozenset[str]:
-    return frozenset(simplified_table().values())
+    # Big5 has what traditional writing uses too.
+    return frozenset(letter for letter in simplified_table().values() if not letter.encode("big5", "ignore"))
 
 
 def _sample(text: str) -> str:

@@ -17,7 +17,7 @@ from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.outcome import findings_from, outcomes_of, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
@@ -393,7 +393,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         contexts=contexts,
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(given.get("outcomes", []), findings)),
+        gaps=tuple(unanswered(outcomes_of(given), findings)),
     )
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
@@ -470,9 +470,7 @@ async def _with_quotes(
     told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
     lost = {*(paragraph.section for paragraph in drafted), *findings.settled_titles} - told - {"abstract"}
     is_empty = not told - {"abstract"}
-    quoted = (
-        await context.run.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
-    )
+    quoted = await context.run.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
     wanted = [one for one in quoted if one.section in lost or is_empty]
     checked = settled(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
     found = [*body.paragraphs, *checked.paragraphs]

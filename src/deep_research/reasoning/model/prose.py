@@ -95,7 +95,8 @@ def read_report(
     """Return the paragraphs of a report; a mark that stands for no evidence is kept as it is, for the record.
 
     `labels` maps labels to evidence ids. What stands before the first heading, or under one named in `abstract`, is the
-    section `abstract`; one of `titles` is spelled as there. `is_cut` says that the text ended at a limit: its last sentence is dropped where it has no end.
+    section `abstract`; one of `titles` is spelled as there. `is_cut` says that the text ended at a limit: its last
+    sentence is dropped where it has no end.
     """
     plain = _square(in_script(without_markup(text, _MARK), language), labels)
     marks = _Marks(labels, _MARK if _MARK.search(plain) or _TYPED_MARK.search(plain) else _BARE_MARK)
