@@ -1,4 +1,4 @@
-"""The focus of a run that works: changed while it searches, kept through a stop and a replay, refused once it writes."""
+"""The focus of a run that works: changed while it searches, kept through a stop, refused once the report is written."""
 
 import asyncio
 from pathlib import Path

@@ -10,7 +10,6 @@ from langgraph.types import Send
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.nodes import Nodes, State
-from deep_research.pipeline.outcome import outcomes_of
 from deep_research.pipeline.state import (
     DeepResearchState,
     SectionOutput,
@@ -129,16 +128,15 @@ def _intake_or_sections(state: State) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
     if state["is_corrected"]:
         return "intake"
-    first = state.get("sections_before", 0) + 1
-    return [_section(state, number, grant) for number, grant in enumerate(state["grants"], start=first)]
+    return [_section(state, at, grant) for at, grant in enumerate(state["grants"], start=state["sections_before"] + 1)]
 
 
 def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
-    own = state["sections"][number - 1 - state.get("sections_before", 0)]
+    own = state["sections"][number - 1 - state["sections_before"]]
     others = [section for section in state["sections"] if section != own]
     given = {
         "number": number,
-        "focus_followed": state.get("focus_followed", 0),
+        "focus_followed": state["focus_followed"],
         "elsewhere": [query["query"] for section in others for query in section["search_queries"]],
         "section": own,
         "outline": [section["title"] for section in state["sections"]],
@@ -162,8 +160,8 @@ def _thin_sections_or_texts(state: State) -> list[Send | str]:
     if not any(state["grants"]):
         return ["analyze"]
     sends: list[Send | str] = []
-    for known in outcomes_of(state):
-        if grant := state["grants"][known["number"] - 1 - state.get("sections_before", 0)]:
+    for known in state["outcomes"]:
+        if grant := state["grants"][known["number"] - 1]:
             kept = ("asked", "synthesis", "coverage", "is_sufficient", "open_questions", "after")
             own = {key: known[key] for key in kept} | {
                 "round": known["rounds"],

@@ -168,7 +168,7 @@ class Nodes:
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
             plan, brief = wanted, brief.model_copy(update={"has_settled_plan": True})
         update = await _followed(plan, brief, context.request, context)
-        return plain({**update, **_gaps(context.gaps)})
+        return plain({**update, "dealt": 1, "is_corrected": False, **_gaps(context.gaps)})
 
     async def _approved(
         self, proposal: Proposal, number: int, words: Words, context: StageContext
@@ -203,31 +203,29 @@ class Nodes:
         number = state["focus_wanted"]
         context = runtime.context.stage(f"refocus/{number}", phase="research", after=state["after"])
         answers = await context.run.store.get_answers(context.run.row.id)
-        named = correction_in({"focus": answers[f"focus/{number}"]})
-        own = {"focus": named.focus if named else (), "has_own_focus": True}
-        brief = Brief.from_json(state["brief"]).model_copy(update=own)
+        own: JsonObject = {"focus": answers[f"focus/{number}"], "has_own_focus": True}
+        brief = Brief.from_json(state["brief"] | own)
         drawn = await self._with_events(Stage.PLAN, state | {"brief": brief.to_json()}, context)
         plan = by_own_focus(Plan.from_json(drawn["plan"]), brief)
         request, used = context.request, sum(outcome["used"] for outcome in state["outcomes"])
         left = max(request.depth.max_total_queries - used, len(plan.sections))
         depth = request.depth.model_copy(update={"max_total_queries": left})
         update = drawn | await _followed(plan, brief, request.model_copy(update={"depth": depth}), context)
-        before = state.get("sections_before", 0) + len(state["sections"])
+        before = state["sections_before"] + len(state["sections"])
         return _handed_on(update | {"focus_followed": number, "sections_before": before}, context)
 
     async def supervise(self, state: State, runtime: Context) -> Update:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
         outcomes = [SectionOutcome.from_json(outcome) for outcome in outcomes_of(state)]
         after = sorted({key for outcome in outcomes for key in outcome.after})
-        place = ("supervise", *([state["focus_followed"]] if state.get("focus_followed") else []), state["dealt"])
-        context = runtime.context.stage(Scope.of(*place), phase="research", after=after)
+        context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
         shared = {
             "copies": await find_copies(context.records),
             "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
         }
         extra: list[list[int]] = [[] for _ in state["sections"]]
         if state["dealt"] == 1:
-            _allocate_unused(outcomes, context.request.depth, extra, before=state.get("sections_before", 0))
+            _allocate_unused(outcomes, context.request.depth, extra)
         allocated: JsonObject = {
             section["title"]: sum(share) for section, share in zip(state["sections"], extra, strict=True) if share
         }
@@ -478,8 +476,8 @@ async def _followed(plan: Plan, brief: Brief, request: ResearchRequest, context:
     """Show a plan that is followed from here on, and allocate its queries."""
     sections = [section.to_json() for section in plan.sections]
     await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
-    update: Update = {"plan": plan.to_json(), "brief": brief.to_json(), "sections": sections}
-    return update | {"grants": grants(plan, request), "dealt": 1, "is_corrected": False}
+    followed = {"plan": plan.to_json(), "brief": brief.to_json(), "sections": sections}
+    return followed | {"grants": grants(plan, request)}
 
 
 async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = False) -> int:
@@ -487,20 +485,16 @@ async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = 
     store, run = context.run.store, context.run.row.id
 
     async def look() -> str:
-        wanted = focus_changes(await store.get_answers(run))
-        if (
-            is_last
-            and wanted == state.get("focus_followed", 0)
-            and not await store.put_answer(run, f"focus/{wanted + 1}", [])
-        ):
-            wanted = focus_changes(await store.get_answers(run))
-        return str(wanted)
+        if is_last:
+            # Where a change came first, this says nothing.
+            await store.put_answer(run, f"focus/{state['focus_followed'] + 1}", [])
+        return str(focus_changes(await store.get_answers(run)))
 
     wanted = int(await context.decide("focus", [], look))
-    return wanted if wanted > state.get("focus_followed", 0) else 0
+    return wanted if wanted > state["focus_followed"] else 0
 
 
-def _allocate_unused(outcomes: Sequence[SectionOutcome], depth: Depth, extra: list[list[int]], *, before: int) -> None:
+def _allocate_unused(outcomes: Sequence[SectionOutcome], depth: Depth, extra: list[list[int]]) -> None:
     """Allocate what sections did not use to those whose evidence is thin, for the rounds that they have left."""
     unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
     thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < depth.max_iterations]
@@ -510,7 +504,7 @@ def _allocate_unused(outcomes: Sequence[SectionOutcome], depth: Depth, extra: li
             "max_iterations": depth.max_iterations - outcome.rounds,
             "queries_first_iteration": depth.queries_followup_iteration,
         }
-        extra[outcome.number - 1 - before] = depth.model_copy(update=rest).rounds()
+        extra[outcome.number - 1] = depth.model_copy(update=rest).rounds()
 
 
 async def _look_for_copies(context: StageContext) -> None:

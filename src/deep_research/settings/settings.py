@@ -155,7 +155,8 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         "`strict` by the letter of the rules, `off` never.",
     )
     language: Language | None = Field(
-        default=None, description="Language of the report; not set, it follows the question."
+        default=None,
+        description="Language of the report by its code, such as `de` or `zh-Hans`; not set, it follows the question.",
     )
     clarify_rules: AbsoluteFolder | None = Field(
         default=None, description="File (TOML) of your own rules, questions and focuses for the intake."
