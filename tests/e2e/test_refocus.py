@@ -8,8 +8,9 @@ import pytest
 from deep_research.errors import RunInterrupted, WrongState
 from deep_research.events import RunEvent
 from deep_research.pipeline.control import change_focus
+from deep_research.request import ResearchRequest
 from deep_research.store.port import RunRow
-from tests.e2e.harness import Lab, User, assert_emitted_once
+from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
 
@@ -66,7 +67,7 @@ def test_changed_focus_outlives_the_process_and_is_replayed(tmp_path: Path) -> N
             processor.runtime.interrupt()
 
     async def stopped() -> RunRow:
-        row = await processor.runtime.create(_request())
+        row = await processor.runtime.create(ResearchRequest(question=QUESTION))
         with pytest.raises(RunInterrupted):
             await processor.runtime.resume(row.id, on_event=change_and_stop)
         return row
@@ -101,10 +102,3 @@ def test_focus_is_refused_in_words_once_the_report_is_written(tmp_path: Path) ->
     assert len(refusals) == 1
     assert "its focus cannot be changed any more" in refusals[0]
     assert "Noise" not in _headings(lab.user.report())
-
-
-def _request():
-    from deep_research.request import ResearchRequest
-    from tests.e2e.harness import QUESTION
-
-    return ResearchRequest(question=QUESTION)

@@ -96,9 +96,7 @@ def ask(
     question: Annotated[list[str] | None, Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
     docs: Material = None,
-    language: Annotated[
-        str | None, Option(help="Language of the report by its code, such as en, zh-Hans, de or ja.")
-    ] = None,
+    language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans, de, ja …")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
     enable_citation_image: CitationImage = None,
     enable_references: References = None,
